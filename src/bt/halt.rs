@@ -1,0 +1,36 @@
+//! Why a running node was stopped.
+
+use std::fmt;
+
+/// The reason that a halt carries, for leaves, logs and cancel messages.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HaltReason {
+    /// A sibling took over under a reactive parent, or a condition stopped holding.
+    Preempted,
+    /// The parent completed without it.
+    ParentFinished,
+    /// A time limit above it ran out.
+    TimedOut,
+    /// The client cancelled the navigation goal.
+    GoalCanceled,
+    /// A new goal or another tree takes the place of this run.
+    TreeSwapped,
+    /// The node is deactivated or the process ends.
+    ShuttingDown,
+    /// A node of the tree raised an error.
+    TreeFailed,
+}
+
+impl fmt::Display for HaltReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Preempted => "preempted by a sibling",
+            Self::ParentFinished => "parent finished",
+            Self::TimedOut => "timed out",
+            Self::GoalCanceled => "goal cancelled",
+            Self::TreeSwapped => "tree swapped",
+            Self::ShuttingDown => "shutting down",
+            Self::TreeFailed => "tree failed",
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! The outcome of a tick.
+
+use std::fmt;
+
+/// What a node reported when it was last ticked. Numbers and texts are BehaviorTree.CPP's
+/// (its `NodeStatus`), because logs, recordings and Groot2 carry them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum NodeStatus {
+    /// Not started, or reset by its parent.
+    #[default]
+    Idle = 0,
+    /// Started and not finished; ticked again at the next tick, or halted.
+    Running = 1,
+    /// Finished well.
+    Success = 2,
+    /// Finished badly.
+    Failure = 3,
+    /// Chose not to run. Returned to the parent but never stored: a skipped node keeps its stored status.
+    Skipped = 4,
+}
+
+impl NodeStatus {
+    /// Success or failure.
+    #[inline]
+    pub fn is_completed(self) -> bool {
+        matches!(self, Self::Success | Self::Failure)
+    }
+
+    /// Anything but idle and skipped. A completed node is active until its parent resets it.
+    #[inline]
+    pub fn is_active(self) -> bool {
+        !matches!(self, Self::Idle | Self::Skipped)
+    }
+
+    /// `IDLE`, `RUNNING`, `SUCCESS`, `FAILURE` or `SKIPPED`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "IDLE",
+            Self::Running => "RUNNING",
+            Self::Success => "SUCCESS",
+            Self::Failure => "FAILURE",
+            Self::Skipped => "SKIPPED",
+        }
+    }
+
+    /// The one-letter form of the trace notation: `I R S F -`.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Idle => 'I',
+            Self::Running => 'R',
+            Self::Success => 'S',
+            Self::Failure => 'F',
+            Self::Skipped => '-',
+        }
+    }
+
+    /// The inverse of [`NodeStatus::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::Idle,
+            Self::Running,
+            Self::Success,
+            Self::Failure,
+            Self::Skipped,
+        ]
+        .into_iter()
+        .find(|status| status.name() == name)
+    }
+}
+
+impl fmt::Display for NodeStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NodeStatus;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["IDLE", "RUNNING", "SUCCESS", "FAILURE", "SKIPPED"] {
+            assert_eq!(NodeStatus::from_name(name).unwrap().name(), name);
+        }
+        assert_eq!(NodeStatus::from_name("success"), None);
+    }
+}

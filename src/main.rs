@@ -1,0 +1,3 @@
+//! The `navtree` executable: arguments, then the library.
+
+fn main() {}

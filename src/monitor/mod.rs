@@ -1,0 +1,1 @@
+//! What shows a run: terminal view, logs, recordings.

@@ -1,0 +1,1 @@
+//! The messages that trees carry, as plain structs.

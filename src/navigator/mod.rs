@@ -1,0 +1,1 @@
+//! The node: lifecycle, the navigate actions, preemption, swap, tick loop.

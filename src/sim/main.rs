@@ -1,0 +1,3 @@
+//! The `nav_sim` executable: arguments, then the library.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A robot on a plane with the servers that trees call.

@@ -1,0 +1,1 @@
+//! Source text to spanned document to tree definition, and back; diagnostics.
