@@ -1,0 +1,89 @@
+//! `nav2_msgs/action/FollowObject`: follow a moving object. Jazzy has the interface and no tree node for it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Action, error_codes, error_in_result};
+
+/// The action type.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowObject;
+
+impl Action for FollowObject {
+    type Goal = FollowObjectGoal;
+    type Result = FollowObjectResult;
+    type Feedback = FollowObjectFeedback;
+    const TYPE: &'static str = "nav2_msgs/action/FollowObject";
+    const ERROR_CODES: &'static [(u16, &'static str)] = Self::CODES;
+    error_in_result!(error_code, error_msg);
+}
+
+error_codes! { FollowObject {
+    /// It went well.
+    NONE = 0,
+    /// A transform was missing or too old.
+    TF_ERROR = 901,
+    /// The object was not seen.
+    FAILED_TO_DETECT_OBJECT = 902,
+    /// The drive failed.
+    FAILED_TO_CONTROL = 903,
+    /// The limit ran out.
+    TIMEOUT = 904,
+    /// What no other code says.
+    UNKNOWN = 999,
+} }
+
+impl FollowObject {
+    /// Feedback state: not started.
+    pub const STATE_NONE: u16 = 0;
+    /// Feedback state: looking for the object.
+    pub const STATE_INITIAL_PERCEPTION: u16 = 1;
+    /// Feedback state: following.
+    pub const STATE_CONTROLLING: u16 = 2;
+    /// Feedback state: coming to rest.
+    pub const STATE_STOPPING: u16 = 3;
+    /// Feedback state: trying again.
+    pub const STATE_RETRY: u16 = 4;
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FollowObjectGoal {
+    /// Topic of the object's pose; empty to follow a frame.
+    pub pose_topic: String,
+    /// Frame of the object, if no topic is given.
+    pub tracked_frame: String,
+    /// How long to follow; zero without limit.
+    #[serde(with = "crate::msg::duration")]
+    pub max_duration: Duration,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FollowObjectResult {
+    /// Time from acceptance to the end.
+    #[serde(with = "crate::msg::duration")]
+    pub total_elapsed_time: Duration,
+    /// 0 or one of the action's error codes.
+    pub error_code: u16,
+    /// Tries after the first.
+    pub num_retries: u16,
+    /// The reason in words; Jazzy servers often leave it empty.
+    pub error_msg: String,
+}
+
+/// How it is going.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FollowObjectFeedback {
+    /// One of the `STATE_` constants.
+    pub state: u16,
+    /// Time since acceptance.
+    #[serde(with = "crate::msg::duration")]
+    pub following_time: Duration,
+    /// Tries after the first.
+    pub num_retries: u16,
+}

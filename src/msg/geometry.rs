@@ -1,0 +1,242 @@
+//! `geometry_msgs`: points, rotations, poses and velocities.
+
+use serde::{Deserialize, Serialize};
+
+use super::header::{FrameId, Header};
+use super::planar::normalize_angle;
+
+/// A position, metres.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct Point {
+    /// Metres along x.
+    pub x: f64,
+    /// Metres along y.
+    pub y: f64,
+    /// Metres along z.
+    pub z: f64,
+}
+
+impl Point {
+    /// A point on the plane.
+    pub const fn planar(x: f64, y: f64) -> Self {
+        Self { x, y, z: 0.0 }
+    }
+}
+
+/// A direction with a length; the unit is that of the message around it.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct Vector3 {
+    /// Along x.
+    pub x: f64,
+    /// Along y.
+    pub y: f64,
+    /// Along z.
+    pub z: f64,
+}
+
+/// A rotation. The default is no rotation (`w` is 1), as in the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quaternion {
+    /// Imaginary part along x.
+    pub x: f64,
+    /// Imaginary part along y.
+    pub y: f64,
+    /// Imaginary part along z.
+    pub z: f64,
+    /// Real part.
+    pub w: f64,
+}
+
+impl Default for Quaternion {
+    fn default() -> Self {
+        Self::IDENTITY
+    }
+}
+
+impl Quaternion {
+    /// No rotation.
+    pub const IDENTITY: Self = Self {
+        x: 0.0,
+        y: 0.0,
+        z: 0.0,
+        w: 1.0,
+    };
+
+    /// The rotation by `yaw` radians about z.
+    pub fn from_yaw(yaw: f64) -> Self {
+        let (z, w) = (yaw / 2.0).sin_cos();
+        Self { x: 0.0, y: 0.0, z, w }
+    }
+
+    /// The heading: rotation about z of the roll-pitch-yaw form, radians in (−π, π]. A quaternion need not
+    /// have length one; one of length zero (a message nobody filled) has heading 0.
+    pub fn yaw(self) -> f64 {
+        let sine = 2.0 * (self.w * self.z + self.x * self.y);
+        let cosine = self.w * self.w + self.x * self.x - self.y * self.y - self.z * self.z;
+        normalize_angle(sine.atan2(cosine))
+    }
+
+    /// The rotation that undoes this one, for a quaternion of length one.
+    pub fn conjugate(self) -> Self {
+        Self {
+            x: -self.x,
+            y: -self.y,
+            z: -self.z,
+            w: self.w,
+        }
+    }
+
+    /// The rotation that does `other` first, then this one.
+    pub fn multiply(self, other: Self) -> Self {
+        let (a, b) = (self, other);
+        Self {
+            x: a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+            y: a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+            z: a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
+            w: a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+        }
+    }
+
+    /// `point` turned about the origin, for a quaternion of length one.
+    pub fn rotate(self, point: Point) -> Point {
+        let turned = self
+            .multiply(Self {
+                x: point.x,
+                y: point.y,
+                z: point.z,
+                w: 0.0,
+            })
+            .multiply(self.conjugate());
+        Point {
+            x: turned.x,
+            y: turned.y,
+            z: turned.z,
+        }
+    }
+}
+
+/// A position and a rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct Pose {
+    /// Where.
+    pub position: Point,
+    /// Facing where.
+    pub orientation: Quaternion,
+}
+
+impl Pose {
+    /// A pose on the plane: metres, radians.
+    pub fn planar(x: f64, y: f64, yaw: f64) -> Self {
+        Self {
+            position: Point::planar(x, y),
+            orientation: Quaternion::from_yaw(yaw),
+        }
+    }
+
+    /// The heading, radians in (−π, π].
+    pub fn yaw(&self) -> f64 {
+        self.orientation.yaw()
+    }
+}
+
+/// A pose with its frame and time.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct PoseStamped {
+    /// Frame and time.
+    pub header: Header,
+    /// The pose in that frame.
+    pub pose: Pose,
+}
+
+impl PoseStamped {
+    /// `pose` in `frame_id`, without a time.
+    pub fn in_frame(frame_id: impl Into<FrameId>, pose: Pose) -> Self {
+        Self {
+            header: Header::in_frame(frame_id),
+            pose,
+        }
+    }
+}
+
+/// A velocity.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct Twist {
+    /// Metres per second.
+    pub linear: Vector3,
+    /// Radians per second.
+    pub angular: Vector3,
+}
+
+impl Twist {
+    /// A velocity on the plane: metres per second forward, radians per second to the left.
+    pub fn planar(forward: f64, turn: f64) -> Self {
+        Self {
+            linear: Vector3 {
+                x: forward,
+                ..Vector3::default()
+            },
+            angular: Vector3 {
+                z: turn,
+                ..Vector3::default()
+            },
+        }
+    }
+}
+
+/// A velocity with its frame and time.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct TwistStamped {
+    /// Frame and time.
+    pub header: Header,
+    /// The velocity in that frame.
+    pub twist: Twist,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Point, PoseStamped, Quaternion};
+    use std::f64::consts::{FRAC_PI_2, PI};
+
+    #[test]
+    fn yaw_round_trips() {
+        for step in -31..=31 {
+            let yaw = f64::from(step) / 10.0;
+            assert!((Quaternion::from_yaw(yaw).yaw() - yaw).abs() < 1e-12, "{yaw}");
+        }
+        assert!((Quaternion::from_yaw(-PI).yaw() - PI).abs() < 1e-9);
+    }
+
+    #[test]
+    fn yaw_of_what_is_not_a_rotation() {
+        let zero = Quaternion {
+            x: 0.0,
+            y: 0.0,
+            z: 0.0,
+            w: 0.0,
+        };
+        assert_eq!(zero.yaw(), 0.0);
+        let long = Quaternion {
+            x: 0.0,
+            y: 0.0,
+            z: 2.0,
+            w: 2.0,
+        };
+        assert!((long.yaw() - FRAC_PI_2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rotation_turns_left() {
+        let turned = Quaternion::from_yaw(FRAC_PI_2).rotate(Point::planar(1.0, 0.0));
+        assert!(
+            turned.x.abs() < 1e-12 && (turned.y - 1.0).abs() < 1e-12,
+            "{turned:?}"
+        );
+        let half = Quaternion::from_yaw(0.4).multiply(Quaternion::from_yaw(0.5));
+        assert!((half.yaw() - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_default_pose_is_not_rotated() {
+        assert_eq!(PoseStamped::default().pose.orientation.w, 1.0);
+    }
+}

@@ -1,0 +1,23 @@
+//! `std_srvs/srv/Empty`: a call without content.
+
+use serde::{Deserialize, Serialize};
+
+use super::Service;
+
+/// The service type.
+#[derive(Clone, Copy, Debug)]
+pub struct Empty;
+
+impl Service for Empty {
+    type Request = EmptyRequest;
+    type Response = EmptyResponse;
+    const TYPE: &'static str = "std_srvs/srv/Empty";
+}
+
+/// Nothing: the interface's request is empty.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EmptyRequest {}
+
+/// Nothing: the interface's response is empty.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EmptyResponse {}

@@ -1,0 +1,36 @@
+//! `nav2_msgs/srv/IsPathValid`: ask whether a path is still free.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Service;
+use crate::msg::Path;
+
+/// The service type.
+#[derive(Clone, Copy, Debug)]
+pub struct IsPathValid;
+
+impl Service for IsPathValid {
+    type Request = IsPathValidRequest;
+    type Response = IsPathValidResponse;
+    const TYPE: &'static str = "nav2_msgs/srv/IsPathValid";
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IsPathValidRequest {
+    /// The path.
+    pub path: Arc<Path>,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IsPathValidResponse {
+    /// Nothing is in its way.
+    pub is_valid: bool,
+    /// The poses that are not free.
+    pub invalid_pose_indices: Vec<i32>,
+}

@@ -1,0 +1,126 @@
+//! `geometry_msgs/Transform`: from one frame to another.
+
+use serde::{Deserialize, Serialize};
+
+use super::geometry::{Point, Pose, Quaternion, Vector3};
+use super::header::{FrameId, Header};
+
+/// Turns what is given in the child frame into the parent frame: rotate, then shift.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct Transform {
+    /// Where the child's origin is in the parent, metres.
+    pub translation: Vector3,
+    /// How the child is turned in the parent; length one.
+    pub rotation: Quaternion,
+}
+
+impl Transform {
+    /// No shift and no turn.
+    pub const IDENTITY: Self = Self {
+        translation: Vector3 {
+            x: 0.0,
+            y: 0.0,
+            z: 0.0,
+        },
+        rotation: Quaternion::IDENTITY,
+    };
+
+    /// The transform whose child frame sits at `pose`.
+    pub fn from_pose(pose: &Pose) -> Self {
+        let Point { x, y, z } = pose.position;
+        Self {
+            translation: Vector3 { x, y, z },
+            rotation: pose.orientation,
+        }
+    }
+
+    /// Where the child frame sits in the parent.
+    pub fn to_pose(&self) -> Pose {
+        Pose {
+            position: self.origin(),
+            orientation: self.rotation,
+        }
+    }
+
+    /// `point` of the child frame, in the parent.
+    pub fn apply_to_point(&self, point: Point) -> Point {
+        let turned = self.rotation.rotate(point);
+        Point {
+            x: turned.x + self.translation.x,
+            y: turned.y + self.translation.y,
+            z: turned.z + self.translation.z,
+        }
+    }
+
+    /// `pose` of the child frame, in the parent.
+    pub fn apply(&self, pose: &Pose) -> Pose {
+        Pose {
+            position: self.apply_to_point(pose.position),
+            orientation: self.rotation.multiply(pose.orientation),
+        }
+    }
+
+    /// The transform from this one's parent to `inner`'s child: `map→odom` then `odom→base_link`.
+    pub fn then(&self, inner: &Self) -> Self {
+        Self::from_pose(&self.apply(&inner.to_pose()))
+    }
+
+    /// From parent to child.
+    pub fn inverse(&self) -> Self {
+        let rotation = self.rotation.conjugate();
+        let origin = rotation.rotate(self.origin());
+        Self {
+            translation: Vector3 {
+                x: -origin.x,
+                y: -origin.y,
+                z: -origin.z,
+            },
+            rotation,
+        }
+    }
+
+    fn origin(&self) -> Point {
+        let Vector3 { x, y, z } = self.translation;
+        Point { x, y, z }
+    }
+}
+
+/// A transform with its frames and time. `tf2_msgs/TFMessage` is a list of these.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct TransformStamped {
+    /// Time, and the parent frame.
+    pub header: Header,
+    /// The child frame.
+    pub child_frame_id: FrameId,
+    /// Where the child is in the parent.
+    pub transform: Transform,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Transform;
+    use crate::msg::Pose;
+    use std::f64::consts::FRAC_PI_2;
+
+    fn close(a: &Pose, b: &Pose) -> bool {
+        crate::msg::distance_xy(&a.position, &b.position) < 1e-9
+            && crate::msg::angle_between(a.yaw(), b.yaw()).abs() < 1e-9
+    }
+
+    #[test]
+    fn inverse_undoes() {
+        let transform = Transform::from_pose(&Pose::planar(3.0, -2.0, 0.7));
+        let pose = Pose::planar(1.0, 5.0, -0.3);
+        assert!(close(&transform.inverse().apply(&transform.apply(&pose)), &pose));
+    }
+
+    #[test]
+    fn chains_from_the_outside_in() {
+        let outer = Transform::from_pose(&Pose::planar(1.0, 0.0, FRAC_PI_2));
+        let inner = Transform::from_pose(&Pose::planar(2.0, 0.0, 0.0));
+        assert!(close(
+            &outer.then(&inner).to_pose(),
+            &Pose::planar(1.0, 2.0, FRAC_PI_2)
+        ));
+    }
+}
