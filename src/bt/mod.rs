@@ -1,9 +1,54 @@
 //! The engine: statuses, nodes, ports, blackboard, scripts, tick and halt. No ROS, no async, no I/O.
+//!
+//! Trees as written ([`ForestSpec`]) are compiled by [`compile`] into a [`TreeDef`], which any number of [`Tree`]s
+//! run. A node type is a [`Node`]: its ports, its documentation and its [`Behavior`]; a [`Registry`] holds the types
+//! that trees may use.
+#![forbid(unsafe_code)]
 
+mod behavior;
+mod binder;
+mod blackboard;
+mod compile;
+mod context;
+mod definition;
+mod enums;
+mod error;
+mod guard;
 mod halt;
+mod lint;
+pub mod nodes;
+mod observer;
+mod port;
+mod problem;
+mod registry;
+mod resource;
+mod scope;
+pub mod script;
+mod spec;
 mod status;
+mod suggest;
 mod time;
+mod tree;
+mod types;
+mod value;
 
+pub use behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Thrown, Tick};
+pub use blackboard::{Blackboard, Entry, ScopeId, SlotId, TypeClash};
+pub use compile::{Compiled, MOST_DEPTH, MOST_NODES, compile};
+pub use context::{Context, Memory};
+pub use definition::{NodeIndex, NodeInfo, Places, ScopeDef, Span, TreeDef};
+pub use enums::Enums;
+pub use error::TickError;
 pub use halt::HaltReason;
+pub use observer::Observer;
+pub use port::{Binding, Direction, InOut, Input, Output, PortBuilder, PortDecl, PortError, Ports};
+pub use problem::{Problem, ProblemKind};
+pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_name};
+pub use resource::{Resource, Resources};
+pub use spec::{AttributeSpec, ForestSpec, ModelPort, NodeSpec, SubTreeForm, TreeSpec};
 pub use status::NodeStatus;
+pub use suggest::nearest;
 pub use time::Time;
+pub use tree::{MOST_WAKE_UPS, Tree};
+pub use types::{Family, PortValue, Text, TypeInfo};
+pub use value::{List, Object, Value};

@@ -1,0 +1,216 @@
+//! Answers a node's port declarations with what its file says.
+
+use super::Enums;
+use super::behavior::{Dialect, Manifest};
+use super::blackboard::{ScopeId, SlotId};
+use super::definition::{NodeIndex, Span};
+use super::guard::Guards;
+use super::port::{Binding, Direction, PortDecl, PortSink};
+use super::problem::{Problem, ProblemKind};
+use super::registry::is_port_name;
+use super::scope::{PortText, Scopes, port_text};
+use super::script::{Access, Names, Script};
+use super::spec::{AttributeSpec, NodeSpec};
+use super::suggest::nearest;
+
+pub(crate) struct Binder<'b, 's> {
+    pub(crate) spec: &'b NodeSpec<'s>,
+    pub(crate) scope: ScopeId,
+    pub(crate) dialect: Dialect,
+    pub(crate) manifest: &'b Manifest,
+    pub(crate) scopes: &'b mut Scopes,
+    pub(crate) enums: &'b Enums,
+    pub(crate) problems: &'b mut Vec<Problem>,
+    pub(crate) node: NodeIndex,
+}
+
+impl<'s> Binder<'_, 's> {
+    fn attribute(&self, declaration: &PortDecl) -> Option<&AttributeSpec<'s>> {
+        let named = |name: &str| {
+            self.spec
+                .attributes
+                .iter()
+                .find(|attribute| attribute.name == name)
+        };
+        named(&declaration.name).or_else(|| named(declaration.alias?))
+    }
+
+    fn missing(&mut self, declaration: &PortDecl) {
+        if declaration.required {
+            let message = format!("'{}' needs the port '{}'", self.spec.id, declaration.name);
+            let mut problem = Problem::new(ProblemKind::MissingPort, self.spec.span, message);
+            if !declaration.doc.is_empty() {
+                problem = problem.help(format!("{}: {}", declaration.name, declaration.doc));
+            }
+            self.problems.push(problem);
+        }
+    }
+
+    /// Every attribute must be a port, a condition script, or metadata (`spec/btcpp.md` 1.2).
+    pub(crate) fn check_attributes(&mut self) {
+        for attribute in &self.spec.attributes {
+            if self.manifest.open || !is_port_name(&attribute.name) {
+                continue;
+            }
+            if self.manifest.port(&attribute.name).is_some() {
+                continue;
+            }
+            let message = format!("'{}' has no port '{}'", self.spec.id, attribute.name);
+            let ports = self.manifest.ports.iter().map(|port| &*port.name);
+            let help = match nearest(&attribute.name, ports.clone()) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None if self.manifest.ports.is_empty() => "it has no ports".to_owned(),
+                None => format!("its ports are: {}", ports.collect::<Vec<_>>().join(", ")),
+            };
+            self.problems
+                .push(Problem::new(ProblemKind::UnknownPort, attribute.name_span, message).help(help));
+        }
+    }
+
+    fn pointer(&mut self, key: &str, declaration: &PortDecl, span: Span) -> Binding {
+        let name = key.strip_prefix('@').unwrap_or(key);
+        if name.is_empty() || name.contains('@') {
+            let message = format!("'{key}' is not a key: '@' may stand once, before a name");
+            self.problems
+                .push(Problem::new(ProblemKind::BadKey, span, message));
+            return Binding::Absent;
+        }
+        let slot = self.scopes.resolve(self.scope, key);
+        self.scopes
+            .declare(slot, declaration.info, declaration.direction, span, self.problems);
+        Binding::Slot(slot)
+    }
+}
+
+impl PortSink for Binder<'_, '_> {
+    fn port(&mut self, declaration: &PortDecl) -> Binding {
+        let (text, span) = match (self.attribute(declaration), &declaration.default) {
+            (Some(attribute), _) => (attribute.value.to_string(), attribute.value_span),
+            (None, Some(text)) => (text.to_string(), self.spec.span),
+            (None, None) => {
+                self.missing(declaration);
+                return Binding::Absent;
+            }
+        };
+        match port_text(&text, self.dialect) {
+            PortText::Pointer(key) => self.pointer(key, declaration, span),
+            PortText::SameName => self.pointer(&declaration.name, declaration, span),
+            PortText::Literal(literal) => {
+                // An output that leads nowhere takes values and forgets them.
+                if declaration.direction == Direction::Output {
+                    return Binding::Absent;
+                }
+                match (declaration.info.parse)(literal, self.enums) {
+                    Ok(value) => Binding::Literal(value),
+                    Err(message) => {
+                        let message = format!(
+                            "port '{}' is of type {}: {message}",
+                            declaration.name, declaration.info.name
+                        );
+                        self.problems
+                            .push(Problem::new(ProblemKind::BadLiteral, span, message));
+                        Binding::Absent
+                    }
+                }
+            }
+        }
+    }
+
+    fn raw(&mut self, name: &str) -> Option<String> {
+        let attribute = self
+            .spec
+            .attributes
+            .iter()
+            .find(|attribute| attribute.name == name)?;
+        Some(attribute.value.to_string())
+    }
+
+    fn attributes(&self) -> Vec<String> {
+        let names = self
+            .spec
+            .attributes
+            .iter()
+            .map(|attribute| attribute.name.to_string());
+        names
+            .filter(|name| is_port_name(name) && !Guards::NAMES.contains(&name.as_str()))
+            .collect()
+    }
+
+    fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
+        match self.attribute(declaration).cloned() {
+            Some(attribute) => compile_script(&attribute, self.scope, self.scopes, self.enums, self.problems),
+            None => {
+                self.missing(declaration);
+                None
+            }
+        }
+    }
+
+    fn children(&self) -> usize {
+        self.spec.children.len()
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn problem(&mut self, message: String) {
+        let _ = self.node;
+        self.problems
+            .push(Problem::new(ProblemKind::Refused, self.spec.span, message));
+    }
+}
+
+/// Compiles the script in an attribute.
+pub(crate) fn compile_script(
+    attribute: &AttributeSpec<'_>,
+    scope: ScopeId,
+    scopes: &mut Scopes,
+    enums: &Enums,
+    problems: &mut Vec<Problem>,
+) -> Option<Script> {
+    let mut names = ScriptNames {
+        scope,
+        scopes,
+        span: attribute.value_span,
+    };
+    match Script::compile(&attribute.value, enums, &mut names) {
+        Ok(script) => Some(script),
+        Err(error) => {
+            let whole = attribute.value_span;
+            // Entities make the text shorter than its source; then the whole value is marked.
+            let exact = (whole.end - whole.start) as usize == attribute.value.len();
+            let span = if exact && error.range.end <= attribute.value.len() {
+                let offset = |at: usize| whole.start + at as u32;
+                Span {
+                    start: offset(error.range.start),
+                    end: offset(error.range.end),
+                    ..whole
+                }
+            } else {
+                whole
+            };
+            let message = format!("script in '{}': {}", attribute.name, error.message);
+            problems.push(Problem::new(ProblemKind::BadScript, span, message));
+            None
+        }
+    }
+}
+
+struct ScriptNames<'n> {
+    scope: ScopeId,
+    scopes: &'n mut Scopes,
+    span: Span,
+}
+
+impl Names for ScriptNames<'_> {
+    fn slot(&mut self, key: &str, access: Access) -> SlotId {
+        let slot = self.scopes.resolve(self.scope, key);
+        let place = &mut self.scopes.slots[slot.0 as usize];
+        match access {
+            Access::Read => place.read_at = place.read_at.or(Some(self.span)),
+            Access::Create | Access::Assign => place.written = true,
+        }
+        slot
+    }
+}

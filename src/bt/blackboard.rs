@@ -1,0 +1,272 @@
+//! The memory of a run: entries by number, keys resolved when the tree was compiled.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::types::{Family, TypeInfo};
+use super::value::Value;
+use super::{Enums, Time};
+
+/// A resolved key: the place of its entry, behind every remapping. Two keys that are remapped onto each other
+/// are the same slot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct SlotId(pub(crate) u32);
+
+/// The key space of one subtree instance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ScopeId(pub(crate) u32);
+
+impl ScopeId {
+    /// The scope of the main tree.
+    pub const ROOT: Self = Self(0);
+}
+
+/// One entry.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// `None`: no such entry. `Some(Value::Empty)`: declared and not written.
+    value: Option<Value>,
+    /// The type it keeps, once it has one.
+    info: Option<&'static TypeInfo>,
+    /// The number of writes so far: changes are told by comparing it (`WasEntryUpdated`).
+    sequence: u64,
+    /// When it was last written.
+    stamp: Time,
+}
+
+impl Entry {
+    pub(crate) fn declared(value: Option<Value>, info: Option<&'static TypeInfo>) -> Self {
+        let sequence = u64::from(value.as_ref().is_some_and(|value| !value.is_empty()));
+        Self {
+            value,
+            info,
+            sequence,
+            stamp: Time::ZERO,
+        }
+    }
+
+    /// The value; `None` where the entry does not exist or was not written yet.
+    #[inline]
+    pub fn value(&self) -> Option<&Value> {
+        match &self.value {
+            None | Some(Value::Empty) => None,
+            some => some.as_ref(),
+        }
+    }
+
+    /// Whether the entry exists, written or not.
+    pub fn exists(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// The type it keeps.
+    pub fn info(&self) -> Option<&'static TypeInfo> {
+        self.info
+    }
+
+    /// The number of writes.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The time of the last write.
+    pub fn stamp(&self) -> Time {
+        self.stamp
+    }
+}
+
+/// Why a write was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the entry is of type {declared} and cannot take {given}: {reason}")]
+pub struct TypeClash {
+    /// The type that the entry keeps.
+    pub declared: &'static str,
+    /// What was to be written.
+    pub given: &'static str,
+    /// Why it does not convert.
+    pub reason: String,
+}
+
+/// All entries of one run, for all its scopes.
+#[derive(Clone, Debug, Default)]
+pub struct Blackboard {
+    entries: Vec<Entry>,
+    /// Keys that no port or script names, made at run time (`SetBlackboard` with a computed key, a caller's `set`).
+    dynamic: FxHashMap<(ScopeId, Arc<str>), SlotId>,
+}
+
+impl Blackboard {
+    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+        Self {
+            entries,
+            dynamic: FxHashMap::default(),
+        }
+    }
+
+    /// The entry of a slot.
+    #[inline]
+    pub fn entry(&self, slot: SlotId) -> &Entry {
+        &self.entries[slot.0 as usize]
+    }
+
+    /// The value of a slot, where it was written.
+    #[inline]
+    pub fn get(&self, slot: SlotId) -> Option<&Value> {
+        self.entries[slot.0 as usize].value()
+    }
+
+    /// Writes without any check or conversion; the entry keeps its type.
+    #[inline]
+    pub fn put(&mut self, slot: SlotId, value: Value, now: Time) {
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.value = Some(value);
+        entry.sequence += 1;
+        entry.stamp = now;
+    }
+
+    /// Writes a value of type `info` under the rules of `spec/btcpp.md` 4.4: the first strong type stays, numbers
+    /// convert without loss, text converts by the entry's own parser.
+    ///
+    /// # Errors
+    /// [`TypeClash`]; the entry is unchanged.
+    pub fn set(
+        &mut self,
+        slot: SlotId,
+        value: Value,
+        info: &'static TypeInfo,
+        enums: &Enums,
+        now: Time,
+    ) -> Result<(), TypeClash> {
+        let entry = &mut self.entries[slot.0 as usize];
+        let value = match entry.info {
+            // A text written first leaves the entry open: a typed write may follow.
+            None if info.family == Family::Text && entry.value.is_none() => value,
+            Some(declared) if declared.is_strong() => {
+                if declared == info || info.family == Family::Any {
+                    value
+                } else {
+                    convert(value, info, declared, enums)?
+                }
+            }
+            _ => {
+                if info.is_strong() {
+                    entry.info = Some(info);
+                }
+                value
+            }
+        };
+        self.put(slot, value, now);
+        Ok(())
+    }
+
+    /// Removes the entry, as `UnsetBlackboard` does. Its type is forgotten too.
+    pub fn remove(&mut self, slot: SlotId) {
+        self.entries[slot.0 as usize] = Entry::default();
+    }
+
+    pub(crate) fn dynamic(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
+        if self.dynamic.is_empty() {
+            return None;
+        }
+        self.dynamic.get(&(scope, Arc::from(key))).copied()
+    }
+
+    pub(crate) fn make_dynamic(&mut self, scope: ScopeId, key: &str) -> SlotId {
+        let slot = SlotId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        self.entries.push(Entry::default());
+        self.dynamic.insert((scope, Arc::from(key)), slot);
+        slot
+    }
+
+    pub(crate) fn dynamic_keys(&self, scope: ScopeId) -> impl Iterator<Item = (&str, SlotId)> {
+        self.dynamic
+            .iter()
+            .filter(move |((of, _), _)| *of == scope)
+            .map(|((_, key), slot)| (&**key, *slot))
+    }
+}
+
+/// A value of one type made to fit an entry of another.
+pub(crate) fn convert(
+    value: Value,
+    from: &'static TypeInfo,
+    into: &'static TypeInfo,
+    enums: &Enums,
+) -> Result<Value, TypeClash> {
+    let clash = |reason: String| TypeClash {
+        declared: into.name,
+        given: from.name,
+        reason,
+    };
+    match (&value, into.family) {
+        (Value::Text(text), Family::Text) => Ok(Value::Text(Arc::clone(text))),
+        (Value::Text(text), _) => (into.parse)(text, enums).map_err(clash),
+        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Real) => match value {
+            Value::Int(number) => Ok(Value::Real(number as f64)),
+            Value::UInt(number) => Ok(Value::Real(number as f64)),
+            other => Ok(other),
+        },
+        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Integer { least, greatest }) => {
+            whole(&value)
+                .filter(|number| (least..=greatest).contains(number))
+                .map_or_else(
+                    || Err(clash("the number does not fit".to_owned())),
+                    |number| Ok(i64::try_from(number).map_or(Value::UInt(number as u64), Value::Int)),
+                )
+        }
+        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Bool) => match whole(&value) {
+            Some(number @ (0 | 1)) => Ok(Value::Int(number as i64)),
+            _ => Err(clash("only 0 and 1 are booleans".to_owned())),
+        },
+        _ => Err(clash(
+            "once declared, the type of an entry does not change".to_owned(),
+        )),
+    }
+}
+
+fn whole(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::UInt(number) => Some(i128::from(*number)),
+        Value::Real(number) if number.fract() == 0.0 && number.abs() < 1.8e19 => Some(*number as i128),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::types::{PortValue, Text};
+
+    fn board() -> (Blackboard, SlotId) {
+        (Blackboard::new(vec![Entry::default()]), SlotId(0))
+    }
+
+    fn write<T: PortValue>(board: &mut Blackboard, slot: SlotId, value: T) -> Result<(), TypeClash> {
+        board.set(slot, value.into_value(), T::TYPE, &Enums::default(), Time::ZERO)
+    }
+
+    #[test]
+    fn the_first_strong_type_stays() {
+        let (mut board, slot) = board();
+        write(&mut board, slot, Text::from("7")).unwrap();
+        write(&mut board, slot, 8_u8).unwrap();
+        write(&mut board, slot, 200_i32).unwrap();
+        assert!(write(&mut board, slot, 300_i32).is_err());
+        assert!(write(&mut board, slot, -1_i32).is_err());
+        write(&mut board, slot, Text::from("9")).unwrap();
+        assert_eq!(board.get(slot), Some(&Value::Int(9)));
+        assert_eq!(board.entry(slot).sequence(), 4);
+        assert_eq!(board.entry(slot).info().unwrap().name, "uint8");
+    }
+
+    #[test]
+    fn a_removed_entry_does_not_exist() {
+        let (mut board, slot) = board();
+        write(&mut board, slot, 1.5_f64).unwrap();
+        board.remove(slot);
+        assert!(!board.entry(slot).exists());
+        assert_eq!(board.get(slot), None);
+    }
+}

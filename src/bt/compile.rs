@@ -1,0 +1,390 @@
+//! From trees as written to a [`TreeDef`]: node types looked up, subtrees instantiated, keys resolved, literals and
+//! scripts compiled, types compared. Everything wrong is reported, not the first thing only; nothing that runs is
+//! touched (guarantee G7).
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::behavior::{Behavior, Dialect, NodeKind};
+use super::binder::Binder;
+use super::blackboard::ScopeId;
+use super::definition::{NodeDef, NodeIndex, NodeInfo, TreeDef};
+use super::guard::Guards;
+use super::nodes::SubTree;
+use super::port::Ports;
+use super::problem::{Problem, ProblemKind};
+use super::registry::{NodeType, Registry};
+use super::scope::Scopes;
+use super::spec::{ForestSpec, NodeSpec, TreeSpec};
+use super::suggest::nearest;
+
+/// Nodes of one definition, subtree instances included: more is taken for runaway nesting.
+pub const MOST_NODES: usize = 1_500_000;
+/// Nesting of one definition, subtrees included. Ticking and compiling recurse by this much.
+pub const MOST_DEPTH: usize = 512;
+
+/// A compiled tree, and what is doubtful about it.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The definition.
+    pub def: Arc<TreeDef>,
+    /// Problems that do not keep it from running.
+    pub warnings: Vec<Problem>,
+}
+
+/// Compiles the tree `main` of a forest.
+///
+/// # Errors
+/// All problems found, warnings among them, in the order of the file.
+pub fn compile(forest: &ForestSpec<'_>, main: &str, registry: &Registry) -> Result<Compiled, Vec<Problem>> {
+    let Some(tree) = forest.trees.get(main) else {
+        let known: Vec<&str> = forest.trees.keys().map(|id| &**id).collect();
+        let mut problem = Problem::new(
+            ProblemKind::UnknownTree,
+            Default::default(),
+            format!("there is no tree '{main}'"),
+        );
+        problem.help = Some(match nearest(main, known.iter().copied()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("the trees are: {}", known.join(", ")),
+        });
+        return Err(vec![problem]);
+    };
+    let mut compiler = Compiler::new(forest, registry, tree.dialect);
+    let scope = compiler.scopes.open(&tree.id, "", None);
+    compiler.instantiate(tree, scope, None, 0);
+    compiler.finish(tree.dialect)
+}
+
+struct Compiler<'f, 's> {
+    forest: &'f ForestSpec<'s>,
+    registry: &'f Registry,
+    scopes: Scopes,
+    behaviors: Vec<(Box<dyn Behavior>, u32)>,
+    info: Vec<NodeInfo>,
+    guards: FxHashMap<u32, Guards>,
+    problems: Vec<Problem>,
+    /// Trees under instantiation, outermost first.
+    open_trees: Vec<&'f str>,
+    paths: FxHashSet<Arc<str>>,
+    subtree_id: Arc<str>,
+    overflowed: bool,
+}
+
+impl<'f, 's> Compiler<'f, 's> {
+    fn new(forest: &'f ForestSpec<'s>, registry: &'f Registry, dialect: Dialect) -> Self {
+        Self {
+            forest,
+            registry,
+            scopes: Scopes::new(dialect),
+            behaviors: Vec::new(),
+            info: Vec::new(),
+            guards: FxHashMap::default(),
+            problems: Vec::new(),
+            open_trees: Vec::new(),
+            paths: FxHashSet::default(),
+            subtree_id: "SubTree".into(),
+            overflowed: false,
+        }
+    }
+
+    fn instantiate(
+        &mut self,
+        tree: &'f TreeSpec<'s>,
+        scope: ScopeId,
+        parent: Option<NodeIndex>,
+        depth: usize,
+    ) {
+        self.open_trees.push(&tree.id);
+        let path = self.scopes.path(scope);
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        self.node(tree, &tree.root, scope, &prefix, parent, depth);
+        self.open_trees.pop();
+    }
+
+    fn node(
+        &mut self,
+        tree: &'f TreeSpec<'s>,
+        spec: &'f NodeSpec<'s>,
+        scope: ScopeId,
+        prefix: &str,
+        parent: Option<NodeIndex>,
+        depth: usize,
+    ) {
+        if self.info.len() >= MOST_NODES || depth > MOST_DEPTH {
+            if !self.overflowed {
+                self.overflowed = true;
+                let what = if depth > MOST_DEPTH {
+                    format!("the tree is nested more than {MOST_DEPTH} deep")
+                } else {
+                    format!("the tree has more than {MOST_NODES} nodes once its subtrees are in place")
+                };
+                self.problems
+                    .push(Problem::new(ProblemKind::Limit, spec.span, what));
+            }
+            return;
+        }
+        let index = NodeIndex(self.info.len() as u32);
+        let node_type = if spec.subtree.is_some() {
+            None
+        } else {
+            let found = self.registry.get(&spec.id, tree.dialect);
+            if found.is_none() {
+                self.unknown_node(spec, tree.dialect);
+            }
+            found
+        };
+        let id = node_type.map_or_else(
+            || {
+                if spec.subtree.is_some() {
+                    Arc::clone(&self.subtree_id)
+                } else {
+                    Arc::from(&*spec.id)
+                }
+            },
+            |node_type| Arc::clone(&node_type.id),
+        );
+        // Version 3 ignores the name of a subtree (`spec/btcpp.md` 1.8).
+        let named = spec
+            .name
+            .as_deref()
+            .filter(|_| tree.dialect == Dialect::V4 || spec.subtree.is_none());
+        let name: Arc<str> = match named {
+            Some(name) => Arc::from(name),
+            None if spec.subtree.is_none() => Arc::clone(&id),
+            None => Arc::from(&*spec.id),
+        };
+        let path: Arc<str> = if *name == *spec.id {
+            format!("{prefix}{}::{}", spec.id, index.uid()).into()
+        } else {
+            format!("{prefix}{name}").into()
+        };
+        self.info.push(NodeInfo {
+            id,
+            name,
+            path,
+            kind: node_type.map_or(NodeKind::SubTree, |node_type| node_type.manifest.kind),
+            parent,
+            end: index,
+            scope,
+            span: spec.span,
+            attributes: spec
+                .attributes
+                .iter()
+                .map(|attribute| (Arc::from(&*attribute.name), Arc::from(&*attribute.value)))
+                .collect(),
+        });
+        if spec.subtree.is_some() {
+            self.behaviors.push((Box::new(SubTree), NodeDef::RESETS_CHILD));
+            self.compile_guards(tree, spec, scope, index);
+            self.subtree(tree, spec, scope, named, index, depth);
+        } else {
+            let behavior = self.build(tree, spec, scope, node_type, index);
+            let kind = self.info[index.index()].kind;
+            let flags = if kind == NodeKind::Decorator {
+                NodeDef::RESETS_CHILD
+            } else {
+                0
+            };
+            self.behaviors.push((behavior, flags));
+            self.compile_guards(tree, spec, scope, index);
+            for child in &spec.children {
+                self.node(tree, child, scope, prefix, Some(index), depth + 1);
+            }
+        }
+        self.info[index.index()].end = NodeIndex(self.info.len() as u32);
+    }
+
+    fn unknown_node(&mut self, spec: &NodeSpec<'_>, dialect: Dialect) {
+        let mut problem = Problem::new(
+            ProblemKind::UnknownNode,
+            spec.span,
+            format!("unknown node '{}'", spec.id),
+        );
+        let types = self.registry.manifests().map(|manifest| manifest.id.as_str());
+        problem.help = if self.forest.trees.contains_key(&*spec.id) {
+            Some(format!(
+                "'{}' is a tree: write <SubTree ID=\"{}\"/>",
+                spec.id, spec.id
+            ))
+        } else if dialect == Dialect::V4 && self.registry.get(&spec.id, Dialect::V3).is_some() {
+            Some("this ID exists in version 3 files only (no BTCPP_format, or \"3\")".to_owned())
+        } else {
+            nearest(&spec.id, types).map(|near| format!("did you mean '{near}'?"))
+        };
+        self.problems.push(problem);
+    }
+
+    /// Makes the behaviour of a node that is no subtree, and checks what its file says against its declaration.
+    fn build(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        node_type: Option<&NodeType>,
+        index: NodeIndex,
+    ) -> Box<dyn Behavior> {
+        let Some(node_type) = node_type else {
+            return Box::new(SubTree);
+        };
+        let manifest = &*node_type.manifest;
+        let (least, most) = manifest.children;
+        let count = spec.children.len();
+        if count < least || count > most {
+            let wanted = match (least, most) {
+                (0, 0) => "no children".to_owned(),
+                (1, 1) => "exactly one child".to_owned(),
+                (least, usize::MAX) => format!("at least {least} children"),
+                (least, most) if least == most => format!("exactly {least} children"),
+                (least, most) => format!("{least} to {most} children"),
+            };
+            let message = format!("'{}' takes {wanted} and has {count}", spec.id);
+            self.problems
+                .push(Problem::new(ProblemKind::ChildCount, spec.span, message));
+        }
+        let mut binder = Binder {
+            spec,
+            scope,
+            dialect: tree.dialect,
+            manifest,
+            scopes: &mut self.scopes,
+            enums: self.registry.enums(),
+            problems: &mut self.problems,
+            node: index,
+        };
+        let behavior = (node_type.make)(&mut Ports { sink: &mut binder });
+        binder.check_attributes();
+        behavior
+    }
+
+    fn compile_guards(&mut self, tree: &TreeSpec<'_>, spec: &NodeSpec<'_>, scope: ScopeId, index: NodeIndex) {
+        if tree.dialect == Dialect::V3 {
+            return;
+        }
+        let mut guards = Guards::default();
+        for attribute in &spec.attributes {
+            let Some(field) = guards.field(&attribute.name) else {
+                continue;
+            };
+            *field = super::binder::compile_script(
+                attribute,
+                scope,
+                &mut self.scopes,
+                self.registry.enums(),
+                &mut self.problems,
+            );
+        }
+        if !guards.is_empty() {
+            self.guards.insert(index.0, guards);
+        }
+    }
+
+    fn subtree(
+        &mut self,
+        tree: &TreeSpec<'s>,
+        spec: &'f NodeSpec<'s>,
+        scope: ScopeId,
+        name: Option<&str>,
+        index: NodeIndex,
+        depth: usize,
+    ) {
+        let Some(inner) = self.forest.trees.get(&*spec.id) else {
+            let mut problem = Problem::new(
+                ProblemKind::UnknownTree,
+                spec.span,
+                format!("there is no tree '{}'", spec.id),
+            );
+            problem.help = nearest(&spec.id, self.forest.trees.keys().map(|id| &**id))
+                .map(|near| format!("did you mean '{near}'?"));
+            self.problems.push(problem);
+            return;
+        };
+        if let Some(first) = self.open_trees.iter().position(|id| *id == &*spec.id) {
+            let chain = self.open_trees[first..].join(" > ");
+            let message = format!("the tree '{}' contains itself: {chain} > {}", spec.id, spec.id);
+            self.problems
+                .push(Problem::new(ProblemKind::Recursion, spec.span, message));
+            return;
+        }
+        let outer = self.scopes.path(scope);
+        let separator = if outer.is_empty() { "" } else { "/" };
+        let own = name.map_or_else(|| format!("{}::{}", spec.id, index.uid()), str::to_owned);
+        let path: Arc<str> = format!("{outer}{separator}{own}").into();
+        if !self.paths.insert(Arc::clone(&path)) {
+            let message = format!("two subtrees have the path '{path}'");
+            self.problems.push(
+                Problem::new(ProblemKind::DuplicatePath, spec.span, message)
+                    .help("give each its own name attribute, or none"),
+            );
+        }
+        let models = self.forest.models.get(&*spec.id).map_or(&[][..], Vec::as_slice);
+        let inner_scope =
+            self.scopes
+                .open_subtree(spec, tree.dialect, scope, &path, models, &mut self.problems);
+        self.instantiate(inner, inner_scope, Some(index), depth + 1);
+    }
+
+    fn finish(mut self, dialect: Dialect) -> Result<Compiled, Vec<Problem>> {
+        super::lint::lint(&self.scopes, &mut self.problems);
+        self.problems.sort_by_key(|problem| (problem.span, problem.kind));
+        self.problems.dedup();
+        if !self.problems.iter().all(Problem::is_warning) {
+            return Err(self.problems);
+        }
+        let count = self.info.len();
+        let mut first_child = vec![0_u32; count + 1];
+        for info in &self.info {
+            if let Some(parent) = info.parent {
+                first_child[parent.index() + 1] += 1;
+            }
+        }
+        for index in 0..count {
+            first_child[index + 1] += first_child[index];
+        }
+        let mut next = first_child.clone();
+        let mut children = vec![0_u32; count.saturating_sub(1)];
+        for (index, info) in self.info.iter().enumerate() {
+            if let Some(parent) = info.parent {
+                children[next[parent.index()] as usize] = index as u32;
+                next[parent.index()] += 1;
+            }
+        }
+        let nodes = self
+            .behaviors
+            .into_iter()
+            .enumerate()
+            .map(|(index, (behavior, flags))| NodeDef {
+                behavior,
+                first_child: first_child[index],
+                child_count: first_child[index + 1] - first_child[index],
+                flags: flags
+                    | if self.guards.contains_key(&(index as u32)) {
+                        NodeDef::GUARDED
+                    } else {
+                        0
+                    },
+            })
+            .collect();
+        let (scopes, slots) = self.scopes.into_parts();
+        let def = TreeDef {
+            nodes,
+            children: children.into_boxed_slice(),
+            guards: self.guards,
+            info: self.info.into_boxed_slice(),
+            slots,
+            scopes,
+            enums: Arc::new(self.registry.enums().clone()),
+            dialect,
+            places: self.forest.places.clone(),
+        };
+        Ok(Compiled {
+            def: Arc::new(def),
+            warnings: self.problems,
+        })
+    }
+}

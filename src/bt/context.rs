@@ -1,0 +1,456 @@
+//! What a node sees while it is ticked or halted.
+
+use std::any::Any;
+
+use super::behavior::{Thrown, Tick};
+use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
+use super::definition::{NodeDef, NodeIndex, TreeDef};
+use super::error::TickError;
+use super::observer::Observer;
+use super::resource::{Resource, Resources};
+use super::script::Script;
+use super::types::TypeInfo;
+use super::value::Value;
+use super::{Enums, HaltReason, NodeStatus, Time};
+
+/// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
+/// is reset, so a node that starts anew sets what it uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// A position among the children, or a latch.
+    pub index: u32,
+    /// A counter.
+    pub count: u32,
+    /// A point in time, or a set of up to 64 children.
+    pub mark: u64,
+}
+
+/// The state of one node: 24 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) memory: Memory,
+    pub(crate) status: NodeStatus,
+}
+
+/// Everything that changes during a run.
+pub(crate) struct Run {
+    pub(crate) cells: Box<[Cell]>,
+    pub(crate) blackboard: Blackboard,
+    /// States larger than [`Memory`], made when first asked for.
+    pub(crate) states: Vec<Option<Box<dyn Any + Send>>>,
+    pub(crate) resources: Resources,
+    pub(crate) observer: Option<Box<dyn Observer>>,
+    pub(crate) now: Time,
+    /// A node asked for another tick at once.
+    pub(crate) woken: bool,
+    /// The earliest point in time at which a waiting node wants to be ticked.
+    pub(crate) wake_at: Option<Time>,
+    /// The node under execution: who panicked.
+    pub(crate) current: u32,
+    pub(crate) failure: Option<Box<TickError>>,
+    /// Ticks of the root so far.
+    pub(crate) ticks: u64,
+}
+
+/// One node's view of the run.
+pub struct Context<'t> {
+    pub(crate) def: &'t TreeDef,
+    pub(crate) run: &'t mut Run,
+    pub(crate) node: u32,
+}
+
+impl<'t> Context<'t> {
+    // --- the node itself -------------------------------------------------------------------------------------
+
+    /// The time of this tick: the clock is read once a tick, by the caller.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.run.now
+    }
+
+    /// How many times the root was ticked, this tick included.
+    pub fn tick_number(&self) -> u64 {
+        self.run.ticks
+    }
+
+    /// The node's own place in the tree.
+    pub fn node(&self) -> NodeIndex {
+        NodeIndex(self.node)
+    }
+
+    /// The node's full path.
+    pub fn path(&self) -> &'t str {
+        &self.def.info[self.node as usize].path
+    }
+
+    /// The definition that is run.
+    pub fn definition(&self) -> &'t TreeDef {
+        self.def
+    }
+
+    /// The stored status: what the node last returned, or idle since its parent reset it.
+    #[inline]
+    pub fn status(&self) -> NodeStatus {
+        self.run.cells[self.node as usize].status
+    }
+
+    /// Whether this tick starts a new activation.
+    #[inline]
+    pub fn is_fresh(&self) -> bool {
+        !self.status().is_active()
+    }
+
+    /// Stores a status before the tick has ended, as controls do when they begin to run.
+    #[inline]
+    pub fn set_status(&mut self, status: NodeStatus) {
+        self.store(self.node, status);
+    }
+
+    /// The node's small state.
+    #[inline]
+    pub fn memory(&mut self) -> &mut Memory {
+        &mut self.run.cells[self.node as usize].memory
+    }
+
+    /// The node's large state, made on first use. Kept for the life of the run.
+    pub fn state<S: Any + Send + Default>(&mut self) -> &mut S {
+        let index = self.node as usize;
+        if self.run.states.len() <= index {
+            self.run.states.resize_with(self.def.len(), || None);
+        }
+        let slot = &mut self.run.states[index];
+        if !slot.as_ref().is_some_and(|state| state.is::<S>()) {
+            *slot = Some(Box::new(S::default()));
+        }
+        match slot.as_mut().and_then(|state| state.downcast_mut()) {
+            Some(state) => state,
+            None => unreachable!("the state was just made"),
+        }
+    }
+
+    /// Takes the large state out, to use it beside the context; put it back with [`Context::put_state`].
+    pub fn take_state<S: Any + Send + Default>(&mut self) -> Box<S> {
+        let taken = self.run.states.get_mut(self.node as usize).and_then(Option::take);
+        taken.and_then(|state| state.downcast().ok()).unwrap_or_default()
+    }
+
+    /// Puts the large state back.
+    pub fn put_state<S: Any + Send>(&mut self, state: Box<S>) {
+        let index = self.node as usize;
+        if self.run.states.len() <= index {
+            self.run.states.resize_with(self.def.len(), || None);
+        }
+        self.run.states[index] = Some(state);
+    }
+
+    /// Asks for another tick of the root at once, when this one has ended.
+    pub fn wake(&mut self) {
+        self.run.woken = true;
+    }
+
+    /// Asks for a tick at `time` at the latest.
+    pub fn wake_at(&mut self, time: Time) {
+        self.run.wake_at = Some(self.run.wake_at.map_or(time, |earlier| earlier.min(time)));
+    }
+
+    /// Fails the tree: records who, where and why. Return the result as the tick's error.
+    #[cold]
+    pub fn throw(&mut self, message: impl Into<String>) -> Thrown {
+        let info = &self.def.info[self.node as usize];
+        self.run.failure = Some(Box::new(TickError {
+            path: info.path.clone(),
+            id: info.id.clone(),
+            place: self.def.place(NodeIndex(self.node)),
+            message: message.into(),
+            panicked: false,
+        }));
+        Thrown(())
+    }
+
+    // --- children --------------------------------------------------------------------------------------------
+
+    /// How many children the node has.
+    #[inline]
+    pub fn child_count(&self) -> usize {
+        self.def.nodes[self.node as usize].child_count as usize
+    }
+
+    #[inline]
+    fn child(&self, position: usize) -> u32 {
+        let node = &self.def.nodes[self.node as usize];
+        self.def.children[node.first_child as usize + position]
+    }
+
+    /// The stored status of a child.
+    #[inline]
+    pub fn child_status(&self, position: usize) -> NodeStatus {
+        self.run.cells[self.child(position) as usize].status
+    }
+
+    /// The path of a child, for messages.
+    pub fn child_path(&self, position: usize) -> &'t str {
+        &self.def.info[self.child(position) as usize].path
+    }
+
+    /// Ticks a child.
+    ///
+    /// # Errors
+    /// [`Thrown`] where the child, or a node below it, raised an error.
+    #[inline]
+    pub fn tick_child(&mut self, position: usize) -> Tick {
+        let child = self.child(position);
+        self.tick_node(child)
+    }
+
+    #[inline]
+    pub(crate) fn tick_node(&mut self, node: u32) -> Tick {
+        let def = self.def;
+        let compiled = &def.nodes[node as usize];
+        if compiled.flags & NodeDef::GUARDED != 0 {
+            return self.tick_guarded(node);
+        }
+        self.run.current = node;
+        let status = compiled.behavior.tick(&mut Context {
+            def,
+            run: self.run,
+            node,
+        })?;
+        if compiled.flags & NodeDef::RESETS_CHILD != 0 {
+            self.reset_completed_child(compiled);
+        }
+        self.finish_tick(node, status)
+    }
+
+    #[inline]
+    fn finish_tick(&mut self, node: u32, status: NodeStatus) -> Tick {
+        match status {
+            NodeStatus::Skipped => {
+                if let Some(observer) = &mut self.run.observer {
+                    observer.skipped(self.def, NodeIndex(node), self.run.now);
+                }
+            }
+            NodeStatus::Idle => {
+                return Err(Context {
+                    def: self.def,
+                    run: self.run,
+                    node,
+                }
+                .throw("a node must not return IDLE: it is the status of a node that was not ticked"));
+            }
+            NodeStatus::Running | NodeStatus::Success | NodeStatus::Failure => self.store(node, status),
+        }
+        Ok(status)
+    }
+
+    #[cold]
+    fn tick_guarded(&mut self, node: u32) -> Tick {
+        let def = self.def;
+        let compiled = &def.nodes[node as usize];
+        let mut inner = Context {
+            def,
+            run: self.run,
+            node,
+        };
+        inner.run.current = node;
+        let guards = def.guards.get(&node);
+        let forced = match guards {
+            Some(guards) => guards.before(&mut inner)?,
+            None => None,
+        };
+        let mut status = match forced {
+            Some(status) => status,
+            None => {
+                let status = compiled.behavior.tick(&mut inner)?;
+                if compiled.flags & NodeDef::RESETS_CHILD != 0 {
+                    inner.reset_completed_child(compiled);
+                }
+                status
+            }
+        };
+        if let Some(guards) = guards {
+            status = guards.after(&mut inner, status)?;
+        }
+        self.finish_tick(node, status)
+    }
+
+    /// What `DecoratorNode::executeTick` does last: a completed child is reset.
+    #[inline]
+    fn reset_completed_child(&mut self, compiled: &NodeDef) {
+        let child = self.def.children[compiled.first_child as usize];
+        if self.run.cells[child as usize].status.is_completed() {
+            self.store(child, NodeStatus::Idle);
+        }
+    }
+
+    /// Halts a child if it is running, and resets it.
+    #[inline]
+    pub fn halt_child(&mut self, position: usize, reason: HaltReason) {
+        let child = self.child(position);
+        if self.run.cells[child as usize].status == NodeStatus::Running {
+            self.halt_node(child, reason);
+        }
+        self.store(child, NodeStatus::Idle);
+    }
+
+    /// Halts what runs and resets every child, in order.
+    #[inline]
+    pub fn halt_children(&mut self, reason: HaltReason) {
+        for position in 0..self.child_count() {
+            self.halt_child(position, reason);
+        }
+    }
+
+    /// Resets every child because the node has completed: what still runs is halted.
+    #[inline]
+    pub fn reset_children(&mut self) {
+        self.halt_children(HaltReason::ParentFinished);
+    }
+
+    pub(crate) fn halt_node(&mut self, node: u32, reason: HaltReason) {
+        let def = self.def;
+        let mut inner = Context {
+            def,
+            run: self.run,
+            node,
+        };
+        inner.run.current = node;
+        def.nodes[node as usize].behavior.halt(&mut inner, reason);
+        inner.store(node, NodeStatus::Idle);
+        if let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref()) {
+            // A script that fails here has no tick to fail: the error stays recorded for the caller of the tick.
+            let _ = inner.run(script);
+        }
+        if let Some(observer) = &mut self.run.observer {
+            observer.halted(def, NodeIndex(node), reason, self.run.now);
+        }
+    }
+
+    pub(crate) fn halt_self(&mut self, reason: HaltReason) {
+        self.halt_node(self.node, reason);
+    }
+
+    #[inline]
+    pub(crate) fn store(&mut self, node: u32, status: NodeStatus) {
+        let cell = &mut self.run.cells[node as usize];
+        let before = cell.status;
+        cell.status = status;
+        if before != status
+            && let Some(observer) = &mut self.run.observer
+        {
+            observer.changed(self.def, NodeIndex(node), before, status, self.run.now);
+        }
+    }
+
+    // --- the world -------------------------------------------------------------------------------------------
+
+    /// All entries, for reading.
+    #[inline]
+    pub fn blackboard(&self) -> &Blackboard {
+        &self.run.blackboard
+    }
+
+    /// The enumeration names.
+    pub fn enums(&self) -> &'t Enums {
+        &self.def.enums
+    }
+
+    /// Writes an entry under the type rules of the blackboard.
+    ///
+    /// # Errors
+    /// [`TypeClash`].
+    #[inline]
+    pub fn write(&mut self, slot: SlotId, value: Value, info: &'static TypeInfo) -> Result<(), TypeClash> {
+        let now = self.run.now;
+        self.run.blackboard.set(slot, value, info, &self.def.enums, now)
+    }
+
+    /// Removes an entry.
+    pub fn remove(&mut self, slot: SlotId) {
+        self.run.blackboard.remove(slot);
+    }
+
+    /// The entry that a key leads to in this node's scope; made where it does not exist. For keys that are only
+    /// known at run time: a key that the file names is resolved when the tree is compiled.
+    pub fn resolve(&mut self, key: &str) -> SlotId {
+        resolve(
+            self.def,
+            &mut self.run.blackboard,
+            self.def.info[self.node as usize].scope,
+            key,
+        )
+    }
+
+    /// The entry that a key leads to, if the run has one.
+    pub fn find(&self, key: &str) -> Option<SlotId> {
+        find(
+            self.def,
+            &self.run.blackboard,
+            self.def.info[self.node as usize].scope,
+            key,
+        )
+    }
+
+    /// The resource of a type.
+    #[inline]
+    pub fn resource<T: Resource>(&mut self) -> Option<&mut T> {
+        self.run.resources.get()
+    }
+
+    /// Evaluates a script.
+    ///
+    /// # Errors
+    /// [`Thrown`] with the script's own words.
+    pub fn run(&mut self, script: &Script) -> Result<Value, Thrown> {
+        let now = self.run.now;
+        script
+            .evaluate(&mut self.run.blackboard, &self.def.enums, now)
+            .map_err(|error| self.throw(error.to_string()))
+    }
+
+    /// Evaluates a script as a condition.
+    ///
+    /// # Errors
+    /// [`Thrown`] with the script's own words.
+    pub fn test(&mut self, script: &Script) -> Result<bool, Thrown> {
+        let now = self.run.now;
+        script
+            .test(&mut self.run.blackboard, &self.def.enums, now)
+            .map_err(|error| self.throw(error.to_string()))
+    }
+}
+
+pub(crate) fn find(def: &TreeDef, board: &Blackboard, scope: ScopeId, key: &str) -> Option<SlotId> {
+    let (scope, key) = owner(def, scope, key);
+    def.scopes[scope.0 as usize]
+        .keys
+        .get(key)
+        .copied()
+        .or_else(|| board.dynamic(scope, key))
+}
+
+pub(crate) fn resolve(def: &TreeDef, board: &mut Blackboard, scope: ScopeId, key: &str) -> SlotId {
+    let (scope, key) = owner(def, scope, key);
+    if let Some(slot) = def.scopes[scope.0 as usize].keys.get(key) {
+        return *slot;
+    }
+    board
+        .dynamic(scope, key)
+        .unwrap_or_else(|| board.make_dynamic(scope, key))
+}
+
+/// The scope that a key really lives in, and its name there.
+fn owner<'k>(def: &'k TreeDef, scope: ScopeId, key: &'k str) -> (ScopeId, &'k str) {
+    let (mut scope, mut key) = match key.strip_prefix('@') {
+        Some(global) => (ScopeId::ROOT, global),
+        None => (scope, key),
+    };
+    while !def.scopes[scope.0 as usize].keys.contains_key(key)
+        && let Some((parent, outer)) = def.forward(scope, key)
+    {
+        (scope, key) = match outer.strip_prefix('@') {
+            Some(global) => (ScopeId::ROOT, global),
+            None => (parent, outer),
+        };
+    }
+    (scope, key)
+}

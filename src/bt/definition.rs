@@ -1,0 +1,232 @@
+//! The compiled form of a tree file.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Enums;
+use super::behavior::{Behavior, Dialect, NodeKind};
+use super::blackboard::{Entry, ScopeId, SlotId};
+use super::guard::Guards;
+use super::types::TypeInfo;
+use super::value::Value;
+use rustc_hash::FxHashMap;
+
+/// A node of a definition: its place in pre-order, the main tree's root first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeIndex(pub(crate) u32);
+
+impl NodeIndex {
+    /// The root of the main tree.
+    pub const ROOT: Self = Self(0);
+
+    /// As a number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The identifier in logs and in Groot2's protocol: 1-based, wrapping at 65535 as BehaviorTree.CPP's does.
+    pub fn uid(self) -> u16 {
+        (self.0 + 1) as u16
+    }
+}
+
+/// A stretch of source text, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Span {
+    /// The file, by number among the sources of one load.
+    pub file: u32,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// Turns a span into `file:line:column`.
+pub trait Places: Send + Sync {
+    /// The place for messages; `None` for spans that come from no file.
+    fn place(&self, span: Span) -> Option<String>;
+}
+
+/// What a visit needs, and nothing else: one cache line holds two.
+pub(crate) struct NodeDef {
+    pub(crate) behavior: Box<dyn Behavior>,
+    /// First index into [`TreeDef::children`].
+    pub(crate) first_child: u32,
+    pub(crate) child_count: u32,
+    pub(crate) flags: u32,
+}
+
+impl NodeDef {
+    /// Pre- or postconditions, hooks or priorities: the slow path.
+    pub(crate) const GUARDED: u32 = 1;
+    /// A completed child is reset after the tick (decorators and subtrees).
+    pub(crate) const RESETS_CHILD: u32 = 2;
+}
+
+/// What messages, monitors and builders need of a node.
+#[derive(Debug)]
+pub struct NodeInfo {
+    /// Registered ID.
+    pub id: Arc<str>,
+    /// Instance name: the `name` attribute, or the ID.
+    pub name: Arc<str>,
+    /// Full path (`spec/btcpp.md` 1.5): unique but for siblings that share an explicit name.
+    pub path: Arc<str>,
+    /// Its kind.
+    pub kind: NodeKind,
+    /// Its parent.
+    pub parent: Option<NodeIndex>,
+    /// One past its last descendant.
+    pub end: NodeIndex,
+    /// The key space that its ports use.
+    pub scope: ScopeId,
+    /// Where it stands.
+    pub span: Span,
+    /// Its ports as written, and other attributes, in the order of the file.
+    pub attributes: Vec<(Arc<str>, Arc<str>)>,
+}
+
+/// One key space: a subtree instance.
+#[derive(Debug)]
+pub struct ScopeDef {
+    /// The ID of the tree that it runs.
+    pub tree_id: Arc<str>,
+    /// The path of the instance; empty for the main tree.
+    pub path: Arc<str>,
+    /// The scope it was instantiated in.
+    pub parent: Option<ScopeId>,
+    /// Where keys lead: own, or another scope's.
+    pub(crate) keys: FxHashMap<Arc<str>, SlotId>,
+    /// Own keys, in the order in which they appeared: what an export shows.
+    pub(crate) own: Vec<(Arc<str>, SlotId)>,
+    pub(crate) remaps: FxHashMap<Arc<str>, Arc<str>>,
+    pub(crate) autoremap: bool,
+}
+
+pub(crate) struct SlotDef {
+    pub(crate) info: Option<&'static TypeInfo>,
+    /// `None`: does not exist until written.
+    pub(crate) initial: Option<Value>,
+}
+
+/// A tree, checked and compiled: nodes in pre-order, ports resolved, scripts compiled. Immutable; shared by
+/// every run ([`Tree`](super::Tree)) of it. Made by [`compile`](super::compile).
+pub struct TreeDef {
+    pub(crate) nodes: Box<[NodeDef]>,
+    pub(crate) children: Box<[u32]>,
+    pub(crate) guards: FxHashMap<u32, Guards>,
+    pub(crate) info: Box<[NodeInfo]>,
+    pub(crate) slots: Box<[SlotDef]>,
+    pub(crate) scopes: Box<[ScopeDef]>,
+    pub(crate) enums: Arc<Enums>,
+    pub(crate) dialect: Dialect,
+    pub(crate) places: Option<Arc<dyn Places>>,
+}
+
+impl TreeDef {
+    /// The ID of the main tree.
+    pub fn id(&self) -> &str {
+        &self.scopes[0].tree_id
+    }
+
+    /// How many nodes it has, subtree nodes included.
+    pub fn len(&self) -> usize {
+        self.info.len()
+    }
+
+    /// Never: a definition has a root.
+    pub fn is_empty(&self) -> bool {
+        self.info.is_empty()
+    }
+
+    /// A node.
+    pub fn node(&self, node: NodeIndex) -> &NodeInfo {
+        &self.info[node.index()]
+    }
+
+    /// All nodes in pre-order.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeIndex, &NodeInfo)> {
+        (0..)
+            .map(NodeIndex)
+            .zip(self.info.iter())
+            .take(self.info.len())
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// The children of a node, in the order of the file.
+    pub fn children(&self, node: NodeIndex) -> impl ExactSizeIterator<Item = NodeIndex> + '_ {
+        let def = &self.nodes[node.index()];
+        let first = def.first_child as usize;
+        self.children[first..first + def.child_count as usize]
+            .iter()
+            .map(|child| NodeIndex(*child))
+    }
+
+    /// The key spaces: the main tree first, then subtree instances in pre-order.
+    pub fn scopes(&self) -> impl ExactSizeIterator<Item = (ScopeId, &ScopeDef)> {
+        (0..)
+            .map(ScopeId)
+            .zip(self.scopes.iter())
+            .take(self.scopes.len())
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// The language of the file that the main tree stands in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The enumeration names that the tree was compiled with.
+    pub fn enums(&self) -> &Enums {
+        &self.enums
+    }
+
+    /// `file:line:column` of a node.
+    pub fn place(&self, node: NodeIndex) -> Option<String> {
+        self.places.as_ref()?.place(self.node(node).span)
+    }
+
+    /// The slot that a key leads to, where the tree names it.
+    pub fn slot(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
+        if let Some(global) = key.strip_prefix('@') {
+            return self.slot(ScopeId::ROOT, global);
+        }
+        let def = &self.scopes[scope.0 as usize];
+        if let Some(slot) = def.keys.get(key) {
+            return Some(*slot);
+        }
+        match self.forward(scope, key) {
+            Some((parent, key)) => self.slot(parent, key),
+            None => None,
+        }
+    }
+
+    /// Where a key that a scope does not hold leads: a remapping, or the parent's key of the same name.
+    pub(crate) fn forward<'k>(&'k self, scope: ScopeId, key: &'k str) -> Option<(ScopeId, &'k str)> {
+        let def = &self.scopes[scope.0 as usize];
+        let parent = def.parent?;
+        if let Some(outer) = def.remaps.get(key) {
+            return Some((parent, outer));
+        }
+        let shared = def.autoremap && (self.dialect == Dialect::V3 || !key.starts_with('_'));
+        shared.then_some((parent, key))
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.slots
+            .iter()
+            .map(|slot| Entry::declared(slot.initial.clone(), slot.info))
+            .collect()
+    }
+}
+
+impl fmt::Debug for TreeDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeDef")
+            .field("id", &self.id())
+            .field("nodes", &self.len())
+            .finish_non_exhaustive()
+    }
+}

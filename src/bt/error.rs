@@ -1,0 +1,19 @@
+//! What went wrong in a tick, and where.
+
+use std::sync::Arc;
+
+/// A node raised an error: the tree has failed, and this says which node, where it stands in which file, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}node '{path}' ({id}): {message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+pub struct TickError {
+    /// The full path of the node that raised it.
+    pub path: Arc<str>,
+    /// Its registered ID.
+    pub id: Arc<str>,
+    /// `file:line:column`, where the tree came from a file.
+    pub place: Option<String>,
+    /// Why, and what to do.
+    pub message: String,
+    /// Whether the node panicked instead of raising.
+    pub panicked: bool,
+}

@@ -1,0 +1,454 @@
+//! Ports: how a node declares what it reads and writes, and how it gets at it.
+//!
+//! A declaration and its binding are one expression, so that neither can be forgotten:
+//!
+//! ```
+//! use navtree::bt::{Input, Output, Ports};
+//!
+//! struct Example {
+//!     distance: Input<f64>,
+//!     count: Output<i32>,
+//! }
+//!
+//! fn bind(ports: &mut Ports<'_>) -> Example {
+//!     Example {
+//!         distance: ports.input("distance").unit("m").default("0.15").doc("how far to go").bind(),
+//!         count: ports.output("count").doc("how often it was done").bind(),
+//!     }
+//! }
+//! ```
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use super::Context;
+use super::behavior::{Dialect, Thrown};
+use super::blackboard::SlotId;
+use super::script::Script;
+use super::types::{PortValue, Text, TypeInfo};
+use super::value::Value;
+
+/// Which way data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Direction {
+    /// Read.
+    Input,
+    /// Written.
+    Output,
+    /// Both.
+    InOut,
+}
+
+impl Direction {
+    /// `input_port`, `output_port` or `inout_port`: the element names of a palette.
+    pub fn element(self) -> &'static str {
+        match self {
+            Self::Input => "input_port",
+            Self::Output => "output_port",
+            Self::InOut => "inout_port",
+        }
+    }
+}
+
+/// The declaration of a port.
+#[derive(Clone, Debug)]
+pub struct PortDecl {
+    /// The attribute name.
+    pub name: Cow<'static, str>,
+    /// Another name that is accepted too.
+    pub alias: Option<&'static str>,
+    /// Which way data goes.
+    pub direction: Direction,
+    /// What it holds.
+    pub info: &'static TypeInfo,
+    /// What is used where the attribute is absent, in the text form of the attribute.
+    pub default: Option<Cow<'static, str>>,
+    /// Whether a file without the attribute is refused.
+    pub required: bool,
+    /// Whether the text is a script.
+    pub script: bool,
+    /// Unit of a number: `m`, `s`, `ms`, `rad`.
+    pub unit: &'static str,
+    /// One sentence.
+    pub doc: Cow<'static, str>,
+}
+
+/// What an attribute turned into.
+#[derive(Clone, Debug, Default)]
+pub enum Binding {
+    /// Absent, without default.
+    #[default]
+    Absent,
+    /// A value that the file fixed; it is of the port's type.
+    Literal(Value),
+    /// A blackboard entry.
+    Slot(SlotId),
+}
+
+/// Who answers a node's declarations: the collector of manifests, or the compiler of a definition.
+pub(crate) trait PortSink {
+    fn port(&mut self, declaration: &PortDecl) -> Binding;
+    /// The attribute as written in the file, without default.
+    fn raw(&mut self, name: &str) -> Option<String>;
+    /// The names of all attributes that could be ports.
+    fn attributes(&self) -> Vec<String>;
+    fn script(&mut self, declaration: &PortDecl) -> Option<Script>;
+    fn children(&self) -> usize;
+    fn dialect(&self) -> Dialect;
+    fn problem(&mut self, message: String);
+}
+
+/// Given to [`Node::bind`](super::Node::bind).
+pub struct Ports<'b> {
+    pub(crate) sink: &'b mut dyn PortSink,
+}
+
+impl<'b> Ports<'b> {
+    /// A port that is read.
+    pub fn input<T: PortValue>(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+    ) -> PortBuilder<'_, 'b, Input<T>> {
+        PortBuilder::new(self, name.into(), Direction::Input, T::TYPE)
+    }
+
+    /// A port that is written.
+    pub fn output<T: PortValue>(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+    ) -> PortBuilder<'_, 'b, Output<T>> {
+        PortBuilder::new(self, name.into(), Direction::Output, T::TYPE)
+    }
+
+    /// A port that is read and written.
+    pub fn inout<T: PortValue>(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+    ) -> PortBuilder<'_, 'b, InOut<T>> {
+        PortBuilder::new(self, name.into(), Direction::InOut, T::TYPE)
+    }
+
+    /// A port whose text is a script, compiled when the tree is.
+    pub fn script(&mut self, name: &'static str) -> PortBuilder<'_, 'b, Option<Script>> {
+        PortBuilder::new(self, name.into(), Direction::Input, Text::TYPE)
+    }
+
+    /// The attribute as the file has it: for names that have to be known when the tree is compiled.
+    pub fn raw(&mut self, name: &str) -> Option<String> {
+        self.sink.raw(name)
+    }
+
+    /// The names of the attributes that the file gives and that may be ports: for nodes that take any.
+    pub fn attributes(&self) -> Vec<String> {
+        self.sink.attributes()
+    }
+
+    /// How many children the node has in this file (zero while declarations are collected).
+    pub fn children(&self) -> usize {
+        self.sink.children()
+    }
+
+    /// The language of the file.
+    pub fn dialect(&self) -> Dialect {
+        self.sink.dialect()
+    }
+
+    /// Refuses the node with a reason that a user can act on.
+    pub fn problem(&mut self, message: impl Into<String>) {
+        self.sink.problem(message.into());
+    }
+}
+
+/// A declaration under way; [`PortBuilder::bind`] ends it.
+#[must_use = "call bind() to declare the port"]
+pub struct PortBuilder<'p, 'b, H> {
+    ports: &'p mut Ports<'b>,
+    declaration: PortDecl,
+    handle: PhantomData<H>,
+}
+
+impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
+    fn new(
+        ports: &'p mut Ports<'b>,
+        name: Cow<'static, str>,
+        direction: Direction,
+        info: &'static TypeInfo,
+    ) -> Self {
+        let declaration = PortDecl {
+            name,
+            alias: None,
+            direction,
+            info,
+            default: None,
+            required: false,
+            script: false,
+            unit: "",
+            doc: Cow::Borrowed(""),
+        };
+        Self {
+            ports,
+            declaration,
+            handle: PhantomData,
+        }
+    }
+
+    /// One sentence for the reference page.
+    pub fn doc(mut self, doc: impl Into<Cow<'static, str>>) -> Self {
+        self.declaration.doc = doc.into();
+        self
+    }
+
+    /// The unit of a number.
+    pub fn unit(mut self, unit: &'static str) -> Self {
+        self.declaration.unit = unit;
+        self
+    }
+
+    /// What is used where the attribute is absent, written as in a file: `10.0`, `{goal}`, `{=}`.
+    pub fn default(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.declaration.default = Some(text.into());
+        self
+    }
+
+    /// A file without the attribute is refused.
+    pub fn required(mut self) -> Self {
+        self.declaration.required = true;
+        self
+    }
+
+    /// Another name for the same port, accepted silently.
+    pub fn alias(mut self, name: &'static str) -> Self {
+        self.declaration.alias = Some(name);
+        self
+    }
+}
+
+impl<T: PortValue> PortBuilder<'_, '_, Input<T>> {
+    /// Declares and takes the binding.
+    pub fn bind(self) -> Input<T> {
+        let source = Source::new(self.ports.sink.port(&self.declaration));
+        Input {
+            source,
+            name: self.declaration.name,
+        }
+    }
+}
+
+impl<T: PortValue> PortBuilder<'_, '_, Output<T>> {
+    /// Declares and takes the binding.
+    pub fn bind(self) -> Output<T> {
+        let slot = match self.ports.sink.port(&self.declaration) {
+            Binding::Slot(slot) => Some(slot),
+            Binding::Absent | Binding::Literal(_) => None,
+        };
+        Output {
+            slot,
+            name: self.declaration.name,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<T: PortValue> PortBuilder<'_, '_, InOut<T>> {
+    /// Declares and takes the binding.
+    pub fn bind(self) -> InOut<T> {
+        let binding = self.ports.sink.port(&self.declaration);
+        let slot = match &binding {
+            Binding::Slot(slot) => Some(*slot),
+            Binding::Absent | Binding::Literal(_) => None,
+        };
+        let name = self.declaration.name;
+        InOut {
+            input: Input {
+                source: Source::new(binding),
+                name: name.clone(),
+            },
+            output: Output {
+                slot,
+                name,
+                kind: PhantomData,
+            },
+        }
+    }
+}
+
+impl PortBuilder<'_, '_, Option<Script>> {
+    /// Declares and takes the compiled script; `None` where the attribute is absent or was refused.
+    pub fn bind(mut self) -> Option<Script> {
+        self.declaration.script = true;
+        self.ports.sink.script(&self.declaration)
+    }
+}
+
+/// Why a port could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PortError {
+    /// The attribute is absent and has no default.
+    #[error("the port is not set")]
+    Absent,
+    /// The entry was never written.
+    #[error("nothing was written to its blackboard entry yet")]
+    Unwritten,
+    /// The entry holds something else.
+    #[error("{0}")]
+    Mismatch(String),
+}
+
+#[derive(Debug, Clone)]
+enum Source<T> {
+    Absent,
+    Literal(T),
+    Slot(SlotId),
+}
+
+impl<T: PortValue> Source<T> {
+    fn new(binding: Binding) -> Self {
+        match binding {
+            Binding::Absent => Self::Absent,
+            Binding::Slot(slot) => Self::Slot(slot),
+            Binding::Literal(value) => T::from_value(&value).map_or(Self::Absent, Self::Literal),
+        }
+    }
+}
+
+/// A bound input port.
+#[derive(Debug, Clone)]
+pub struct Input<T> {
+    source: Source<T>,
+    name: Cow<'static, str>,
+}
+
+impl<T: PortValue> Input<T> {
+    /// Reads it: a literal was parsed when the tree was compiled; an entry is converted where it has to be;
+    /// texts and objects are shared, not copied.
+    ///
+    /// # Errors
+    /// [`PortError`]: absent, not written yet, or of another type.
+    #[inline]
+    pub fn get(&self, cx: &Context<'_>) -> Result<T, PortError> {
+        match &self.source {
+            Source::Slot(slot) => match cx.blackboard().get(*slot) {
+                Some(Value::Text(text)) if T::TYPE.is_strong() && T::TYPE.id != Text::TYPE.id => {
+                    convert_text(text, cx)
+                }
+                Some(value) => T::from_value(value).map_err(PortError::Mismatch),
+                None => Err(PortError::Unwritten),
+            },
+            Source::Literal(value) => Ok(value.clone()),
+            Source::Absent => Err(PortError::Absent),
+        }
+    }
+
+    /// Reads it, or takes `otherwise` where it is absent or not written.
+    #[inline]
+    pub fn get_or(&self, cx: &Context<'_>, otherwise: T) -> T {
+        self.get(cx).unwrap_or(otherwise)
+    }
+
+    /// Reads it, or fails the tree with a message that names the port.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    #[inline]
+    pub fn require(&self, cx: &mut Context<'_>) -> Result<T, Thrown> {
+        match self.get(cx) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.refuse(cx, &error)),
+        }
+    }
+
+    #[cold]
+    fn refuse(&self, cx: &mut Context<'_>, error: &PortError) -> Thrown {
+        cx.throw(format!("port '{}': {error}", self.name))
+    }
+
+    /// The entry behind it, where it is one.
+    pub fn slot(&self) -> Option<SlotId> {
+        match self.source {
+            Source::Slot(slot) => Some(slot),
+            Source::Absent | Source::Literal(_) => None,
+        }
+    }
+
+    /// The value that the file fixed, where it did.
+    pub fn literal(&self) -> Option<&T> {
+        match &self.source {
+            Source::Literal(value) => Some(value),
+            Source::Absent | Source::Slot(_) => None,
+        }
+    }
+
+    /// Whether the attribute (or a default) is there at all.
+    pub fn is_set(&self) -> bool {
+        !matches!(self.source, Source::Absent)
+    }
+
+    /// The number of writes to the entry so far; 0 for literals.
+    pub fn sequence(&self, cx: &Context<'_>) -> u64 {
+        self.slot()
+            .map_or(0, |slot| cx.blackboard().entry(slot).sequence())
+    }
+
+    /// The attribute name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+#[cold]
+fn convert_text<T: PortValue>(text: &str, cx: &Context<'_>) -> Result<T, PortError> {
+    (T::TYPE.parse)(text, cx.enums())
+        .and_then(|value| T::from_value(&value))
+        .map_err(PortError::Mismatch)
+}
+
+impl Input<Text> {
+    /// Reads a text without sharing it: nothing is counted, nothing copied.
+    pub fn as_str<'c>(&'c self, cx: &'c Context<'_>) -> Option<&'c str> {
+        match &self.source {
+            Source::Literal(text) => Some(text),
+            Source::Slot(slot) => match cx.blackboard().get(*slot) {
+                Some(Value::Text(text)) => Some(text),
+                _ => None,
+            },
+            Source::Absent => None,
+        }
+    }
+}
+
+/// A bound output port.
+#[derive(Debug, Clone)]
+pub struct Output<T> {
+    slot: Option<SlotId>,
+    name: Cow<'static, str>,
+    kind: PhantomData<fn(T)>,
+}
+
+impl<T: PortValue> Output<T> {
+    /// Writes it. An absent port takes the value and forgets it.
+    ///
+    /// # Errors
+    /// [`Thrown`] where the entry is of another type.
+    #[inline]
+    pub fn set(&self, cx: &mut Context<'_>, value: T) -> Result<(), Thrown> {
+        let Some(slot) = self.slot else { return Ok(()) };
+        match cx.write(slot, value.into_value(), T::TYPE) {
+            Ok(()) => Ok(()),
+            Err(clash) => Err(cx.throw(format!("port '{}': {clash}", self.name))),
+        }
+    }
+
+    /// The entry behind it.
+    pub fn slot(&self) -> Option<SlotId> {
+        self.slot
+    }
+}
+
+/// A bound port of both directions.
+#[derive(Debug, Clone)]
+pub struct InOut<T> {
+    /// The reading side.
+    pub input: Input<T>,
+    /// The writing side.
+    pub output: Output<T>,
+}

@@ -1,0 +1,290 @@
+//! Which node types there are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
+use super::port::{Binding, PortDecl, PortSink, Ports};
+use super::script::Script;
+use super::{Context, Enums};
+
+type Make = Arc<dyn Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync>;
+
+/// One node type.
+#[derive(Clone)]
+pub struct NodeType {
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) id: Arc<str>,
+    pub(crate) make: Make,
+}
+
+/// Why a node type was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// The ID is taken.
+    #[error("the node ID '{0}' is already registered")]
+    Duplicate(String),
+    /// The ID cannot stand in a file.
+    #[error(
+        "'{0}' cannot be a node ID: it is empty, or 'Root', or contains a space or one of <>&\"'/\\:*?|."
+    )]
+    BadId(String),
+}
+
+/// The node types that trees may use, and the enumeration names that their ports and scripts know.
+///
+/// ```
+/// use navtree::bt::{NodeStatus, Registry};
+///
+/// let mut registry = Registry::builtin();
+/// registry.condition("IsDaylight", |_| NodeStatus::Success).unwrap();
+/// assert!(registry.contains("Sequence") && registry.contains("IsDaylight"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry {
+    types: BTreeMap<String, NodeType>,
+    /// Types that mean something else in a version 3 file.
+    types_v3: BTreeMap<String, NodeType>,
+    enums: Enums,
+}
+
+impl Registry {
+    /// No types at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// BehaviorTree.CPP's node types, and navtree's additions to them.
+    pub fn builtin() -> Self {
+        let mut registry = Self::new();
+        super::nodes::register(&mut registry);
+        registry
+    }
+
+    /// Adds a node type under its own ID.
+    ///
+    /// # Errors
+    /// [`RegistryError`].
+    pub fn register<N: Node>(&mut self) -> Result<(), RegistryError> {
+        self.register_as::<N>(N::ID)
+    }
+
+    /// Adds a node type under another ID.
+    ///
+    /// # Errors
+    /// [`RegistryError`].
+    pub fn register_as<N: Node>(&mut self, id: &str) -> Result<(), RegistryError> {
+        self.register_with(id, N::KIND, N::CHILDREN, N::DOC, |ports| Box::new(N::bind(ports)))
+    }
+
+    /// Adds a node type from its parts. `make` declares the ports.
+    ///
+    /// # Errors
+    /// [`RegistryError`].
+    pub fn register_with(
+        &mut self,
+        id: &str,
+        kind: NodeKind,
+        children: (usize, usize),
+        doc: &str,
+        make: impl Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync + 'static,
+    ) -> Result<(), RegistryError> {
+        if !is_model_name(id) {
+            return Err(RegistryError::BadId(id.to_owned()));
+        }
+        if self.types.contains_key(id) {
+            return Err(RegistryError::Duplicate(id.to_owned()));
+        }
+        self.types.insert(
+            id.to_owned(),
+            NodeType::new(id, kind, children, doc, Dialect::V4, make),
+        );
+        Ok(())
+    }
+
+    /// Adds what a version 3 file means by an ID, where that differs.
+    pub fn register_v3<N: Node>(&mut self, id: &str) {
+        let node = NodeType::new(id, N::KIND, N::CHILDREN, N::DOC, Dialect::V3, |ports| {
+            Box::new(N::bind(ports))
+        });
+        self.types_v3.insert(id.to_owned(), node);
+    }
+
+    /// Adds a type that takes any attribute as an untyped port: for nodes known only from a palette or from mocks.
+    /// One that is registered already is replaced.
+    pub fn register_open(
+        &mut self,
+        id: &str,
+        kind: NodeKind,
+        make: impl Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync + 'static,
+    ) {
+        let mut node = NodeType::new(id, kind, kind.arity(), "", Dialect::V4, make);
+        if let Some(manifest) = Arc::get_mut(&mut node.manifest) {
+            manifest.open = true;
+        }
+        self.types_v3.remove(id);
+        self.types.insert(id.to_owned(), node);
+    }
+
+    /// Adds a condition from a function.
+    ///
+    /// # Errors
+    /// [`RegistryError`].
+    pub fn condition(
+        &mut self,
+        id: &str,
+        test: impl Fn(&mut Context<'_>) -> super::NodeStatus + Send + Sync + 'static,
+    ) -> Result<(), RegistryError> {
+        let test = Arc::new(test);
+        self.register_with(id, NodeKind::Condition, (0, 0), "", move |_| {
+            let test = Arc::clone(&test);
+            Box::new(Function(move |cx: &mut Context<'_>| Ok(test(cx))))
+        })
+    }
+
+    /// Adds an action that ends within one tick, from a function.
+    ///
+    /// # Errors
+    /// [`RegistryError`].
+    pub fn action(
+        &mut self,
+        id: &str,
+        act: impl Fn(&mut Context<'_>) -> Tick + Send + Sync + 'static,
+    ) -> Result<(), RegistryError> {
+        let act = Arc::new(act);
+        self.register_with(id, NodeKind::Action, (0, 0), "", move |_| {
+            let act = Arc::clone(&act);
+            Box::new(Function(move |cx: &mut Context<'_>| act(cx)))
+        })
+    }
+
+    /// Whether an ID is registered.
+    pub fn contains(&self, id: &str) -> bool {
+        self.types.contains_key(id)
+    }
+
+    /// The type behind an ID in a file of a dialect.
+    pub fn get(&self, id: &str, dialect: Dialect) -> Option<&NodeType> {
+        match dialect {
+            Dialect::V3 => self.types_v3.get(id).or_else(|| self.types.get(id)),
+            Dialect::V4 => self.types.get(id),
+        }
+    }
+
+    /// All declarations, sorted by ID.
+    pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
+        self.types.values().map(|node| &*node.manifest)
+    }
+
+    /// The declarations that hold in version 3 files only, sorted by ID.
+    pub fn manifests_v3(&self) -> impl Iterator<Item = &Manifest> {
+        self.types_v3.values().map(|node| &*node.manifest)
+    }
+
+    /// The enumeration names.
+    pub fn enums(&self) -> &Enums {
+        &self.enums
+    }
+
+    /// The enumeration names, to add to.
+    pub fn enums_mut(&mut self) -> &mut Enums {
+        &mut self.enums
+    }
+}
+
+impl NodeType {
+    fn new(
+        id: &str,
+        kind: NodeKind,
+        children: (usize, usize),
+        doc: &str,
+        dialect: Dialect,
+        make: impl Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync + 'static,
+    ) -> Self {
+        let mut collector = Collector {
+            ports: Vec::new(),
+            dialect,
+        };
+        drop(make(&mut Ports { sink: &mut collector }));
+        let manifest = Manifest {
+            id: id.to_owned(),
+            kind,
+            doc: doc.to_owned(),
+            children,
+            ports: collector.ports,
+            open: false,
+        };
+        Self {
+            manifest: Arc::new(manifest),
+            id: id.into(),
+            make: Arc::new(make),
+        }
+    }
+
+    /// Its declaration.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+}
+
+/// Whether a text may name a node type or a tree (`spec/btcpp.md` 1.2).
+pub fn is_model_name(name: &str) -> bool {
+    !name.is_empty() && name != "Root" && name != "root" && !name.chars().any(is_forbidden)
+}
+
+/// Whether a text may name a port: it begins with an ASCII letter. Anything else is metadata.
+pub fn is_port_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !name.chars().any(is_forbidden)
+        && name != "name"
+        && name != "ID"
+}
+
+fn is_forbidden(character: char) -> bool {
+    (character as u32) < 32 || character as u32 == 127 || " <>&\"'/\\:*?|.".contains(character)
+}
+
+/// Collects declarations from a node that is made for nothing else.
+struct Collector {
+    ports: Vec<PortDecl>,
+    dialect: Dialect,
+}
+
+impl PortSink for Collector {
+    fn port(&mut self, declaration: &PortDecl) -> Binding {
+        self.ports.push(declaration.clone());
+        Binding::Absent
+    }
+
+    fn raw(&mut self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn attributes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
+        self.ports.push(declaration.clone());
+        None
+    }
+
+    fn children(&self) -> usize {
+        0
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn problem(&mut self, _message: String) {}
+}
+
+/// A leaf made of a function.
+struct Function<F>(F);
+
+impl<F: Fn(&mut Context<'_>) -> Tick + Send + Sync> Behavior for Function<F> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        (self.0)(cx)
+    }
+}

@@ -1,0 +1,287 @@
+//! Key spaces while a tree is compiled: every key becomes a slot, behind all remapping (`spec/btcpp.md` 1.5, 4.6).
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::behavior::Dialect;
+use super::blackboard::{ScopeId, SlotId};
+use super::definition::{ScopeDef, SlotDef, Span};
+use super::port::Direction;
+use super::problem::{Problem, ProblemKind};
+use super::spec::{ModelPort, NodeSpec, SubTreeForm};
+use super::types::{self, Family, PortValue, Text, TypeInfo};
+use super::value::Value;
+
+/// A slot while its uses are collected.
+pub(crate) struct SlotUse {
+    pub(crate) key: Arc<str>,
+    pub(crate) info: Option<&'static TypeInfo>,
+    pub(crate) initial: Option<Value>,
+    /// Where its type comes from.
+    pub(crate) typed_at: Span,
+    /// The first place that reads it.
+    pub(crate) read_at: Option<Span>,
+    pub(crate) written: bool,
+}
+
+/// What the text of a port value is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PortText<'t> {
+    Pointer(&'t str),
+    /// `=` or `{=}`: the entry named like the port.
+    SameName,
+    Literal(&'t str),
+}
+
+/// Tells pointers from literals. Outer spaces are allowed around braces; version 3 also knows `${key}`.
+pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
+    let trimmed = text.trim_matches(' ');
+    if trimmed == "=" || (trimmed == "{=}" && dialect == Dialect::V4) {
+        return PortText::SameName;
+    }
+    let braced = if dialect == Dialect::V3 {
+        trimmed.strip_prefix('$').unwrap_or(trimmed)
+    } else {
+        trimmed
+    };
+    match braced.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        Some(key) if !key.is_empty() => PortText::Pointer(key),
+        _ => PortText::Literal(text),
+    }
+}
+
+pub(crate) struct Scopes {
+    scopes: Vec<ScopeDef>,
+    pub(crate) slots: Vec<SlotUse>,
+    dialect: Dialect,
+}
+
+impl Scopes {
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self {
+            scopes: Vec::new(),
+            slots: Vec::new(),
+            dialect,
+        }
+    }
+
+    pub(crate) fn open(&mut self, tree_id: &str, path: &str, parent: Option<ScopeId>) -> ScopeId {
+        let id = ScopeId(self.scopes.len() as u32);
+        self.scopes.push(ScopeDef {
+            tree_id: tree_id.into(),
+            path: path.into(),
+            parent,
+            keys: FxHashMap::default(),
+            own: Vec::new(),
+            remaps: FxHashMap::default(),
+            autoremap: false,
+        });
+        id
+    }
+
+    pub(crate) fn path(&self, scope: ScopeId) -> Arc<str> {
+        Arc::clone(&self.scopes[scope.0 as usize].path)
+    }
+
+    /// Opens the scope of a subtree instance, with the remappings and literals of its attributes and its model.
+    pub(crate) fn open_subtree(
+        &mut self,
+        spec: &NodeSpec<'_>,
+        dialect: Dialect,
+        parent: ScopeId,
+        path: &str,
+        models: &[ModelPort],
+        problems: &mut Vec<Problem>,
+    ) -> ScopeId {
+        let attribute = |name: &str| spec.attributes.iter().find(|attribute| attribute.name == name);
+        let mut flag = |name: &str| {
+            let Some(attribute) = attribute(name) else {
+                return false;
+            };
+            types::parse_bool(&attribute.value).unwrap_or_else(|message| {
+                problems.push(Problem::new(
+                    ProblemKind::BadLiteral,
+                    attribute.value_span,
+                    format!("{name}: {message}"),
+                ));
+                false
+            })
+        };
+        let plus = spec.subtree == Some(SubTreeForm::Plus);
+        let autoremap = flag("_autoremap") || (plus && flag("__autoremap"));
+        if dialect == Dialect::V3 && flag("__shared_blackboard") {
+            return parent;
+        }
+        let scope = self.open(&spec.id, path, Some(parent));
+        self.scopes[scope.0 as usize].autoremap = autoremap;
+        for attribute in &spec.attributes {
+            if !attribute
+                .name
+                .starts_with(|first: char| first.is_ascii_alphabetic())
+            {
+                continue;
+            }
+            let key: Arc<str> = Arc::from(&*attribute.name);
+            if dialect == Dialect::V3 && !plus {
+                // The value is the raw key of the parent; braces would be part of its name.
+                self.remap(scope, key, attribute.value.trim_matches(' '));
+                continue;
+            }
+            match port_text(&attribute.value, dialect) {
+                PortText::Pointer(outer) => self.remap(scope, key, outer),
+                // A bare `=` is a literal here, unlike in a port (`spec/btcpp.md` 1.3).
+                PortText::SameName if attribute.value != "=" => {
+                    let outer = Arc::clone(&key);
+                    self.remap(scope, key, &outer);
+                }
+                PortText::SameName => self.literal(scope, &key, "=", attribute.value_span, true),
+                PortText::Literal(text) => self.literal(scope, &key, text, attribute.value_span, plus),
+            }
+        }
+        for port in models {
+            if attribute(&port.name).is_some() {
+                continue;
+            }
+            match &port.default {
+                Some(text) => match port_text(text, dialect) {
+                    PortText::Pointer(outer) => self.remap(scope, port.name.as_str().into(), outer),
+                    PortText::SameName => self.remap(scope, port.name.as_str().into(), &port.name),
+                    PortText::Literal(text) => self.literal(scope, &port.name, text, port.span, plus),
+                },
+                None if autoremap => {}
+                None => problems.push(
+                    Problem::new(
+                        ProblemKind::MissingModelPort,
+                        spec.span,
+                        format!("the subtree '{}' needs its port '{}'", spec.id, port.name),
+                    )
+                    .related(port.span, "declared here, without a default"),
+                ),
+            }
+        }
+        scope
+    }
+
+    fn remap(&mut self, scope: ScopeId, inner: Arc<str>, outer: &str) {
+        self.scopes[scope.0 as usize].remaps.insert(inner, outer.into());
+    }
+
+    /// A literal given to a subtree: text that is wholly a number becomes one (`spec/btcpp.md` 1.5), version 3
+    /// keeps texts.
+    fn literal(&mut self, scope: ScopeId, key: &str, text: &str, span: Span, keep_text: bool) {
+        let number = |text: &str| -> Option<(Value, &'static TypeInfo)> {
+            if keep_text || !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.')) {
+                return None;
+            }
+            if let Ok(whole) = text.parse::<i64>() {
+                let info = if i32::try_from(whole).is_ok() {
+                    i32::TYPE
+                } else {
+                    i64::TYPE
+                };
+                return Some((Value::Int(whole), info));
+            }
+            text.parse::<f64>()
+                .ok()
+                .map(|real| (Value::Real(real), f64::TYPE))
+        };
+        let (value, info) = number(text).unwrap_or_else(|| (Value::text(text), Text::TYPE));
+        let slot = self.make(scope, key);
+        let place = &mut self.slots[slot.0 as usize];
+        place.info = Some(info);
+        place.initial = Some(value);
+        place.typed_at = span;
+        place.written = true;
+    }
+
+    fn make(&mut self, scope: ScopeId, key: &str) -> SlotId {
+        let slot = SlotId(self.slots.len() as u32);
+        let key: Arc<str> = key.into();
+        self.slots.push(SlotUse {
+            key: Arc::clone(&key),
+            info: None,
+            initial: None,
+            typed_at: Span::default(),
+            read_at: None,
+            written: false,
+        });
+        let scope = &mut self.scopes[scope.0 as usize];
+        scope.own.push((Arc::clone(&key), slot));
+        scope.keys.insert(key, slot);
+        slot
+    }
+
+    /// The slot of a key, through remappings; made where it does not exist.
+    pub(crate) fn resolve(&mut self, scope: ScopeId, key: &str) -> SlotId {
+        if let Some(global) = key.strip_prefix('@') {
+            return self.resolve(ScopeId::ROOT, global);
+        }
+        let def = &self.scopes[scope.0 as usize];
+        if let Some(slot) = def.keys.get(key) {
+            return *slot;
+        }
+        let Some(parent) = def.parent else {
+            return self.make(scope, key);
+        };
+        let outer = match def.remaps.get(key) {
+            Some(outer) => Arc::clone(outer),
+            None if def.autoremap && (self.dialect == Dialect::V3 || !key.starts_with('_')) => key.into(),
+            None => return self.make(scope, key),
+        };
+        let slot = self.resolve(parent, &outer);
+        self.scopes[scope.0 as usize].keys.insert(key.into(), slot);
+        slot
+    }
+
+    /// Declares that a port of a type uses a slot, and compares types (`spec/btcpp.md` 1.5, "BB typing").
+    pub(crate) fn declare(
+        &mut self,
+        slot: SlotId,
+        info: &'static TypeInfo,
+        direction: Direction,
+        span: Span,
+        problems: &mut Vec<Problem>,
+    ) {
+        let place = &mut self.slots[slot.0 as usize];
+        match direction {
+            Direction::Input => place.read_at = place.read_at.or(Some(span)),
+            Direction::Output | Direction::InOut => place.written = true,
+        }
+        if place.initial.is_none() {
+            place.initial = Some(Value::Empty);
+            place.info = info.is_strong().then_some(info);
+            place.typed_at = span;
+            return;
+        }
+        let Some(declared) = place.info else { return };
+        let compatible = declared == info
+            || !info.is_strong()
+            || !declared.is_strong()
+            || declared.family == Family::Text
+            // BehaviorTree.CPP refuses any two number types; they convert without loss or fail when they do not.
+            || (declared.is_numeric() && info.is_numeric());
+        if !compatible {
+            let message = format!(
+                "the key '{}' is of type {} and this port of type {}",
+                place.key, declared.name, info.name
+            );
+            problems.push(
+                Problem::new(ProblemKind::TypeClash, span, message)
+                    .related(place.typed_at, format!("it became {} here", declared.name)),
+            );
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> (Box<[ScopeDef]>, Box<[SlotDef]>) {
+        let slots = self
+            .slots
+            .into_iter()
+            .map(|slot| SlotDef {
+                info: slot.info,
+                initial: slot.initial,
+            })
+            .collect();
+        (self.scopes.into_boxed_slice(), slots)
+    }
+}

@@ -1,0 +1,282 @@
+//! One run of a definition.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
+use super::context::{self, Cell, Context, Run};
+use super::definition::{NodeIndex, TreeDef};
+use super::error::TickError;
+use super::observer::Observer;
+use super::resource::{Resource, Resources};
+use super::types::PortValue;
+use super::value::Value;
+use super::{HaltReason, NodeStatus, Time};
+
+/// One robot's run of a [`TreeDef`]: the state of each node, and the blackboard. Making one parses nothing.
+///
+/// Owned by one thread. Whoever wants something of a tree asks its owner.
+pub struct Tree {
+    def: Arc<TreeDef>,
+    run: Run,
+}
+
+/// Wake-ups that [`Tree::tick`] follows within one call before it leaves the rest to the next: BehaviorTree.CPP's
+/// `tickOnce` has no bound, so a node that always yields would never let it return.
+pub const MOST_WAKE_UPS: usize = 1000;
+
+impl Tree {
+    /// A run at its start.
+    pub fn new(def: Arc<TreeDef>) -> Self {
+        let run = Run {
+            cells: vec![Cell::default(); def.len()].into_boxed_slice(),
+            blackboard: Blackboard::new(def.entries()),
+            states: Vec::new(),
+            resources: Resources::default(),
+            observer: None,
+            now: Time::ZERO,
+            woken: false,
+            wake_at: None,
+            current: 0,
+            failure: None,
+            ticks: 0,
+        };
+        Self { def, run }
+    }
+
+    /// Gives the nodes something to reach the world with. Call [`Tree::attach`] when all are in.
+    pub fn insert_resource<T: Resource>(&mut self, resource: T) {
+        self.run.resources.insert(resource);
+    }
+
+    /// A resource.
+    pub fn resource<T: Resource>(&mut self) -> Option<&mut T> {
+        self.run.resources.get()
+    }
+
+    /// Takes all resources out, so that another tree can go on with them.
+    pub fn take_resources(&mut self) -> Resources {
+        std::mem::take(&mut self.run.resources)
+    }
+
+    /// Puts resources in that another tree used before.
+    pub fn put_resources(&mut self, resources: Resources) {
+        self.run.resources = resources;
+    }
+
+    /// Lets every node open what it needs.
+    pub fn attach(&mut self, now: Time) {
+        self.run.now = now;
+        let def = Arc::clone(&self.def);
+        for node in 0..def.len() {
+            let node = node as u32;
+            let mut cx = Context {
+                def: &def,
+                run: &mut self.run,
+                node,
+            };
+            def.nodes[node as usize].behavior.attach(&mut cx);
+        }
+    }
+
+    /// Watches the run; the one before, if any, is dropped.
+    pub fn set_observer(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.run.observer = observer;
+    }
+
+    /// The definition that is run.
+    pub fn definition(&self) -> &Arc<TreeDef> {
+        &self.def
+    }
+
+    /// The stored status of a node.
+    pub fn status(&self, node: NodeIndex) -> NodeStatus {
+        self.run.cells[node.index()].status
+    }
+
+    /// The stored status of the root.
+    pub fn root_status(&self) -> NodeStatus {
+        self.run.cells[0].status
+    }
+
+    /// Executes the root exactly once. A root that completed is idle afterwards, so the next tick starts anew.
+    ///
+    /// # Errors
+    /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree.
+    pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
+        self.run.resources.begin_tick(now);
+        let result = self.execute_root(now);
+        self.run.resources.end_tick(now);
+        result
+    }
+
+    /// Executes the root, and again at once while it is running and a node asked for it, as `tickOnce` does.
+    ///
+    /// # Errors
+    /// As [`Tree::tick_exactly_once`].
+    pub fn tick(&mut self, now: Time) -> Result<NodeStatus, TickError> {
+        self.run.resources.begin_tick(now);
+        let mut result = self.execute_root(now);
+        for _ in 0..MOST_WAKE_UPS {
+            if !matches!(result, Ok(NodeStatus::Running)) || !self.run.woken {
+                break;
+            }
+            result = self.execute_root(now);
+        }
+        self.run.resources.end_tick(now);
+        result
+    }
+
+    fn execute_root(&mut self, now: Time) -> Result<NodeStatus, TickError> {
+        let Self { def, run } = self;
+        run.now = now;
+        run.woken = false;
+        run.wake_at = None;
+        run.ticks += 1;
+        let mut cx = Context { def, run, node: 0 };
+        let result = panic::catch_unwind(AssertUnwindSafe(|| cx.tick_node(0)));
+        match result {
+            Ok(Ok(status)) => {
+                // A script in `_onHalted` may have failed although the tick went on.
+                if let Some(failure) = self.run.failure.take() {
+                    return Err(*failure);
+                }
+                if status.is_completed() {
+                    Context {
+                        def: &self.def,
+                        run: &mut self.run,
+                        node: 0,
+                    }
+                    .store(0, NodeStatus::Idle);
+                }
+                Ok(status)
+            }
+            Ok(Err(_)) => Err(self.take_failure("raised an error without a reason", false)),
+            Err(payload) => {
+                self.run.failure = None;
+                let message = payload
+                    .downcast_ref::<&str>()
+                    .map(|text| (*text).to_owned())
+                    .or_else(|| payload.downcast_ref::<String>().cloned())
+                    .unwrap_or_else(|| "panicked".to_owned());
+                Err(self.take_failure(&message, true))
+            }
+        }
+    }
+
+    fn take_failure(&mut self, message: &str, panicked: bool) -> TickError {
+        if let Some(failure) = self.run.failure.take() {
+            return *failure;
+        }
+        let node = NodeIndex(self.run.current);
+        let info = self.def.node(node);
+        TickError {
+            path: Arc::clone(&info.path),
+            id: Arc::clone(&info.id),
+            place: self.def.place(node),
+            message: message.to_owned(),
+            panicked,
+        }
+    }
+
+    /// Ends the run: halts what runs (guarantee G2), resets the root and lets every node forget what it keeps
+    /// between activations. Returns at once (guarantee G3).
+    pub fn halt(&mut self, reason: HaltReason, now: Time) {
+        self.run.resources.begin_tick(now);
+        let Self { def, run } = self;
+        run.now = now;
+        run.woken = false;
+        run.wake_at = None;
+        let mut panicked = false;
+        let mut guarded = |action: &mut dyn FnMut()| {
+            panicked |= panic::catch_unwind(AssertUnwindSafe(action)).is_err();
+        };
+        guarded(&mut || {
+            let mut cx = Context { def, run, node: 0 };
+            if cx.status() == NodeStatus::Running {
+                cx.halt_node(0, reason);
+            }
+        });
+        // After an error or a panic ancestors may be idle while nodes below still run: none may be left.
+        for node in 0..def.len() as u32 {
+            guarded(&mut || {
+                let mut cx = Context { def, run, node };
+                if cx.status() == NodeStatus::Running {
+                    cx.halt_node(node, reason);
+                }
+            });
+            guarded(&mut || {
+                let mut cx = Context { def, run, node };
+                cx.store(node, NodeStatus::Idle);
+                def.nodes[node as usize].behavior.rewind(&mut cx);
+            });
+        }
+        run.failure = None;
+        run.resources.end_tick(now);
+    }
+
+    /// Whether a node asked for a tick at once during the last one.
+    pub fn is_woken(&self) -> bool {
+        self.run.woken
+    }
+
+    /// The earliest point in time at which a node asked to be ticked.
+    pub fn wake_at(&self) -> Option<Time> {
+        self.run.wake_at
+    }
+
+    /// Executions of the root so far.
+    pub fn ticks(&self) -> u64 {
+        self.run.ticks
+    }
+
+    /// The blackboard, for reading by slot.
+    pub fn blackboard(&self) -> &Blackboard {
+        &self.run.blackboard
+    }
+
+    /// The value of a key of the main tree, where it was written.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.get_in(ScopeId::ROOT, key)
+    }
+
+    /// The value of a key of a scope, where it was written.
+    pub fn get_in(&self, scope: ScopeId, key: &str) -> Option<&Value> {
+        self.run.blackboard.get(self.find(scope, key)?)
+    }
+
+    /// Writes a key of the main tree.
+    ///
+    /// # Errors
+    /// [`TypeClash`].
+    pub fn set<T: PortValue>(&mut self, key: &str, value: T) -> Result<(), TypeClash> {
+        let slot = context::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
+        self.run
+            .blackboard
+            .set(slot, value.into_value(), T::TYPE, &self.def.enums, self.run.now)
+    }
+
+    /// The entry that a key leads to.
+    pub fn find(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
+        context::find(&self.def, &self.run.blackboard, scope, key)
+    }
+
+    /// The own keys of a scope with their values (`null` where not written): the export of `spec/btcpp.md` 4.7.
+    pub fn export(&self, scope: ScopeId) -> serde_json::Map<String, serde_json::Value> {
+        let own = self.def.scopes[scope.0 as usize]
+            .own
+            .iter()
+            .map(|(key, slot)| (&**key, *slot));
+        own.chain(self.run.blackboard.dynamic_keys(scope))
+            .filter(|(_, slot)| self.run.blackboard.entry(*slot).exists())
+            .map(|(key, slot)| {
+                let value = self
+                    .run
+                    .blackboard
+                    .get(slot)
+                    .map_or(serde_json::Value::Null, Value::to_json);
+                (key.to_owned(), value)
+            })
+            .collect()
+    }
+}
