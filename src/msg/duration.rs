@@ -1,9 +1,8 @@
 //! `builtin_interfaces/Duration` at the boundary; inside, durations are [`std::time::Duration`].
 //!
 //! A ROS duration may be negative, ours may not. Every duration of the interfaces mirrored here is an amount
-//! of time (an allowance, an elapsed or remaining time), so a negative one is clamped to zero. Nav2's servers
-//! treat a non-positive time allowance as "already used up" or as "none" alike, and a negative `time_left` is a
-//! late feedback.
+//! of time (an allowance, an elapsed or remaining time), so a negative one is clamped to zero. Nav2's
+//! behaviors take a time allowance of zero or less as "no limit", and a negative `time_left` is a late feedback.
 //!
 //! Also a serde module: `#[serde(with = "duration")]` writes `{"sec": 1, "nanosec": 500000000}`.
 

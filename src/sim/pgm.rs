@@ -1,0 +1,164 @@
+//! Portable grey maps: the image format of map files.
+
+/// A grey picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    /// Pixels a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Brightness from 0 (black) to 1 (white), row by row from the top.
+    pub pixels: Vec<f64>,
+}
+
+/// Why bytes are not such a picture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PgmError {
+    /// Another format.
+    #[error(
+        "not a PGM image (it must start with P5 or P2); convert it, for example with `convert map.png map.pgm`"
+    )]
+    OtherFormat,
+    /// A number of the head or of a pixel is missing or out of range.
+    #[error("byte {at}: expected {what}")]
+    Number {
+        /// Offset in the file.
+        at: usize,
+        /// Which number.
+        what: &'static str,
+    },
+    /// Fewer pixels than the head says.
+    #[error("{found} of {expected} pixels are there")]
+    Short {
+        /// Pixels by the head.
+        expected: usize,
+        /// Pixels found.
+        found: usize,
+    },
+}
+
+/// Decodes a binary (P5, one or two bytes a pixel) or plain (P2) grey map.
+///
+/// # Errors
+/// What is wrong and where.
+pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
+    let plain = match bytes.get(..2) {
+        Some(b"P2") => true,
+        Some(b"P5") => false,
+        _ => return Err(PgmError::OtherFormat),
+    };
+    let mut reader = Reader { bytes, at: 2 };
+    let width = reader.number("a width above 0", 1..=1 << 20)?;
+    let height = reader.number("a height above 0", 1..=1 << 20)?;
+    let white = reader.number("a largest grey value from 1 to 65535", 1..=65535)?;
+    let expected = width.saturating_mul(height);
+    let scale = |grey: usize| (grey as f64 / white as f64).min(1.0);
+    let pixels: Vec<f64> = if plain {
+        // Not `with_capacity`: the head may promise more than memory holds.
+        let mut pixels = Vec::new();
+        while pixels.len() < expected {
+            pixels.push(scale(reader.number("a grey value", 0..=white)?));
+        }
+        pixels
+    } else {
+        let data = bytes.get(reader.at + 1..).unwrap_or_default();
+        if white < 256 {
+            data.iter()
+                .take(expected)
+                .map(|byte| scale(usize::from(*byte)))
+                .collect()
+        } else {
+            let pairs = data.chunks_exact(2).take(expected);
+            pairs
+                .map(|pair| scale(usize::from(u16::from_be_bytes([pair[0], pair[1]]))))
+                .collect()
+        }
+    };
+    if pixels.len() < expected {
+        return Err(PgmError::Short {
+            expected,
+            found: pixels.len(),
+        });
+    }
+    Ok(Image {
+        width,
+        height,
+        pixels,
+    })
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn number(
+        &mut self,
+        what: &'static str,
+        range: std::ops::RangeInclusive<usize>,
+    ) -> Result<usize, PgmError> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b'#') => {
+                    while self.bytes.get(self.at).is_some_and(|byte| *byte != b'\n') {
+                        self.at += 1;
+                    }
+                }
+                Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
+                _ => break,
+            }
+        }
+        let start = self.at;
+        let mut value = 0_usize;
+        while let Some(digit) = self.bytes.get(self.at).filter(|byte| byte.is_ascii_digit()) {
+            value = value.saturating_mul(10).saturating_add(usize::from(digit - b'0'));
+            self.at += 1;
+        }
+        if self.at == start || !range.contains(&value) {
+            return Err(PgmError::Number { at: start, what });
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PgmError, decode};
+
+    #[test]
+    fn decodes_all_three_kinds() {
+        let expected = [0.0, 1.0, 0.2, 0.4];
+        for bytes in [
+            b"P2 2 2 5\n0 5 1 2".as_slice(),
+            b"P5\n# made by hand\n2 2\n5\n\x00\x05\x01\x02",
+            b"P5 2 2 1000\n\x00\x00\x03\xe8\x00\xc8\x01\x90",
+        ] {
+            let image = decode(bytes).unwrap();
+            assert_eq!((image.width, image.height), (2, 2));
+            assert_eq!(image.pixels, expected);
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert_eq!(decode(b"\x89PNG"), Err(PgmError::OtherFormat));
+        assert_eq!(decode(b""), Err(PgmError::OtherFormat));
+        assert_eq!(
+            decode(b"P5 0 2 255\n"),
+            Err(PgmError::Number {
+                at: 3,
+                what: "a width above 0"
+            })
+        );
+        assert_eq!(
+            decode(b"P5 2 2 255\n\x00"),
+            Err(PgmError::Short {
+                expected: 4,
+                found: 1
+            })
+        );
+        assert!(decode(b"P5 2 2").is_err());
+        assert!(decode(b"P2 1048576 1048576 255 1 2").is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! A robot on a plane: where it is, how it moves, what its wheels say.
+
+use crate::msg::{Pose, Twist, angle_between, normalize_angle};
+
+use super::random::Random;
+
+/// A pose on the plane: metres and radians.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct PlanarPose {
+    /// Metres along x.
+    pub x: f64,
+    /// Metres along y.
+    pub y: f64,
+    /// Heading, radians.
+    pub yaw: f64,
+}
+
+impl PlanarPose {
+    /// A pose at `x`, `y` with heading `yaw`.
+    pub const fn new(x: f64, y: f64, yaw: f64) -> Self {
+        Self { x, y, yaw }
+    }
+
+    /// Metres to another pose.
+    pub fn distance(&self, other: &Self) -> f64 {
+        (self.x - other.x).hypot(self.y - other.y)
+    }
+
+    /// The shortest turn to another heading, radians.
+    pub fn turn_to(&self, yaw: f64) -> f64 {
+        angle_between(self.yaw, yaw)
+    }
+
+    /// Where a robot is that drives `forward` metres per second and turns `turn` radians per second for `seconds`
+    /// (an exact arc, so the step size does not shift the track).
+    pub fn moved(&self, forward: f64, turn: f64, seconds: f64) -> Self {
+        let angle = turn * seconds;
+        let length = forward * seconds;
+        // The chord of the arc: as long as the arc for a small angle, and at half the angle to the heading.
+        let chord = if angle.abs() < 1e-9 {
+            length
+        } else {
+            length * (angle / 2.0).sin() / (angle / 2.0)
+        };
+        let direction = self.yaw + angle / 2.0;
+        Self {
+            x: self.x + chord * direction.cos(),
+            y: self.y + chord * direction.sin(),
+            yaw: normalize_angle(self.yaw + angle),
+        }
+    }
+
+    /// Whether all three numbers are finite.
+    pub fn is_finite(&self) -> bool {
+        self.x.is_finite() && self.y.is_finite() && self.yaw.is_finite()
+    }
+}
+
+impl From<&Pose> for PlanarPose {
+    fn from(pose: &Pose) -> Self {
+        Self::new(pose.position.x, pose.position.y, pose.yaw())
+    }
+}
+
+impl From<PlanarPose> for Pose {
+    fn from(pose: PlanarPose) -> Self {
+        Self::planar(pose.x, pose.y, pose.yaw)
+    }
+}
+
+/// What the drive can do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Metres per second, forward and back.
+    pub speed: f64,
+    /// Radians per second.
+    pub turn: f64,
+    /// Metres per second per second, speeding up and braking.
+    pub acceleration: f64,
+    /// Radians per second per second.
+    pub turn_acceleration: f64,
+}
+
+/// How wrong drive and wheel encoders are: standard deviations as a share of the motion, 0 for none.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Noise {
+    /// The robot moves other than commanded.
+    pub drive: f64,
+    /// The odometry reports other than moved. The pose in the map stays true, so `map→odom` drifts instead.
+    pub odometry: f64,
+}
+
+/// Metres per second: what is slower counts as contact, not as a bump.
+const BUMP_SPEED: f64 = 0.05;
+
+/// The robot: a disc with a differential drive.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    /// Where it really is, in the map frame.
+    pub pose: PlanarPose,
+    /// Where its wheels say it is, in the odometry frame.
+    pub odometry: PlanarPose,
+    /// Metres per second forward, now.
+    pub speed: f64,
+    /// Radians per second to the left, now.
+    pub turn: f64,
+    /// What the drive can do.
+    pub limits: Limits,
+    /// How wrong it is.
+    pub noise: Noise,
+    /// Metres driven.
+    pub driven: f64,
+    /// How many times it ran into something, not counting slow contact.
+    pub bumps: u64,
+    command: (f64, f64),
+    random: Random,
+}
+
+impl Robot {
+    /// A robot at rest at `pose`, where its odometry starts at zero.
+    pub fn new(pose: PlanarPose, limits: Limits, noise: Noise, seed: u64) -> Self {
+        Self {
+            pose,
+            odometry: PlanarPose::default(),
+            speed: 0.0,
+            turn: 0.0,
+            limits,
+            noise,
+            driven: 0.0,
+            bumps: 0,
+            command: (0.0, 0.0),
+            random: Random::new(seed),
+        }
+    }
+
+    /// Sets what the drive aims at: metres per second, radians per second; cut to the limits.
+    pub fn command(&mut self, speed: f64, turn: f64) {
+        let within = |value: f64, limit: f64| {
+            if value.is_finite() {
+                value.clamp(-limit, limit)
+            } else {
+                0.0
+            }
+        };
+        self.command = (within(speed, self.limits.speed), within(turn, self.limits.turn));
+    }
+
+    /// What the drive aims at.
+    pub fn commanded(&self) -> (f64, f64) {
+        self.command
+    }
+
+    /// The velocity now.
+    pub fn twist(&self) -> Twist {
+        Twist::planar(self.speed, self.turn)
+    }
+
+    /// Moves on by `seconds`. Where `is_free` says no, it stops dead instead: the robot does not pass walls.
+    pub fn step(&mut self, seconds: f64, is_free: impl Fn(&PlanarPose) -> bool) {
+        self.speed = approach(self.speed, self.command.0, self.limits.acceleration * seconds);
+        self.turn = approach(self.turn, self.command.1, self.limits.turn_acceleration * seconds);
+        let speed = self.speed * (1.0 + self.noise.drive * self.draw(self.noise.drive));
+        let turn = self.turn * (1.0 + self.noise.drive * self.draw(self.noise.drive));
+        let next = self.pose.moved(speed, turn, seconds);
+        if is_free(&next) {
+            self.pose = next;
+            self.driven += speed.abs() * seconds;
+            let speed = speed * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
+            let turn = turn * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
+            self.odometry = self.odometry.moved(speed, turn, seconds);
+        } else {
+            if self.speed.abs() > BUMP_SPEED {
+                self.bumps += 1;
+            }
+            self.speed = 0.0;
+            let turn = self.turn * seconds;
+            self.pose.yaw = normalize_angle(self.pose.yaw + turn);
+            self.odometry.yaw = normalize_angle(self.odometry.yaw + turn);
+        }
+    }
+
+    /// One draw, or none where there is no noise: switching noise on elsewhere does not shift this sequence.
+    fn draw(&mut self, amount: f64) -> f64 {
+        if amount == 0.0 { 0.0 } else { self.random.normal() }
+    }
+}
+
+fn approach(value: f64, target: f64, step: f64) -> f64 {
+    value + (target - value).clamp(-step, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, Noise, PlanarPose, Robot};
+    use std::f64::consts::{FRAC_PI_2, PI};
+
+    const LIMITS: Limits = Limits {
+        speed: 0.5,
+        turn: 1.0,
+        acceleration: 1.0,
+        turn_acceleration: 2.0,
+    };
+
+    fn run(noise: Noise, seed: u64) -> Robot {
+        let mut robot = Robot::new(PlanarPose::default(), LIMITS, noise, seed);
+        robot.command(0.4, 0.3);
+        for _ in 0..250 {
+            robot.step(0.02, |_| true);
+        }
+        robot
+    }
+
+    #[test]
+    fn arcs_are_exact_for_any_step() {
+        let once = PlanarPose::default().moved(1.0, FRAC_PI_2, 1.0);
+        let mut often = PlanarPose::default();
+        for _ in 0..100 {
+            often = often.moved(1.0, FRAC_PI_2, 0.01);
+        }
+        assert!(once.distance(&often) < 1e-9 && once.turn_to(often.yaw).abs() < 1e-9);
+        let radius = 2.0 / PI;
+        assert!((once.x - radius).abs() < 1e-9 && (once.y - radius).abs() < 1e-9);
+    }
+
+    #[test]
+    fn speeds_up_within_limits() {
+        let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
+        robot.command(9.0, f64::NAN);
+        robot.step(0.1, |_| true);
+        assert!((robot.speed - 0.1).abs() < 1e-12 && robot.turn == 0.0);
+        for _ in 0..20 {
+            robot.step(0.1, |_| true);
+        }
+        assert!((robot.speed - 0.5).abs() < 1e-9, "{}", robot.speed);
+    }
+
+    #[test]
+    fn walls_stop_it() {
+        let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
+        robot.command(0.5, 0.0);
+        for _ in 0..500 {
+            robot.step(0.02, |pose| pose.x < 1.0);
+        }
+        assert!(robot.pose.x < 1.0 && robot.pose.x > 0.9, "{:?}", robot.pose);
+        assert_eq!(robot.bumps, 1, "one contact, however long it pushes");
+    }
+
+    #[test]
+    fn noise_is_reproducible_and_drifts_odometry_only() {
+        let noise = Noise {
+            drive: 0.0,
+            odometry: 0.1,
+        };
+        assert_eq!(run(noise, 3).odometry, run(noise, 3).odometry);
+        assert_ne!(run(noise, 3).odometry, run(noise, 4).odometry);
+        assert_eq!(run(noise, 3).pose, run(Noise::default(), 3).pose);
+        assert_ne!(run(noise, 3).pose, run(noise, 3).odometry);
+        let silent = run(Noise::default(), 3);
+        assert!(silent.pose.distance(&silent.odometry) < 1e-9);
+    }
+}

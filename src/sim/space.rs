@@ -1,0 +1,111 @@
+//! What is free, as one of the costmaps or the real world sees it.
+
+use super::map::Map;
+use super::plane::PlanarPose;
+
+/// A round obstacle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disc {
+    /// Its middle, metres.
+    pub x: f64,
+    /// Its middle, metres.
+    pub y: f64,
+    /// Metres.
+    pub radius: f64,
+}
+
+impl Disc {
+    /// Metres from a point to the edge; negative inside.
+    pub fn clearance(&self, x: f64, y: f64) -> f64 {
+        (x - self.x).hypot(y - self.y) - self.radius
+    }
+}
+
+/// Walls and discs. Everything that asks "may the robot be here" asks this, with another set of discs: the real
+/// ones, or those a costmap has marked.
+#[derive(Clone, Copy, Debug)]
+pub struct Space<'a> {
+    /// The walls; without a map the plane is open and has no border.
+    pub map: Option<&'a Map>,
+    /// The other obstacles.
+    pub discs: &'a [Disc],
+}
+
+/// Metres between the points that [`Space::sees`] checks at least; half of a usual cell.
+const FINEST: f64 = 0.025;
+
+impl Space<'_> {
+    /// Metres from the point to the nearest obstacle; negative inside one, infinite where there is none.
+    pub fn clearance(&self, x: f64, y: f64) -> f64 {
+        let walls = self.map.map_or(f64::INFINITY, |map| map.clearance(x, y));
+        self.discs
+            .iter()
+            .map(|disc| disc.clearance(x, y))
+            .fold(walls, f64::min)
+    }
+
+    /// Whether a disc of `radius` metres fits here.
+    pub fn is_free(&self, pose: &PlanarPose, radius: f64) -> bool {
+        self.clearance(pose.x, pose.y) >= radius
+    }
+
+    /// Whether the point is on the map; without one, everything finite is.
+    pub fn contains(&self, x: f64, y: f64) -> bool {
+        self.map
+            .map_or(x.is_finite() && y.is_finite(), |map| map.contains(x, y))
+    }
+
+    /// Whether a disc of `radius` metres can be pushed straight from one point to the other. It strides by the
+    /// clearance, so open space costs few look-ups.
+    pub fn sees(&self, from: (f64, f64), to: (f64, f64), radius: f64) -> bool {
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let mut at = 0.0;
+        loop {
+            let share = if length > 0.0 { at / length } else { 0.0 };
+            let clearance =
+                self.clearance(from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
+            if clearance.is_nan() || clearance < radius {
+                return false;
+            }
+            if at >= length {
+                return true;
+            }
+            at = (at + (clearance - radius).max(FINEST)).min(length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disc, Space};
+    use crate::sim::map::Map;
+
+    #[test]
+    fn discs_and_walls_count() {
+        let map = Map::from_text("....\n..#.\n....", 1.0, (0.0, 0.0)).unwrap();
+        let discs = [Disc {
+            x: 0.5,
+            y: 0.5,
+            radius: 0.25,
+        }];
+        let space = Space {
+            map: Some(&map),
+            discs: &discs,
+        };
+        assert!((space.clearance(0.5, 1.5) - 0.75).abs() < 1e-9);
+        assert!(space.clearance(2.5, 1.5) < 0.0);
+        assert!(space.sees((0.1, 2.5), (3.9, 2.5), 0.4));
+        assert!(!space.sees((0.1, 2.5), (3.9, 2.5), 0.6));
+        assert!(!space.sees((1.5, 1.5), (3.5, 1.5), 0.1));
+    }
+
+    #[test]
+    fn open_plane_is_free() {
+        let space = Space {
+            map: None,
+            discs: &[],
+        };
+        assert!(space.sees((0.0, 0.0), (1e9, 0.0), 1.0));
+        assert!(space.contains(1e9, 0.0) && !space.contains(f64::NAN, 0.0));
+    }
+}
