@@ -1,0 +1,655 @@
+//! One goal on one action server, from the wish to send it to its end.
+
+use super::{CancelCode, End, GoalOptions, GoalStatus, What};
+use crate::bt::Time;
+
+/// Where a goal is in its life. In the first five the leaf waits for its outcome; in the others it does not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Phase {
+    /// Not sent: another goal of ours is stopping on that server (G5).
+    Queued,
+    /// Not sent: the server is not there.
+    Absent,
+    /// Sent, not answered.
+    Sent,
+    /// Accepted, not over as far as is known.
+    Executing,
+    /// Over, or forgotten by the server, and the result is not here yet.
+    Finishing,
+    /// Accepted, and replaced by a newer goal of the same leaf: the server is expected to end it.
+    Superseded,
+    /// Sent, not answered, and the leaf has gone: it will be cancelled on acceptance.
+    Doomed,
+    /// The server knows it, the leaf has gone: it is being cancelled.
+    Canceling,
+    /// The server vanished while it may have had the goal: it will be cancelled if the server comes back.
+    Unreachable,
+    /// Over. Nothing changes any more.
+    Ended,
+}
+
+impl Phase {
+    /// Every phase, in the order of a life.
+    pub const ALL: [Self; 10] = [
+        Self::Queued,
+        Self::Absent,
+        Self::Sent,
+        Self::Executing,
+        Self::Finishing,
+        Self::Superseded,
+        Self::Doomed,
+        Self::Canceling,
+        Self::Unreachable,
+        Self::Ended,
+    ];
+
+    /// Whether the leaf waits for the outcome of this goal.
+    pub fn has_leaf(self) -> bool {
+        matches!(
+            self,
+            Self::Queued | Self::Absent | Self::Sent | Self::Executing | Self::Finishing
+        )
+    }
+
+    /// Whether the server may be working on it, as far as can be known while it is reachable.
+    pub fn may_execute(self) -> bool {
+        matches!(
+            self,
+            Self::Sent
+                | Self::Executing
+                | Self::Finishing
+                | Self::Superseded
+                | Self::Doomed
+                | Self::Canceling
+        )
+    }
+}
+
+/// What can happen to a goal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum GoalEvent {
+    /// Nothing stops on the server any more, or the wait for it is over.
+    Release {
+        /// Whether the server is there.
+        present: bool,
+    },
+    /// The server is back, but goals of ours must stop there first.
+    Requeue {
+        /// The longest wait for them.
+        until: Time,
+    },
+    /// The goal request was answered: accepted.
+    Accepted,
+    /// The goal request was answered: rejected.
+    Rejected,
+    /// The goal request could not be sent.
+    SendFailed,
+    /// Feedback on the goal.
+    Feedback,
+    /// The status topic shows the goal.
+    Status(GoalStatus),
+    /// The status topic showed the goal before, and no longer does.
+    StatusMissing,
+    /// The result.
+    Result(End),
+    /// The server has no result for it: it knows no such goal.
+    ResultUnknown,
+    /// A cancel request was answered.
+    CancelAnswered {
+        /// Which request, counted from 1.
+        attempt: u32,
+        /// The answer.
+        code: CancelCode,
+    },
+    /// A cancel request could not be sent. The next one is due anyway.
+    CancelFailed,
+    /// The leaf has gone.
+    Halt,
+    /// A newer goal of the same leaf was sent to the same server.
+    Supersede,
+    /// The server vanished.
+    ServerGone,
+    /// The server is there again.
+    ServerBack,
+    /// The process ends: as a halt, and given up at that time.
+    ShutDown {
+        /// When to give up.
+        deadline: Time,
+    },
+    /// Time has passed; something may be due.
+    Deadline,
+}
+
+/// What a goal wants done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Step {
+    /// Send the goal request.
+    Send,
+    /// Ask for the result.
+    RequestResult,
+    /// Send a cancel request for this goal.
+    Cancel {
+        /// Counted from 1.
+        attempt: u32,
+    },
+    /// Tell the leaf that the goal was accepted.
+    TellAccepted,
+    /// Pass the feedback on to the leaf.
+    TellFeedback,
+    /// Tell the leaf how it ended.
+    Finish(Verdict),
+    /// Tell people.
+    Report(What),
+}
+
+/// How it ended for the leaf; [`super::Outcome`] without what it carries.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Verdict {
+    /// The server sent a result.
+    Ended(End),
+    /// The server refused.
+    Rejected,
+    /// The request could not be sent.
+    SendFailed,
+    /// No answer to the goal request in time.
+    AcceptTimeout,
+    /// It ran too long.
+    ResultTimeout,
+    /// Its result cannot be had.
+    ResultLost,
+    /// The server is not there.
+    ServerGone,
+}
+
+/// How often a result is asked for before it counts as lost.
+const RESULT_QUESTIONS: u32 = 3;
+
+/// One goal as a state machine: no identity, no payload, no clock. Total: see [`ActionGoal::on`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ActionGoal {
+    options: GoalOptions,
+    phase: Phase,
+    /// The timer of the phase: end of a wait, or the next question or cancel.
+    due: Option<Time>,
+    /// When the leaf has waited too long for a result.
+    run_deadline: Option<Time>,
+    /// Until when a stopping goal holds back the next one (G5); gone once that was reported.
+    stop_deadline: Option<Time>,
+    /// When tracking ends.
+    give_up: Option<Time>,
+    /// The latest that tracking may ever end: the process does.
+    shut_down: Option<Time>,
+    /// The server is known to have taken the goal.
+    accepted: bool,
+    /// The server is known to be cancelling it: do not ask again, ask for the result.
+    acknowledged: bool,
+    /// The server said itself that the goal is over.
+    terminal: bool,
+    /// Waited once for others after its server came back; a flapping server shall not hold it up for ever.
+    requeued: bool,
+    refusal_reported: bool,
+    questions: u32,
+    cancels: u32,
+    cancels_before_acceptance: u32,
+}
+
+impl ActionGoal {
+    /// A goal that a leaf wants. It is sent by [`GoalEvent::Release`], at the latest due at `wait_until`.
+    pub fn new(options: GoalOptions, wait_until: Time) -> Self {
+        Self {
+            options,
+            phase: Phase::Queued,
+            due: Some(wait_until),
+            run_deadline: None,
+            stop_deadline: None,
+            give_up: None,
+            shut_down: None,
+            accepted: false,
+            acknowledged: false,
+            terminal: false,
+            requeued: false,
+            refusal_reported: false,
+            questions: 0,
+            cancels: 0,
+            cancels_before_acceptance: 0,
+        }
+    }
+
+    /// A goal that is on the server and should not be: left by an earlier run, or accepted after it was given
+    /// up. It is cancelled at once.
+    pub fn adopted(options: GoalOptions, now: Time, steps: &mut Vec<Step>) -> Self {
+        let mut goal = Self::new(options, now);
+        goal.accepted = true;
+        goal.cancel_and_watch(now, steps);
+        goal
+    }
+
+    /// Where it is in its life.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether the server is known to have taken it.
+    pub fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// Whether, and until when, it holds back the next goal on its server (G5).
+    pub fn holds_back_until(&self) -> Option<Time> {
+        match self.phase {
+            Phase::Doomed | Phase::Canceling => self.stop_deadline,
+            _ => None,
+        }
+    }
+
+    /// When [`GoalEvent::Release`] is due, while it is queued.
+    pub fn queued_until(&self) -> Option<Time> {
+        (self.phase == Phase::Queued).then_some(self.due).flatten()
+    }
+
+    /// Whether [`GoalEvent::Requeue`] would make it wait.
+    pub fn may_requeue(&self) -> bool {
+        self.phase == Phase::Absent && !self.requeued
+    }
+
+    /// When [`GoalEvent::Deadline`] should come next.
+    pub fn next_deadline(&self) -> Option<Time> {
+        [self.due, self.run_deadline, self.stop_deadline, self.give_up]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The transition function. Total: what makes no sense in a phase changes nothing, and what the table
+    /// in `docs/goal-lifecycle.md` shows empty is meant to be.
+    pub fn on(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match self.phase {
+            Phase::Queued => self.on_queued(event, now, steps),
+            Phase::Absent => self.on_absent(event, now, steps),
+            Phase::Sent => self.on_sent(event, now, steps),
+            Phase::Executing => self.on_executing(event, now, steps),
+            Phase::Finishing => self.on_finishing(event, now, steps),
+            Phase::Superseded => self.on_superseded(event, now, steps),
+            Phase::Doomed => self.on_doomed(event, now, steps),
+            Phase::Canceling => self.on_canceling(event, now, steps),
+            Phase::Unreachable => self.on_unreachable(event, now, steps),
+            Phase::Ended => {}
+        }
+    }
+
+    fn on_queued(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Release { present: true } => self.send(now, steps),
+            GoalEvent::Release { present: false } => {
+                self.enter(Phase::Absent, Some(now + self.options.accept_timeout));
+            }
+            GoalEvent::Halt | GoalEvent::ShutDown { .. } => self.end(),
+            // Not sent: what arrives cannot be about it. That the wait is over is told by a release.
+            _ => {}
+        }
+    }
+
+    fn on_absent(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::ServerBack => self.send(now, steps),
+            GoalEvent::Requeue { until } if !self.requeued => {
+                self.requeued = true;
+                self.enter(Phase::Queued, Some(until));
+            }
+            GoalEvent::Requeue { .. } => self.send(now, steps),
+            GoalEvent::Halt | GoalEvent::ShutDown { .. } => self.end(),
+            GoalEvent::Deadline if self.is_due(now) => self.finish(Verdict::ServerGone, steps),
+            _ => {}
+        }
+    }
+
+    fn on_sent(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Accepted => self.execute(now, steps),
+            GoalEvent::Rejected => self.finish(Verdict::Rejected, steps),
+            GoalEvent::SendFailed => self.finish(Verdict::SendFailed, steps),
+            // The status topic and the answer to the goal request are not ordered, and the answer can be lost
+            // on its own: a goal in the status list was accepted.
+            GoalEvent::Status(status) if status.is_active() => self.execute(now, steps),
+            GoalEvent::Status(status) if status.end().is_some() => {
+                self.execute(now, steps);
+                self.await_result(true, now);
+            }
+            GoalEvent::Result(end) => self.finish(Verdict::Ended(end), steps),
+            GoalEvent::Halt | GoalEvent::Supersede => self.doom(now),
+            GoalEvent::ShutDown { deadline } => {
+                self.doom(now);
+                self.give_up_by(deadline);
+            }
+            GoalEvent::ServerGone => self.lose_server(true, now, steps),
+            GoalEvent::Deadline if self.is_due(now) => {
+                steps.push(Step::Report(What::AcceptTimedOut));
+                steps.push(Step::Finish(Verdict::AcceptTimeout));
+                self.doom(now);
+                self.cancel(now, steps);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_executing(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Feedback => steps.push(Step::TellFeedback),
+            GoalEvent::Status(status) if status.end().is_some() => self.await_result(true, now),
+            GoalEvent::StatusMissing => {
+                steps.push(Step::RequestResult);
+                self.await_result(false, now);
+            }
+            GoalEvent::Result(end) => self.finish(Verdict::Ended(end), steps),
+            GoalEvent::ResultUnknown => self.lose_result(steps),
+            GoalEvent::Halt => self.cancel_and_watch(now, steps),
+            GoalEvent::ShutDown { deadline } => {
+                self.cancel_and_watch(now, steps);
+                self.give_up_by(deadline);
+            }
+            GoalEvent::Supersede => {
+                // The newer goal has its accept timeout to arrive, then the server its time to end this one.
+                let patience = self.options.accept_timeout + self.options.cancel_timeout;
+                self.run_deadline = None;
+                self.enter(Phase::Superseded, Some(now + patience));
+            }
+            GoalEvent::ServerGone => self.lose_server(true, now, steps),
+            GoalEvent::Deadline if self.run_deadline.is_some_and(|deadline| deadline <= now) => {
+                steps.push(Step::Report(What::ResultTimedOut));
+                steps.push(Step::Finish(Verdict::ResultTimeout));
+                self.cancel_and_watch(now, steps);
+            }
+            GoalEvent::Deadline if self.is_due(now) => {
+                steps.push(Step::RequestResult);
+                self.due = Some(now + self.options.result_poll);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_finishing(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Status(status) if status.end().is_some() => self.terminal = true,
+            // A status list that lacked the goal was an old one.
+            GoalEvent::Status(status) if status.is_active() && !self.terminal => {
+                self.questions = 0;
+                self.enter(Phase::Executing, Some(now + self.options.result_poll));
+            }
+            GoalEvent::Result(end) => self.finish(Verdict::Ended(end), steps),
+            GoalEvent::ResultUnknown => self.lose_result(steps),
+            GoalEvent::Halt | GoalEvent::Supersede if self.terminal => self.end(),
+            GoalEvent::Halt | GoalEvent::Supersede => self.cancel_and_watch(now, steps),
+            GoalEvent::ShutDown { .. } if self.terminal => self.end(),
+            GoalEvent::ShutDown { deadline } => {
+                self.cancel_and_watch(now, steps);
+                self.give_up_by(deadline);
+            }
+            GoalEvent::ServerGone if self.terminal => self.lose_result(steps),
+            GoalEvent::ServerGone => self.lose_server(true, now, steps),
+            GoalEvent::Deadline if self.is_due(now) => {
+                if self.questions < RESULT_QUESTIONS {
+                    self.questions += 1;
+                    steps.push(Step::RequestResult);
+                    self.due = Some(now + self.options.result_retry);
+                } else {
+                    self.lose_result(steps);
+                    if !self.terminal {
+                        // Nobody said that it is over: make sure.
+                        self.cancel_and_watch(now, steps);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_superseded(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Status(status) if status.end().is_some() => self.end(),
+            GoalEvent::Result(_) | GoalEvent::ResultUnknown => self.end(),
+            GoalEvent::StatusMissing => steps.push(Step::RequestResult),
+            GoalEvent::Halt => self.cancel_and_watch(now, steps),
+            GoalEvent::ShutDown { deadline } => {
+                self.cancel_and_watch(now, steps);
+                self.give_up_by(deadline);
+            }
+            GoalEvent::ServerGone => self.lose_server(false, now, steps),
+            GoalEvent::Deadline if self.is_due(now) => {
+                steps.push(Step::Report(What::NotPreempted));
+                self.cancel_and_watch(now, steps);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_doomed(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Accepted => self.cancel_late(now, steps),
+            GoalEvent::Status(status) if status.is_active() => self.cancel_late(now, steps),
+            GoalEvent::Status(status) if status.end().is_some() => self.end(),
+            GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Result(_) => self.end(),
+            GoalEvent::CancelAnswered { code, .. } => match code {
+                // Only a goal that the server has can be cancelling, refused, or over.
+                CancelCode::None | CancelCode::GoalTerminated => {
+                    self.accepted = true;
+                    self.acknowledged = true;
+                    steps.push(Step::RequestResult);
+                    self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
+                }
+                CancelCode::Rejected => {
+                    self.accepted = true;
+                    self.refuse(steps);
+                    self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
+                }
+                // The goal request may still be on its way.
+                CancelCode::UnknownGoal => {}
+            },
+            GoalEvent::ServerGone => self.lose_server(false, now, steps),
+            GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
+            GoalEvent::Deadline => {
+                if self.give_up.is_some_and(|deadline| deadline <= now) {
+                    steps.push(Step::Report(What::GaveUpUnanswered));
+                    self.end();
+                    return;
+                }
+                self.report_slow_stop(now, steps);
+                if self.is_due(now) {
+                    self.cancel(now, steps);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_canceling(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            GoalEvent::Status(GoalStatus::Canceling) => self.acknowledged = true,
+            GoalEvent::Status(status) if status.end().is_some() => self.end(),
+            GoalEvent::Result(_) | GoalEvent::ResultUnknown => self.end(),
+            GoalEvent::CancelAnswered { attempt, code } => match code {
+                CancelCode::None => self.acknowledged = true,
+                // Over, or already cancelling: rcl does not tell these apart. The result will.
+                CancelCode::GoalTerminated => {
+                    self.acknowledged = true;
+                    steps.push(Step::RequestResult);
+                }
+                CancelCode::Rejected => self.refuse(steps),
+                // Sent after the acceptance was known, so the server has forgotten the goal: it is over, or
+                // the server was restarted. An answer to an earlier request says nothing.
+                CancelCode::UnknownGoal if attempt > self.cancels_before_acceptance => self.end(),
+                CancelCode::UnknownGoal => {}
+            },
+            GoalEvent::ServerGone => self.lose_server(false, now, steps),
+            GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
+            GoalEvent::Deadline => {
+                if self.give_up.is_some_and(|deadline| deadline <= now) {
+                    steps.push(Step::Report(What::GaveUpStopping));
+                    self.end();
+                    return;
+                }
+                self.report_slow_stop(now, steps);
+                if self.is_due(now) {
+                    if self.acknowledged {
+                        steps.push(Step::RequestResult);
+                        self.due = Some(now + self.options.cancel_retry);
+                    } else {
+                        self.cancel(now, steps);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_unreachable(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        match event {
+            // Feedback and status may have been lying in a queue; an acceptance is acted upon whatever the
+            // graph says (G3).
+            GoalEvent::Accepted => self.cancel_late(now, steps),
+            GoalEvent::ServerBack => {
+                if self.accepted {
+                    self.cancel_and_watch(now, steps);
+                } else {
+                    self.doom(now);
+                    self.cancel(now, steps);
+                }
+            }
+            GoalEvent::Status(status) if status.end().is_some() => self.end(),
+            GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Result(_) | GoalEvent::ResultUnknown => {
+                self.end()
+            }
+            GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
+            GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
+                steps.push(Step::Report(What::GaveUpUnreachable));
+                self.end();
+            }
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, phase: Phase, due: Option<Time>) {
+        self.phase = phase;
+        self.due = due;
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    fn end(&mut self) {
+        self.run_deadline = None;
+        self.stop_deadline = None;
+        self.give_up = None;
+        self.enter(Phase::Ended, None);
+    }
+
+    fn finish(&mut self, verdict: Verdict, steps: &mut Vec<Step>) {
+        steps.push(Step::Finish(verdict));
+        self.end();
+    }
+
+    fn lose_result(&mut self, steps: &mut Vec<Step>) {
+        steps.push(Step::Report(What::ResultLost));
+        self.finish(Verdict::ResultLost, steps);
+    }
+
+    fn send(&mut self, now: Time, steps: &mut Vec<Step>) {
+        steps.push(Step::Send);
+        self.enter(Phase::Sent, Some(now + self.options.accept_timeout));
+    }
+
+    fn execute(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.accepted = true;
+        steps.push(Step::TellAccepted);
+        steps.push(Step::RequestResult);
+        self.run_deadline = self.options.result_timeout.map(|limit| now + limit);
+        self.enter(Phase::Executing, Some(now + self.options.result_poll));
+    }
+
+    fn await_result(&mut self, terminal: bool, now: Time) {
+        self.terminal = terminal;
+        self.questions = 0;
+        self.run_deadline = None;
+        self.enter(Phase::Finishing, Some(now + self.options.result_retry));
+    }
+
+    /// The leaf goes and the server has not answered. The cancel waits for the answer, because goal and
+    /// cancel requests are not ordered and one that overtakes its goal stops nothing; but not longer than the
+    /// acceptance may take.
+    fn doom(&mut self, now: Time) {
+        self.stop_deadline = Some(now + self.options.cancel_timeout);
+        self.give_up = None;
+        self.track_until(now + self.options.give_up_timeout);
+        self.phase = Phase::Doomed;
+    }
+
+    fn cancel(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.cancels += 1;
+        if !self.accepted {
+            self.cancels_before_acceptance = self.cancels;
+        }
+        steps.push(Step::Cancel {
+            attempt: self.cancels,
+        });
+        self.due = Some(now + self.options.cancel_retry);
+    }
+
+    fn cancel_and_watch(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.acknowledged = false;
+        self.run_deadline = None;
+        self.stop_deadline = Some(now + self.options.cancel_timeout);
+        self.give_up = None;
+        self.track_until(now + self.options.give_up_timeout);
+        self.phase = Phase::Canceling;
+        self.cancel(now, steps);
+    }
+
+    /// Keeps the stop deadline of the halt: the next goal is not held back longer because of a late answer.
+    fn cancel_late(&mut self, now: Time, steps: &mut Vec<Step>) {
+        let stop_deadline = self.stop_deadline;
+        self.accepted = true;
+        steps.push(Step::Report(What::AcceptedLate));
+        self.cancel_and_watch(now, steps);
+        self.stop_deadline = stop_deadline;
+        steps.push(Step::RequestResult);
+    }
+
+    fn lose_server(&mut self, tell_leaf: bool, now: Time, steps: &mut Vec<Step>) {
+        steps.push(Step::Report(What::ServerGone));
+        if tell_leaf {
+            steps.push(Step::Finish(Verdict::ServerGone));
+        }
+        self.run_deadline = None;
+        self.stop_deadline = None;
+        self.acknowledged = false;
+        self.track_until(now + self.options.give_up_timeout);
+        self.enter(Phase::Unreachable, None);
+    }
+
+    fn give_up_by(&mut self, deadline: Time) {
+        self.shut_down = Some(deadline);
+        self.track_until(deadline);
+    }
+
+    /// Never prolongs what is set already, never goes beyond the end of the process.
+    fn track_until(&mut self, time: Time) {
+        self.give_up = [Some(time), self.give_up, self.shut_down]
+            .into_iter()
+            .flatten()
+            .min();
+    }
+
+    fn report_slow_stop(&mut self, now: Time, steps: &mut Vec<Step>) {
+        if self.stop_deadline.is_some_and(|deadline| deadline <= now) {
+            self.stop_deadline = None;
+            steps.push(Step::Report(What::NotStoppedInTime));
+        }
+    }
+
+    fn refuse(&mut self, steps: &mut Vec<Step>) {
+        if !self.refusal_reported {
+            self.refusal_reported = true;
+            steps.push(Step::Report(What::CancelRefused));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Names of things: activations, servers, goals.
+
+use std::fmt;
+
+/// One activation of one leaf: from its first tick to its completion or halt. Never used twice, so that
+/// nothing late can reach a later activation (G4).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ticket(pub u64);
+
+/// An opened endpoint: an action server, or a service, that the transports know under this number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ServerId(pub u32);
+
+/// The 16 bytes by which both sides of an action know a goal. The client chooses them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct GoalId(pub [u8; 16]);
+
+impl GoalId {
+    /// All zero: in a cancel request it means "no particular goal".
+    pub const ZERO: Self = Self([0; 16]);
+
+    /// From the wire, where r2r has a `Vec<u8>`; `None` unless it is 16 bytes long.
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The four bytes by which a node recognises goals that it, or its predecessor of the same name, made.
+    pub fn mark(self) -> u32 {
+        u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])
+    }
+
+    /// The bits that differ between two runs of the same node.
+    fn run(self) -> u64 {
+        (self.bits() >> 48) as u64 & RUN_MASK
+    }
+
+    fn bits(self) -> u128 {
+        u128::from_be_bytes(self.0)
+    }
+}
+
+impl fmt::Display for GoalId {
+    /// As ROS tools print it: `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for GoalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GoalId({self})")
+    }
+}
+
+/// Of the 128 bits: 32 mark, 16 run, 4 version, 12 run, 2 variant, 14 run, 48 counter.
+const VERSION_AND_VARIANT: u128 = (0x4 << 76) | (0b10 << 62);
+const RUN_MASK: u64 = 0xffff_0fff_3fff;
+const COUNTER_MASK: u64 = 0xffff_ffff_ffff;
+
+/// Makes goal ids: well-formed version 4 UUIDs with a structure.
+///
+/// Fully random ids, as other clients use, would hide who made them. These begin with a mark (a hash of
+/// the node's full name), so that after a crash the next process finds on a server's status topic what its
+/// predecessor left running; then 42 random bits drawn once a run, which tell the two processes apart; then
+/// a counter, so that the same seed gives the same ids (G9).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct GoalIds {
+    prefix: u128,
+    next: u64,
+}
+
+impl GoalIds {
+    /// `mark`: a hash of the node's full name. `run`: random bits of this process, of which 42 are used.
+    pub fn new(mark: u32, run: u64) -> Self {
+        let prefix = (u128::from(mark) << 96) | (u128::from(run & RUN_MASK) << 48) | VERSION_AND_VARIANT;
+        Self { prefix, next: 1 }
+    }
+
+    /// A hash of a node's full name, for [`GoalIds::new`] (FNV-1a, 32 bit: the same in every build).
+    pub fn mark_of(node: &str) -> u32 {
+        node.bytes().fold(0x811c_9dc5, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+    }
+
+    /// The next id.
+    pub fn next_id(&mut self) -> GoalId {
+        let id = GoalId((self.prefix | u128::from(self.next & COUNTER_MASK)).to_be_bytes());
+        self.next = self.next.wrapping_add(1);
+        id
+    }
+
+    /// Whether an earlier run of the same node made this id.
+    pub fn is_predecessor(&self, goal: GoalId) -> bool {
+        let own = GoalId(self.prefix.to_be_bytes());
+        goal.bits() & VERSION_AND_VARIANT == VERSION_AND_VARIANT
+            && goal.mark() == own.mark()
+            && goal.run() != own.run()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_version_4_uuids_with_mark_and_counter() {
+        let mut ids = GoalIds::new(0xdead_beef, u64::MAX);
+        assert_eq!(ids.next_id().to_string(), "deadbeef-ffff-4fff-bfff-000000000001");
+        assert_eq!(ids.next_id().to_string(), "deadbeef-ffff-4fff-bfff-000000000002");
+    }
+
+    #[test]
+    fn g3_ids_tell_a_predecessor_from_ourselves_and_from_strangers() {
+        let mark = GoalIds::mark_of("/robot1/bt_navigator");
+        let mut ours = GoalIds::new(mark, 1);
+        let mut before = GoalIds::new(mark, 2);
+        let mut other = GoalIds::new(GoalIds::mark_of("/robot2/bt_navigator"), 2);
+        assert!(ours.is_predecessor(before.next_id()));
+        let own = ours.next_id();
+        assert!(!ours.is_predecessor(own));
+        assert!(!ours.is_predecessor(other.next_id()));
+        assert!(!ours.is_predecessor(GoalId::ZERO));
+    }
+
+    #[test]
+    fn a_goal_id_of_the_wire_has_sixteen_bytes() {
+        assert_eq!(GoalId::from_slice(&[7; 16]), Some(GoalId([7; 16])));
+        assert_eq!(GoalId::from_slice(&[7; 15]), None);
+    }
+}

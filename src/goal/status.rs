@@ -1,0 +1,163 @@
+//! What servers say about goals, with the numbers of `action_msgs`.
+
+/// `action_msgs/GoalStatus`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(i8)]
+pub enum GoalStatus {
+    /// No such goal, or never set.
+    Unknown = 0,
+    /// Accepted, not begun.
+    Accepted = 1,
+    /// Being worked on.
+    Executing = 2,
+    /// A cancel was accepted, the goal is not over.
+    Canceling = 3,
+    /// Over: reached.
+    Succeeded = 4,
+    /// Over: cancelled.
+    Canceled = 5,
+    /// Over: failed.
+    Aborted = 6,
+}
+
+impl GoalStatus {
+    /// From the number on the wire; a number outside the definition is [`GoalStatus::Unknown`].
+    pub fn from_wire(number: i8) -> Self {
+        match number {
+            1 => Self::Accepted,
+            2 => Self::Executing,
+            3 => Self::Canceling,
+            4 => Self::Succeeded,
+            5 => Self::Canceled,
+            6 => Self::Aborted,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// How the goal ended, if it is over.
+    pub fn end(self) -> Option<End> {
+        match self {
+            Self::Succeeded => Some(End::Succeeded),
+            Self::Canceled => Some(End::Canceled),
+            Self::Aborted => Some(End::Aborted),
+            Self::Unknown | Self::Accepted | Self::Executing | Self::Canceling => None,
+        }
+    }
+
+    /// Accepted and not over.
+    pub fn is_active(self) -> bool {
+        matches!(self, Self::Accepted | Self::Executing | Self::Canceling)
+    }
+}
+
+/// How a goal ended on its server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum End {
+    /// Reached.
+    Succeeded,
+    /// Failed, usually with an error code in the result.
+    Aborted,
+    /// Cancelled, by us or by somebody else.
+    Canceled,
+}
+
+impl End {
+    /// The status a server shows for it.
+    pub fn status(self) -> GoalStatus {
+        match self {
+            Self::Succeeded => GoalStatus::Succeeded,
+            Self::Aborted => GoalStatus::Aborted,
+            Self::Canceled => GoalStatus::Canceled,
+        }
+    }
+}
+
+/// The return code of `action_msgs/CancelGoal`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(i8)]
+pub enum CancelCode {
+    /// Every selected goal is now cancelling.
+    None = 0,
+    /// The server refused.
+    Rejected = 1,
+    /// The server knows no goal of that id.
+    UnknownGoal = 2,
+    /// The goal cannot be cancelled: it is over, *or already cancelling* (rcl answers a second cancel so).
+    GoalTerminated = 3,
+}
+
+impl CancelCode {
+    /// From the number on the wire; a number outside the definition counts as a refusal.
+    pub fn from_wire(number: i8) -> Self {
+        match number {
+            0 => Self::None,
+            2 => Self::UnknownGoal,
+            3 => Self::GoalTerminated,
+            _ => Self::Rejected,
+        }
+    }
+}
+
+/// A server's wall or simulation time (`builtin_interfaces/Time`), in nanoseconds. Not [`crate::bt::Time`]:
+/// it comes from another machine and is only ever compared with its like.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Stamp {
+    /// Nanoseconds since the epoch of that clock.
+    pub nanoseconds: i64,
+}
+
+impl Stamp {
+    /// In a cancel request: no particular time.
+    pub const ZERO: Self = Self { nanoseconds: 0 };
+
+    /// From the two fields on the wire.
+    pub fn from_parts(seconds: i32, nanoseconds: u32) -> Self {
+        // Cannot overflow: 2^31 s is 2.1e18 ns, i64 holds 9.2e18.
+        Self {
+            nanoseconds: i64::from(seconds) * 1_000_000_000 + i64::from(nanoseconds),
+        }
+    }
+
+    /// To the two fields on the wire; seconds beyond 32 bits saturate.
+    pub fn to_parts(self) -> (i32, u32) {
+        let seconds = self.nanoseconds.div_euclid(1_000_000_000);
+        let nanoseconds = self.nanoseconds.rem_euclid(1_000_000_000);
+        let limit = if seconds < 0 { i32::MIN } else { i32::MAX };
+        (
+            i32::try_from(seconds).unwrap_or(limit),
+            u32::try_from(nanoseconds).unwrap_or(0),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_action_msgs() {
+        for status in [
+            GoalStatus::Unknown,
+            GoalStatus::Accepted,
+            GoalStatus::Executing,
+            GoalStatus::Canceling,
+            GoalStatus::Succeeded,
+            GoalStatus::Canceled,
+            GoalStatus::Aborted,
+        ] {
+            assert_eq!(GoalStatus::from_wire(status as i8), status);
+        }
+        assert_eq!(GoalStatus::from_wire(-1), GoalStatus::Unknown);
+        for code in 0..4 {
+            assert_eq!(CancelCode::from_wire(code) as i8, code);
+        }
+        assert_eq!(CancelCode::from_wire(9), CancelCode::Rejected);
+    }
+
+    #[test]
+    fn stamps_round_trip() {
+        for parts in [(0, 0), (1, 2), (i32::MAX, 999_999_999), (-1, 5)] {
+            assert_eq!(Stamp::from_parts(parts.0, parts.1).to_parts(), parts);
+        }
+    }
+}
