@@ -155,34 +155,53 @@ impl Robot {
         Twist::planar(self.speed, self.turn)
     }
 
-    /// Moves on by `seconds`. Where `is_free` says no, it stops dead instead: the robot does not pass walls.
-    pub fn step(&mut self, seconds: f64, is_free: impl Fn(&PlanarPose) -> bool) {
+    /// Moves on by `seconds`. `gap` says how many metres a pose leaves between robot and obstacles, negative for
+    /// overlap. The robot does not pass walls: it stops at contact. It may always move away, because obstacles can
+    /// appear on top of it.
+    pub fn step(&mut self, seconds: f64, gap: impl Fn(&PlanarPose) -> f64) {
         self.speed = approach(self.speed, self.command.0, self.limits.acceleration * seconds);
         self.turn = approach(self.turn, self.command.1, self.limits.turn_acceleration * seconds);
         let speed = self.speed * (1.0 + self.noise.drive * self.draw(self.noise.drive));
         let turn = self.turn * (1.0 + self.noise.drive * self.draw(self.noise.drive));
-        let next = self.pose.moved(speed, turn, seconds);
-        if is_free(&next) {
-            self.pose = next;
-            self.driven += speed.abs() * seconds;
-            let speed = speed * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
-            let turn = turn * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
-            self.odometry = self.odometry.moved(speed, turn, seconds);
+        let floor = gap(&self.pose).min(0.0);
+        let may_be = |time: f64| gap(&self.pose.moved(speed, turn, time)) >= floor;
+        let moving = if may_be(seconds) {
+            seconds
         } else {
             if self.speed.abs() > BUMP_SPEED {
                 self.bumps += 1;
             }
             self.speed = 0.0;
-            let turn = self.turn * seconds;
-            self.pose.yaw = normalize_angle(self.pose.yaw + turn);
-            self.odometry.yaw = normalize_angle(self.odometry.yaw + turn);
-        }
+            time_to_contact(seconds, may_be)
+        };
+        self.pose = self.pose.moved(speed, turn, moving);
+        self.driven += speed.abs() * moving;
+        // The wheels keep turning in place for the rest of the step.
+        self.pose.yaw = normalize_angle(self.pose.yaw + turn * (seconds - moving));
+        let speed = speed * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
+        let turn = turn * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
+        self.odometry = self.odometry.moved(speed, turn, moving);
+        self.odometry.yaw = normalize_angle(self.odometry.yaw + turn * (seconds - moving));
     }
 
     /// One draw, or none where there is no noise: switching noise on elsewhere does not shift this sequence.
     fn draw(&mut self, amount: f64) -> f64 {
         if amount == 0.0 { 0.0 } else { self.random.normal() }
     }
+}
+
+/// The longest part of `seconds` after which the robot may still be where it is, to 1/64.
+fn time_to_contact(seconds: f64, may_be: impl Fn(f64) -> bool) -> f64 {
+    let (mut free, mut blocked) = (0.0, seconds);
+    for _ in 0..6 {
+        let middle = f64::midpoint(free, blocked);
+        if may_be(middle) {
+            free = middle;
+        } else {
+            blocked = middle;
+        }
+    }
+    free
 }
 
 fn approach(value: f64, target: f64, step: f64) -> f64 {
@@ -205,7 +224,7 @@ mod tests {
         let mut robot = Robot::new(PlanarPose::default(), LIMITS, noise, seed);
         robot.command(0.4, 0.3);
         for _ in 0..250 {
-            robot.step(0.02, |_| true);
+            robot.step(0.02, |_| 9.0);
         }
         robot
     }
@@ -226,10 +245,10 @@ mod tests {
     fn speeds_up_within_limits() {
         let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
         robot.command(9.0, f64::NAN);
-        robot.step(0.1, |_| true);
+        robot.step(0.1, |_| 9.0);
         assert!((robot.speed - 0.1).abs() < 1e-12 && robot.turn == 0.0);
         for _ in 0..20 {
-            robot.step(0.1, |_| true);
+            robot.step(0.1, |_| 9.0);
         }
         assert!((robot.speed - 0.5).abs() < 1e-9, "{}", robot.speed);
     }
@@ -239,10 +258,21 @@ mod tests {
         let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
         robot.command(0.5, 0.0);
         for _ in 0..500 {
-            robot.step(0.02, |pose| pose.x < 1.0);
+            robot.step(0.02, |pose| 1.0 - pose.x);
         }
-        assert!(robot.pose.x < 1.0 && robot.pose.x > 0.9, "{:?}", robot.pose);
+        assert!(robot.pose.x <= 1.0 && robot.pose.x > 0.99, "{:?}", robot.pose);
         assert_eq!(robot.bumps, 1, "one contact, however long it pushes");
+    }
+
+    #[test]
+    fn may_back_out_of_what_appeared_on_top_of_it() {
+        let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
+        let gap = |pose: &PlanarPose| pose.x.abs() - 0.5;
+        robot.command(-0.5, 0.0);
+        for _ in 0..200 {
+            robot.step(0.02, gap);
+        }
+        assert!(robot.pose.x < -1.0 && robot.bumps == 0, "{:?}", robot.pose);
     }
 
     #[test]
