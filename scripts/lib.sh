@@ -1,0 +1,121 @@
+# Shared by the scripts in this folder: how they speak, what they check first, where the cache is.
+# To be sourced by bash, not run.
+
+NAVTREE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+NAVTREE_CACHE=${NAVTREE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/navtree}
+_started=$SECONDS
+_step=0
+_steps=${_steps:-0}
+
+if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ] && [ -z "${CI:-}" ]; then
+  _terminal=1 _bold=$'\e[1m' _dim=$'\e[2m' _red=$'\e[31m' _green=$'\e[32m' _plain=$'\e[0m'
+else
+  _terminal='' _bold='' _dim='' _red='' _green='' _plain=''
+fi
+
+# elapsed SECONDS: as m:ss.
+elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# say TEXT: one plain line. All talk goes to stderr, so that a script's stdout stays usable.
+say() { printf '%s\n' "$*" >&2; }
+
+# fail TEXT: what is wrong and how to mend it, in one sentence, and the end.
+fail() {
+  printf '%sfailed:%s %s\n' "$_red" "$_plain" "$*" >&2
+  exit 1
+}
+
+# steps COUNT: how many steps are to come.
+steps() { _steps=$1 _step=0; }
+
+# begin TITLE: count a step that prints for itself.
+begin() {
+  _step=$((_step + 1))
+  printf '%s[%d/%d]%s %s %s(%s)%s\n' "$_bold" "$_step" "$_steps" "$_plain" "$1" \
+    "$_dim" "$(elapsed $((SECONDS - _started)))" "$_plain" >&2
+}
+
+# try TITLE COMMAND...: run it with its output kept in a log; a spinner turns while it runs on a terminal.
+# On failure the end of the log is shown. Returns the command's own code.
+try() {
+  local title=$1 log code=0 pid since=$SECONDS frames='|/-\' i=0 last
+  shift
+  log=$(mktemp "${TMPDIR:-/tmp}/navtree-step.XXXXXX")
+  if [ -n "$_terminal" ]; then
+    # Job control gives the command a process group of its own, so that an interrupt can end all of it.
+    set -m
+    ("$@") >"$log" 2>&1 </dev/null &
+    pid=$!
+    set +m
+    trap 'kill -TERM -- "-$pid" 2>/dev/null; wait "$pid" 2>/dev/null; printf "\n" >&2; exit 130' INT TERM
+    while kill -0 "$pid" 2>/dev/null; do
+      last=$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^ *$' | tail -n 1 | cut -c "1-$((${COLUMNS:-80} - 30))") || true
+      printf '\r\e[K  %s %s %s %s%s%s' "${frames:i++%4:1}" "$title" "$(elapsed $((SECONDS - since)))" \
+        "$_dim" "$last" "$_plain" >&2
+      sleep 0.2
+    done
+    wait "$pid" || code=$?
+    trap - INT TERM
+    printf '\r\e[K' >&2
+  else
+    say "  ... $title"
+    "$@" >"$log" 2>&1 </dev/null || code=$?
+  fi
+  if [ "$code" -eq 0 ]; then
+    say "  ${_green}ok${_plain}  $title $(elapsed $((SECONDS - since)))"
+  else
+    say "  ${_red}failed${_plain} $title $(elapsed $((SECONDS - since))), code $code:"
+    tail -n "${NAVTREE_LOG_LINES:-40}" "$log" >&2
+  fi
+  TRY_LOG=$log
+  return "$code"
+}
+
+# as_root: whether this run may install system packages by itself.
+as_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+# require PACKAGE WHAT CHECK...: CHECK succeeds, or does after installing PACKAGE as root, or a clear end.
+require() {
+  local package=$1 what=$2
+  shift 2
+  "$@" >/dev/null 2>&1 && return
+  if as_root; then
+    try "installing $package" env DEBIAN_FRONTEND=noninteractive sh -c \
+      'apt-get install -qy --no-install-recommends "$0" ||
+       { apt-get update -q && apt-get install -qy --no-install-recommends "$0"; }' "$package" || true
+  fi
+  "$@" >/dev/null 2>&1 || fail "$what is missing: install it with 'sudo apt install $package' and run this again."
+}
+
+# at_least HAVE WANT: compares versions.
+at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]; }
+
+# check_machine: everything that cannot be put into the cache has to be there before minutes are spent.
+check_machine() {
+  local have want
+  [ "$(uname -s)" = Linux ] || fail "navtree builds on Linux; this is $(uname -s)."
+  # A fresh rustup is often installed but not yet on the path of this shell.
+  if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then PATH=$HOME/.cargo/bin:$PATH; fi
+  command -v cargo >/dev/null && command -v rustc >/dev/null ||
+    fail "Rust is missing: install it with rustup (https://rustup.rs) and run this again."
+  want=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$NAVTREE_ROOT/Cargo.toml")
+  have=$(rustc --version | awk '{ sub(/-.*/, "", $2); print $2 }')
+  at_least "$have" "$want" || fail "Rust $have is too old, $want is needed: run 'rustup update stable' and run this again."
+  require python3 "Python" command -v python3
+  have=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  at_least "$have" 3.11 || fail "Python $have is too old, 3.11 is needed: install 'python3' of Debian 12 or newer and run this again."
+  require gcc "A C compiler" command -v cc
+  require util-linux "flock" command -v flock
+}
+
+# locked COMMAND...: run it while no other run touches the cache.
+locked() {
+  mkdir -p "$NAVTREE_CACHE" || fail "The cache folder $NAVTREE_CACHE cannot be made: set NAVTREE_CACHE to a folder you can write to."
+  exec 9>"$NAVTREE_CACHE/lock"
+  if ! flock -n 9; then
+    say "another run is setting up; waiting for it"
+    flock 9
+  fi
+  "$@"
+  exec 9>&-
+}
