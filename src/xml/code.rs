@@ -1,0 +1,188 @@
+//! The catalogue of problems: one row each, from which `docs/diagnostics.md` is made.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// Worth knowing; never changes an exit code.
+    Note,
+    /// The tree runs, but probably not as meant. Can be silenced.
+    Warning,
+    /// The tree does not load. Cannot be silenced.
+    Error,
+}
+
+impl Severity {
+    /// `note`, `warning` or `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+macro_rules! codes {
+    ($($section:literal { $($number:literal $name:ident $severity:ident $explanation:literal)+ })+) => {
+        /// A kind of problem. Its number never changes and is never given to another kind; a kind that goes
+        /// out of use leaves a hole.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[doc = $explanation] $name = $number,)+)+
+        }
+
+        impl Code {
+            /// All kinds, by section.
+            pub const SECTIONS: &'static [(&'static str, &'static [Self])] =
+                &[$(($section, &[$(Self::$name),+])),+];
+
+            /// The severity unless the user says otherwise.
+            pub fn severity(self) -> Severity {
+                match self { $($(Self::$name => Severity::$severity,)+)+ }
+            }
+
+            /// One sentence for people.
+            pub fn explanation(self) -> &'static str {
+                match self { $($(Self::$name => $explanation,)+)+ }
+            }
+        }
+    };
+}
+
+codes! {
+"Files and includes" {
+    1 UnreadableFile Error "The file does not exist or cannot be read."
+    2 NotUtf8 Error "The file is not UTF-8 text; save it as UTF-8."
+    3 FileTooLarge Error "The file, or a file with all that it includes, exceeds the size limit."
+    4 TooManyElements Error "The file has more elements or attributes than the limit allows."
+    5 TooDeep Error "Elements are nested deeper than 256 nodes in one tree."
+    6 TooManyProblems Note "So many problems were found that only the first are listed."
+    7 IncludeWithoutPath Error "`<include>` needs a `path`."
+    8 IncludeCycle Error "A file includes itself, directly or through others."
+    9 UnknownPackage Error "The package named by `ros_pkg` is in no prefix of AMENT_PREFIX_PATH."
+    10 PackageIgnored Warning "`ros_pkg` has no effect because the path is absolute."
+    11 TooManyFiles Error "More files are included than the limit allows."
+}
+"XML" {
+    101 MalformedMarkup Error "The text is not well-formed XML."
+    102 MissingEndTag Error "An element is opened and never closed."
+    103 UnexpectedEndTag Error "An end tag closes no open element."
+    104 SeveralRoots Error "A document has one outermost element; this is another one."
+    105 TextOutsideRoot Error "Text stands outside the outermost element."
+    106 NoRoot Error "The file holds no element."
+    107 DoctypeRefused Error "Document type definitions are refused: no tree needs one, and they can be abused."
+    108 DuplicateAttribute Error "An attribute is given twice; only one value can count."
+    109 MalformedAttribute Error "An attribute is not of the form `name=\"value\"`."
+    110 LessThanInValue Error "A `<` inside an attribute value must be written `&lt;`; often a quote is missing before it."
+    111 UnknownEntity Error "Only `&lt; &gt; &amp; &quot; &apos;` and `&#number;` are known; a plain `&` is written `&amp;`."
+    112 InvalidCharacter Error "A control character that XML does not allow."
+    113 InvalidName Error "The name of an element or attribute has characters that XML does not allow."
+    114 OtherEncoding Warning "The file declares another encoding, but is read as UTF-8."
+    115 IgnoredText Warning "Text between elements means nothing in a tree file and is ignored."
+}
+"Document structure" {
+    201 WrongRoot Error "The outermost element of a tree file is `<root>`."
+    202 MissingFormat Warning "`<root>` has no `BTCPP_format`; the version was decided by the content."
+    203 UnknownFormat Warning "`BTCPP_format` is neither \"3\" nor \"4\"; the file is read as version 4."
+    204 UnknownAllow Warning "A `navtree: allow(…)` comment names no known code or is misspelt."
+}
+}
+
+impl Code {
+    /// All kinds, by number.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::SECTIONS.iter().flat_map(|(_, codes)| codes.iter().copied())
+    }
+
+    /// The stable number.
+    pub fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// The page that explains every code; made from this catalogue, so it cannot drift.
+    pub fn reference() -> String {
+        let mut page = String::from(
+            "# Diagnostics\n\n\
+             Every problem has a stable code. Warnings and notes are silenced with `-A CODE`, made errors with\n\
+             `-D CODE`, or silenced in the file for the next element by `<!-- navtree: allow(CODE) -->`; such a\n\
+             comment before the first tree holds for the whole file. Errors cannot be silenced.\n\n\
+             This page is made from `src/xml/code.rs`.\n",
+        );
+        for (section, codes) in Self::SECTIONS {
+            page.push_str(&format!(
+                "\n## {section}\n\n| code | severity | meaning |\n|---|---|---|\n"
+            ));
+            for code in *codes {
+                let explanation = code.explanation().replace('|', "\\|");
+                page.push_str(&format!("| {code} | {} | {explanation} |\n", code.severity()));
+            }
+        }
+        page
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NT{:04}", self.number())
+    }
+}
+
+/// A text that names no [`Code`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no diagnostic code")]
+pub struct UnknownCode(pub String);
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCode> {
+        let number = text
+            .strip_prefix("NT")
+            .filter(|digits| digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|digits| digits.parse().ok());
+        Self::all()
+            .find(|code| Some(code.number()) == number)
+            .ok_or_else(|| UnknownCode(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_ascend_and_names_round_trip() {
+        let all: Vec<_> = Code::all().collect();
+        assert!(all.windows(2).all(|pair| pair[0].number() < pair[1].number()));
+        for code in all {
+            assert_eq!(code.to_string().parse(), Ok(code));
+            assert!(code.explanation().ends_with('.'), "{code}");
+        }
+        assert_eq!("NT9999".parse::<Code>(), Err(UnknownCode("NT9999".into())));
+    }
+
+    /// `NAVTREE_BLESS=1 cargo test` writes the page anew.
+    #[test]
+    fn the_reference_page_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/diagnostics.md");
+        if std::env::var_os("NAVTREE_BLESS").is_some() {
+            std::fs::write(path, Code::reference()).unwrap();
+        }
+        let page = std::fs::read_to_string(path).unwrap();
+        assert_eq!(
+            page,
+            Code::reference(),
+            "run with NAVTREE_BLESS=1 and commit docs/diagnostics.md"
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! One problem and the list of all problems of a load.
+
+use std::collections::HashSet;
+
+use super::code::{Code, Severity};
+use super::limits;
+use super::source::{Sources, Span};
+
+/// A place and what it has to do with the problem.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// A few words shown beside the underlining; may be empty.
+    pub text: String,
+}
+
+/// One problem: what, where and what to do about it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Diagnostic {
+    /// The kind of problem.
+    pub code: Code,
+    /// The code's own severity unless the user changed it.
+    pub severity: Severity,
+    /// One line, lower case, without a full stop.
+    pub message: String,
+    /// The place to look at first.
+    pub primary: Label,
+    /// Further places that explain the first.
+    pub secondary: Vec<Label>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A problem at `span`, with the severity of its code.
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: code.severity(),
+            message: message.into(),
+            primary: Label {
+                span,
+                text: String::new(),
+            },
+            secondary: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Words beside the underlining of the first place.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Self {
+        self.primary.text = text.into();
+        self
+    }
+
+    /// A further place.
+    #[must_use]
+    pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.secondary.push(Label {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// `help`, where there is something to say.
+    #[must_use]
+    pub fn maybe_help(mut self, text: Option<String>) -> Self {
+        self.help = text.or(self.help);
+        self
+    }
+
+    /// The one-line form: `file:line:column: error[NT0101]: message`.
+    pub fn one_line(&self, sources: &Sources) -> String {
+        format!(
+            "{}: {}[{}]: {}",
+            sources.place(self.primary.span),
+            self.severity,
+            self.code,
+            self.message
+        )
+    }
+}
+
+/// The problems of one load, without repetitions.
+///
+/// Keeps [`limits::DIAGNOSTICS`] errors and as many lesser problems, and counts the rest: a hostile file
+/// can have millions.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    items: Vec<Diagnostic>,
+    seen: HashSet<(Code, Span, String)>,
+    kept: [usize; 2],
+    dropped: [usize; 2],
+}
+
+impl Diagnostics {
+    /// No problems.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a problem unless the same one is there already.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        let class = class(diagnostic.severity);
+        if self.kept[class] >= limits::DIAGNOSTICS {
+            self.dropped[class] = self.dropped[class].saturating_add(1);
+            return;
+        }
+        let key = (
+            diagnostic.code,
+            diagnostic.primary.span,
+            diagnostic.message.clone(),
+        );
+        if self.seen.insert(key) {
+            self.kept[class] += 1;
+            self.items.push(diagnostic);
+        }
+    }
+
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: impl IntoIterator<Item = Diagnostic>) {
+        for diagnostic in others {
+            self.push(diagnostic);
+        }
+    }
+
+    /// True when further problems of this severity are counted only; costly searches for a good message
+    /// must be left out then, or a hostile file makes millions of them.
+    pub fn is_full(&self, severity: Severity) -> bool {
+        self.kept[class(severity)] >= limits::DIAGNOSTICS
+    }
+
+    /// True when there is an error.
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+
+    /// How many were found of a severity, those not kept included (warnings stand for notes there).
+    pub fn count(&self, severity: Severity) -> usize {
+        let kept = self.items.iter().filter(|item| item.severity == severity).count();
+        let dropped = match severity {
+            Severity::Error => self.dropped[1],
+            Severity::Warning => self.dropped[0],
+            Severity::Note => 0,
+        };
+        kept.saturating_add(dropped)
+    }
+
+    /// True when nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The problems, in the order they were found until [`Diagnostics::sort`] is called.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.items.iter()
+    }
+
+    /// Orders by file, place and number, and says so if some were not kept.
+    pub fn sort(&mut self) {
+        let last_of_all = |item: &Diagnostic| item.code == Code::TooManyProblems;
+        self.items.sort_by(|a, b| {
+            let key = (last_of_all(a), a.primary.span, a.code, &a.message);
+            key.cmp(&(last_of_all(b), b.primary.span, b.code, &b.message))
+        });
+        let dropped = self.dropped[0].saturating_add(self.dropped[1]);
+        let noted = self.items.iter().any(last_of_all);
+        if let Some(last) = self.items.last()
+            && dropped > 0
+            && !noted
+        {
+            self.items.push(Diagnostic::new(
+                Code::TooManyProblems,
+                last.primary.span,
+                format!("{dropped} further problems are not listed"),
+            ));
+        }
+    }
+
+    /// Lets `decide` change or (with `None`) remove each problem.
+    pub fn regrade(&mut self, mut decide: impl FnMut(&Diagnostic) -> Option<Severity>) {
+        self.items.retain_mut(|item| match decide(item) {
+            Some(severity) => {
+                item.severity = severity;
+                true
+            }
+            None => false,
+        });
+        for slot in [0, 1] {
+            self.kept[slot] = self
+                .items
+                .iter()
+                .filter(|item| class(item.severity) == slot)
+                .count();
+        }
+    }
+}
+
+/// Errors are kept apart from the rest, so that a flood of warnings never hides an error.
+fn class(severity: Severity) -> usize {
+    usize::from(severity == Severity::Error)
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn sorted_without_repetitions_and_bounded() {
+        let mut sources = Sources::new();
+        let file = sources.add_text("a.xml", Path::new(""), "x".repeat(5000));
+        let mut diagnostics = Diagnostics::new();
+        for start in (0..3000).rev() {
+            for _ in 0..2 {
+                diagnostics.push(Diagnostic::new(Code::NoRoot, file.span(start, start + 1), "m"));
+            }
+        }
+        diagnostics.push(Diagnostic::new(Code::IgnoredText, file.span(0, 1), "w"));
+        assert!(diagnostics.is_full(Severity::Error));
+        diagnostics.sort();
+        diagnostics.sort();
+        let last = diagnostics.iter().next_back().unwrap();
+        assert_eq!(last.code, Code::TooManyProblems);
+        assert_eq!(last.message, "4001 further problems are not listed");
+        assert_eq!(diagnostics.iter().count(), limits::DIAGNOSTICS + 2);
+        assert_eq!(
+            diagnostics.iter().next().unwrap().one_line(&sources),
+            "a.xml:1:1: warning[NT0115]: w"
+        );
+    }
+}

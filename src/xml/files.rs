@@ -1,0 +1,206 @@
+//! Where file texts come from: the disk, or memory for tests and editors.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use super::limits;
+
+/// A source of files.
+pub trait Files {
+    /// All bytes of a file.
+    ///
+    /// # Errors
+    /// Whatever hinders reading; `FileTooLarge` when there are more than [`limits::FILE_BYTES`].
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// True when something stands at `path`.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// One name for a file that several paths lead to. Two includes are the same file when these are equal.
+    fn identity(&self, path: &Path) -> PathBuf {
+        lexical(path)
+    }
+}
+
+/// The files of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        // A device or a pipe has no end; looked at before it is opened, because opening a pipe waits.
+        let metadata = std::fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+        }
+        if !metadata.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "is not a regular file",
+            ));
+        }
+        let limit = u64::try_from(limits::FILE_BYTES).unwrap_or(u64::MAX);
+        let mut bytes = Vec::new();
+        File::open(path)?
+            .take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)?;
+        if bytes.len() > limits::FILE_BYTES {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("is larger than {} bytes", limits::FILE_BYTES),
+            ));
+        }
+        Ok(bytes)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        path.canonicalize().unwrap_or_else(|_| lexical(path))
+    }
+}
+
+/// Files in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Memory {
+    /// Files with these paths and contents.
+    pub fn new<P: Into<PathBuf>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Self {
+        let files = files
+            .into_iter()
+            .map(|(path, bytes)| (lexical(&path.into()), bytes.into()))
+            .collect();
+        Self { files }
+    }
+}
+
+impl Files for Memory {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.files
+            .get(&lexical(path))
+            .cloned()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such file"))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.files.contains_key(&lexical(path))
+    }
+}
+
+/// The path without `.` and, as far as the path itself tells, without `..`.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The ament index: where the packages of the sourced ROS workspaces are.
+#[derive(Clone, Debug, Default)]
+pub struct AmentIndex {
+    prefixes: Vec<PathBuf>,
+}
+
+impl AmentIndex {
+    /// An index over these prefixes, in order of precedence.
+    pub fn new<P: Into<PathBuf>>(prefixes: impl IntoIterator<Item = P>) -> Self {
+        Self {
+            prefixes: prefixes.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// The index of the environment this process was started in (`AMENT_PREFIX_PATH`).
+    pub fn from_environment() -> Self {
+        let path = std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
+        let prefixes = std::env::split_paths(&path).filter(|prefix| !prefix.as_os_str().is_empty());
+        Self::new(prefixes)
+    }
+
+    /// True when no workspace is sourced.
+    pub fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
+    /// The share folder of a package.
+    pub fn share(&self, package: &str, files: &dyn Files) -> Option<PathBuf> {
+        // Anything but a plain name would lead out of the index.
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if package.is_empty() || !package.bytes().all(plain) {
+            return None;
+        }
+        self.prefixes
+            .iter()
+            .find(|prefix| {
+                let marker = prefix.join("share/ament_index/resource_index/packages");
+                files.exists(&marker.join(package))
+            })
+            .map(|prefix| prefix.join("share").join(package))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_compared_without_detours() {
+        for (path, expected) in [
+            ("a/./b/../c.xml", "a/c.xml"),
+            ("../a.xml", "../a.xml"),
+            ("a/../../b", "../b"),
+            ("./a", "a"),
+        ] {
+            assert_eq!(lexical(Path::new(path)), Path::new(expected));
+        }
+    }
+
+    #[test]
+    fn the_disk_refuses_what_has_no_end() {
+        assert!(Disk.read(Path::new("/dev/zero")).is_err());
+        assert!(Disk.read(Path::new(env!("CARGO_MANIFEST_DIR"))).is_err());
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert!(Disk.read(&manifest).unwrap().starts_with(b"[package]"));
+        let detour = manifest.with_file_name("src/../Cargo.toml");
+        assert_eq!(Disk.identity(&detour), Disk.identity(&manifest));
+    }
+
+    #[test]
+    fn packages_are_found_in_the_first_prefix_that_has_them() {
+        let marker = |prefix: &str, package: &str| {
+            (
+                format!("{prefix}/share/ament_index/resource_index/packages/{package}"),
+                "",
+            )
+        };
+        let files = Memory::new([
+            marker("/overlay", "a"),
+            marker("/opt", "a"),
+            marker("/opt", "b_c"),
+            marker("/opt", "../x"),
+        ]);
+        let index = AmentIndex::new(["/overlay", "/opt"]);
+        for (package, share) in [
+            ("a", Some("/overlay/share/a")),
+            ("b_c", Some("/opt/share/b_c")),
+            ("c", None),
+            ("../x", None),
+            ("", None),
+        ] {
+            assert_eq!(index.share(package, &files).as_deref(), share.map(Path::new));
+        }
+    }
+}

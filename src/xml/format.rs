@@ -1,0 +1,224 @@
+//! Which version of the language a file is written in.
+
+use super::code::Code;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::document::{Document, Element};
+use super::source::Span;
+
+/// The version of BehaviorTree.CPP whose rules a file follows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Format {
+    /// BehaviorTree.CPP 3.8, as in Nav2 Humble and Groot 1.
+    V3,
+    /// BehaviorTree.CPP 4.
+    V4,
+}
+
+impl Format {
+    /// The value of `BTCPP_format`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V3 => "3",
+            Self::V4 => "4",
+        }
+    }
+
+    /// Decides for a document. `BTCPP_format` decides if it is there. If not, what only one version has
+    /// decides; a file with neither is read as version 4, or as the version of the file that includes it.
+    pub fn of(document: &Document, including: Option<Self>, diagnostics: &mut Diagnostics) -> Self {
+        let Some(root) = document.root().filter(|root| root.name() == "root") else {
+            return including.unwrap_or(Self::V4);
+        };
+        if let Some(attribute) = root.attribute("BTCPP_format") {
+            let value = attribute.value().trim();
+            return match value.split('.').next() {
+                Some("3") => Self::V3,
+                Some("4") => Self::V4,
+                _ => {
+                    let message = format!("`BTCPP_format` is {:?}; read as version 4", attribute.value());
+                    let problem = Diagnostic::new(Code::UnknownFormat, attribute.value_span(), message)
+                        .help("write \"3\" or \"4\"");
+                    diagnostics.push(problem);
+                    Self::V4
+                }
+            };
+        }
+        let evidence = Evidence::collect(root);
+        let (format, because) = match (evidence.v3, evidence.v4, including) {
+            (_, Some(because), _) => (Self::V4, Some(because)),
+            (Some(because), None, _) => (Self::V3, Some(because)),
+            // What includes it says what it is; nothing to warn about.
+            (None, None, Some(format)) => return format,
+            (None, None, None) => (Self::V4, None),
+        };
+        let message = format!("no `BTCPP_format`; read as version {}", format.name());
+        let mut problem = Diagnostic::new(Code::MissingFormat, root.name_span(), message)
+            .help(format!("write `<root BTCPP_format=\"{}\">`", format.name()));
+        if let Some((span, only)) = because {
+            problem = problem.also(span, format!("only version {} has {only}", format.name()));
+        }
+        diagnostics.push(problem);
+        format
+    }
+}
+
+/// The first thing in a file that only one version has.
+#[derive(Default)]
+struct Evidence {
+    v3: Option<(Span, &'static str)>,
+    v4: Option<(Span, &'static str)>,
+}
+
+const V3_NODES: [&str; 7] = [
+    "SubTreePlus",
+    "SequenceStar",
+    "BlackboardCheckInt",
+    "BlackboardCheckDouble",
+    "BlackboardCheckString",
+    "BlackboardCheckBool",
+    "RetryUntilSuccesful",
+];
+
+const V4_NODES: [&str; 12] = [
+    "SequenceWithMemory",
+    "AsyncSequence",
+    "AsyncFallback",
+    "ParallelAll",
+    "TryCatch",
+    "Script",
+    "ScriptCondition",
+    "Precondition",
+    "RunOnce",
+    "UnsetBlackboard",
+    "SkipUnlessUpdated",
+    "WaitValueUpdate",
+];
+
+const V4_ATTRIBUTES: [&str; 9] = [
+    "_autoremap",
+    "_failureIf",
+    "_successIf",
+    "_skipIf",
+    "_while",
+    "_onHalted",
+    "_onFailure",
+    "_onSuccess",
+    "_post",
+];
+
+impl Evidence {
+    fn collect(root: Element<'_>) -> Self {
+        let mut evidence = Self::default();
+        let trees = root.children().filter(|child| child.name() == "BehaviorTree");
+        for element in trees.flat_map(Element::subtree) {
+            evidence.node(element);
+            if evidence.v4.is_some() {
+                break;
+            }
+        }
+        evidence
+    }
+
+    fn node(&mut self, element: Element<'_>) {
+        let tag = element.name();
+        let explicit = matches!(tag, "Action" | "Condition" | "Control" | "Decorator");
+        let (id, place) = match element.attribute("ID").filter(|_| explicit) {
+            Some(id) => (id.value(), id.value_span()),
+            None => (tag, element.name_span()),
+        };
+        if V3_NODES.contains(&id) {
+            self.v3.get_or_insert((place, "this node"));
+        }
+        if V4_NODES.contains(&id) {
+            self.v4.get_or_insert((place, "this node"));
+        }
+        for attribute in element.attributes() {
+            let name = attribute.name();
+            if V4_ATTRIBUTES.contains(&name) {
+                self.v4.get_or_insert((attribute.name_span(), "this attribute"));
+            } else if matches!(name, "__autoremap" | "__shared_blackboard") {
+                self.v3.get_or_insert((attribute.name_span(), "this attribute"));
+            } else if id == "Parallel" && matches!(name, "success_threshold" | "failure_threshold") {
+                self.v3.get_or_insert((attribute.name_span(), "this port"));
+            } else if id == "Parallel" && matches!(name, "success_count" | "failure_count") {
+                self.v4.get_or_insert((attribute.name_span(), "this port"));
+            } else if attribute.value().starts_with("${") {
+                self.v3.get_or_insert((attribute.value_span(), "`${key}`"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Sources;
+    use super::super::render::Colour;
+    use super::*;
+
+    fn decide(text: &str, including: Option<Format>) -> (Format, Vec<String>) {
+        let mut sources = Sources::new();
+        let file = sources.add_text("f", Path::new(""), text.to_owned());
+        let mut diagnostics = Diagnostics::new();
+        let document = Document::parse(&file, &mut diagnostics);
+        let format = Format::of(&document, including, &mut diagnostics);
+        let shown = diagnostics
+            .iter()
+            .map(|item| item.render(&sources, Colour::Never));
+        (format, shown.collect())
+    }
+
+    #[test]
+    fn the_attribute_decides_then_the_content() {
+        let tree = |content: &str| format!("<root><BehaviorTree ID='T'>{content}</BehaviorTree></root>");
+        for (text, including, expected, warnings) in [
+            ("<root BTCPP_format='4'/>".to_owned(), None, Format::V4, 0),
+            (
+                "<root BTCPP_format='3'/>".to_owned(),
+                Some(Format::V4),
+                Format::V3,
+                0,
+            ),
+            ("<root BTCPP_format=' 4.10 '/>".to_owned(), None, Format::V4, 0),
+            ("<root BTCPP_format='5'/>".to_owned(), None, Format::V4, 1),
+            ("<root/>".to_owned(), None, Format::V4, 1),
+            ("<root/>".to_owned(), Some(Format::V3), Format::V3, 0),
+            (tree("<SequenceStar/>"), None, Format::V3, 1),
+            (tree("<Control ID='SequenceStar'/>"), None, Format::V3, 1),
+            (
+                tree("<SubTree ID='X' __shared_blackboard='1'/>"),
+                None,
+                Format::V3,
+                1,
+            ),
+            (tree("<SubTree ID='X' _autoremap='1'/>"), None, Format::V4, 1),
+            (tree("<Wait a='${x}'/>"), None, Format::V3, 1),
+            (tree("<SequenceStar/><Script code=''/>"), None, Format::V4, 1),
+            ("<tree/>".to_owned(), None, Format::V4, 0),
+        ] {
+            let (format, shown) = decide(&text, including);
+            assert_eq!((format, shown.len()), (expected, warnings), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_warning_says_why() {
+        let text = "<root>\n<BehaviorTree ID='T'>\n<SubTreePlus ID='X'/>\n</BehaviorTree>\n</root>";
+        assert_eq!(
+            decide(text, None).1,
+            ["\
+warning[NT0202]: no `BTCPP_format`; read as version 3
+ --> f:1:2
+  |
+1 | <root>
+  |  ^^^^
+...
+3 | <SubTreePlus ID='X'/>
+  |  ----------- only version 3 has this node
+  |
+  = help: write `<root BTCPP_format=\"3\">`
+"]
+        );
+    }
+}

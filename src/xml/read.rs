@@ -1,0 +1,590 @@
+//! Text to [`Document`]: quick-xml finds the tags, this file checks what quick-xml does not and goes on
+//! after a mistake where it can.
+//!
+//! Not left to quick-xml: end tags are matched here (its own check stops at the first mismatch), duplicate
+//! attributes are found here (its check takes quadratic time), and it does not look at missing end tags,
+//! several roots, text outside the root, `<` in values, unknown entities or names at all.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use quick_xml::Reader;
+use quick_xml::errors::{Error, IllFormedError, SyntaxError};
+use quick_xml::events::{BytesStart, Event};
+
+use super::code::Code;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::document::{AttributeData, Document, NodeData, NodeId, NodeKind};
+use super::entity;
+use super::limits;
+use super::source::{SourceFile, Span, offset_u32};
+
+/// No node, no unescaped text.
+pub(super) const NONE: u32 = u32::MAX;
+
+pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
+
+pub(super) fn read(source: &Arc<SourceFile>, diagnostics: &mut Diagnostics) -> Document {
+    let mut builder = Builder {
+        source,
+        diagnostics,
+        nodes: Vec::new(),
+        attributes: Vec::new(),
+        unescaped: Vec::new(),
+        root: None,
+        open: Vec::new(),
+        too_deep: 0,
+        several_roots: false,
+    };
+    let length = source.text().len();
+    if length > limits::FILE_BYTES {
+        let message = format!("the file has {length} bytes; the limit is {}", limits::FILE_BYTES);
+        builder.report(Code::FileTooLarge, 0..0, message);
+    } else {
+        builder.check_characters();
+        let complete = builder.events();
+        builder.finish(complete);
+    }
+    Document {
+        source: Arc::clone(source),
+        nodes: builder.nodes,
+        attributes: builder.attributes,
+        unescaped: builder.unescaped,
+        root: builder.root,
+    }
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) source: &'a SourceFile,
+    pub(super) diagnostics: &'a mut Diagnostics,
+    nodes: Vec<NodeData>,
+    pub(super) attributes: Vec<AttributeData>,
+    pub(super) unescaped: Vec<Box<str>>,
+    root: Option<NodeId>,
+    /// Elements whose end tag has not come yet, outermost first.
+    open: Vec<NodeId>,
+    /// How many elements are open below the deepest allowed one; all of them are left out.
+    too_deep: usize,
+    several_roots: bool,
+}
+
+impl Builder<'_> {
+    /// Reads to the end, or to what cannot be read on from; true if it was the end.
+    fn events(&mut self) -> bool {
+        let source = self.source;
+        let text = source.text();
+        let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
+        let mut reader = Reader::from_str(&text[skipped..]);
+        let config = reader.config_mut();
+        config.check_end_names = false;
+        config.allow_unmatched_ends = true;
+        config.allow_dangling_amp = true;
+
+        let place = |position: u64| {
+            usize::try_from(position).map_or(text.len(), |position| (position + skipped).min(text.len()))
+        };
+        loop {
+            let start = place(reader.buffer_position());
+            let event = match reader.read_event() {
+                Ok(event) => event,
+                Err(error) => {
+                    let at = place(reader.error_position());
+                    self.malformed(&error, at);
+                    return false;
+                }
+            };
+            let span = start..place(reader.buffer_position());
+            match event {
+                Event::Start(tag) => self.start(&tag, span, false),
+                Event::Empty(tag) => self.start(&tag, span, true),
+                Event::End(tag) => self.end(tag.name().as_ref(), span),
+                Event::Comment(_) => {
+                    self.push(NodeKind::Comment, span);
+                }
+                Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => self.text(span),
+                Event::Decl(declaration) => {
+                    if let Some(Ok(encoding)) = declaration.encoding() {
+                        self.encoding(&encoding, span);
+                    }
+                }
+                Event::DocType(_) => {
+                    let problem = self
+                        .problem(Code::DoctypeRefused, span, "a tree file may not have a DOCTYPE")
+                        .help("remove it; no tree needs a document type");
+                    self.diagnostics.push(problem);
+                }
+                Event::PI(_) => {}
+                Event::Eof => return true,
+            }
+            if self.nodes.len() > limits::NODES || self.attributes.len() > limits::ATTRIBUTES {
+                let (nodes, attributes) = (limits::NODES, limits::ATTRIBUTES);
+                let message = format!("more than {nodes} elements or {attributes} attributes");
+                self.report(Code::TooManyElements, start..start, message);
+                return false;
+            }
+        }
+    }
+
+    /// Adds a node to the innermost open element.
+    fn push(&mut self, kind: NodeKind, span: Range<usize>) -> Option<NodeId> {
+        if self.too_deep > 0 {
+            return None;
+        }
+        let id = NodeId(offset_u32(self.nodes.len()));
+        let attributes = offset_u32(self.attributes.len());
+        let span = range_u32(&span);
+        self.nodes.push(NodeData {
+            kind,
+            parent: self.open.last().map_or(NONE, |parent| parent.0),
+            end: id.0.saturating_add(1),
+            name: span.start..span.start,
+            tag_end: span.end,
+            span,
+            attributes: attributes..attributes,
+        });
+        Some(id)
+    }
+
+    /// A start tag or `<A/>`.
+    fn start(&mut self, tag: &BytesStart<'_>, span: Range<usize>, empty: bool) {
+        if self.open.len() >= limits::ELEMENT_DEPTH {
+            if self.too_deep == 0 {
+                let message = format!("elements are nested more than {} deep", limits::ELEMENT_DEPTH);
+                let problem = self
+                    .problem(Code::TooDeep, span, message)
+                    .help("move a part into a tree of its own and call it with `<SubTree>`");
+                self.diagnostics.push(problem);
+            }
+            self.too_deep += usize::from(!empty);
+            return;
+        }
+        let name = span.start + 1..span.start + 1 + tag.name().as_ref().len();
+        self.check_name(&name, "an element");
+        if self.open.is_empty() {
+            self.outermost(&name);
+        }
+        let Some(id) = self.push(NodeKind::Element, span.clone()) else {
+            return;
+        };
+        self.nodes[id.index()].name = range_u32(&name);
+        self.read_attributes(tag, &name);
+        self.nodes[id.index()].attributes.end = offset_u32(self.attributes.len());
+        if !empty {
+            self.open.push(id);
+        }
+    }
+
+    fn outermost(&mut self, name: &Range<usize>) {
+        match self.root {
+            None => self.root = Some(NodeId(offset_u32(self.nodes.len()))),
+            Some(first) if !self.several_roots => {
+                self.several_roots = true;
+                let first = self.name_span(first);
+                let problem = self
+                    .problem(Code::SeveralRoots, name.clone(), "a second outermost element")
+                    .also(first, "the first one")
+                    .help("put everything into one `<root>`; is an end tag too early?");
+                self.diagnostics.push(problem);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// An end tag. One that closes an outer element closes the inner ones too; one that closes nothing is
+    /// left out.
+    fn end(&mut self, name: &str, span: Range<usize>) {
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return;
+        }
+        let matching = self
+            .open
+            .iter()
+            .rposition(|&id| self.source.slice(self.name_span(id)) == name);
+        let Some(matching) = matching else {
+            let message = format!("`</{}>` closes no open element", shortened(name));
+            let mut problem = self.problem(Code::UnexpectedEndTag, span, message);
+            if let Some(&innermost) = self.open.last() {
+                problem = problem.also(self.name_span(innermost), "the innermost open element");
+            }
+            self.diagnostics.push(problem);
+            return;
+        };
+        let mut closed = self.open.split_off(matching).into_iter();
+        if let Some(id) = closed.next() {
+            self.close(id, span.end);
+        }
+        for id in closed {
+            self.close(id, span.start);
+            self.missing_end(id, Some(&span));
+        }
+    }
+
+    fn close(&mut self, id: NodeId, end: usize) {
+        let after = offset_u32(self.nodes.len());
+        let data = &mut self.nodes[id.index()];
+        data.span.end = offset_u32(end);
+        data.end = after;
+    }
+
+    fn missing_end(&mut self, id: NodeId, met: Option<&Range<usize>>) {
+        let name = self.name_span(id);
+        let text = shortened(self.source.slice(name));
+        let mut problem = Diagnostic::new(Code::MissingEndTag, name, format!("`<{text}>` is never closed"))
+            .label("opened here")
+            .help(format!(
+                "add `</{text}>`, or end the tag with `/>` if it has no children"
+            ));
+        if let Some(met) = met {
+            problem = problem.also(self.source.span(met.start, met.end), "this end tag comes first");
+        }
+        self.diagnostics.push(problem);
+    }
+
+    /// Text is kept because palettes describe ports with it; whether it means anything is for the loader.
+    fn text(&mut self, span: Range<usize>) {
+        let raw = &self.source.text()[span.clone()];
+        let written = raw.trim_start_matches(BLANK);
+        if written.is_empty() {
+            return;
+        }
+        let start = span.end - written.len();
+        if self.open.is_empty() {
+            let end = start + written.trim_end_matches(BLANK).len();
+            self.report(
+                Code::TextOutsideRoot,
+                start..end,
+                "text outside the outermost element",
+            );
+            return;
+        }
+        if !written.starts_with("<![CDATA[") {
+            for unknown in entity::unescape(written).1 {
+                self.unknown_entity(start, &unknown);
+            }
+        }
+        // quick-xml hands out `a &amp; b` in three pieces; they are one text.
+        match self.nodes.last_mut() {
+            Some(last) if last.kind == NodeKind::Text && last.span.end as usize == span.start => {
+                last.span.end = offset_u32(span.end);
+            }
+            _ => {
+                self.push(NodeKind::Text, start..span.end);
+            }
+        }
+    }
+
+    pub(super) fn check_name(&mut self, name: &Range<usize>, owner: &str) {
+        let text = &self.source.text()[name.clone()];
+        let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
+        let goes_on = |c: char| starts(c) || c.is_ascii_digit() || c == '-' || c == '.';
+        if !text.starts_with(starts) || !text.chars().all(goes_on) {
+            let message = format!("`{}` cannot be the name of {owner}", shortened(text));
+            let problem = self.problem(Code::InvalidName, name.clone(), message).help(
+                "names start with a letter or `_` and go on with letters, digits, `_`, `-`, `.` or `:`",
+            );
+            self.diagnostics.push(problem);
+        }
+    }
+
+    /// Control characters are forbidden everywhere; most often the file is no text at all.
+    fn check_characters(&mut self) {
+        let text = self.source.text();
+        let control = |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r');
+        if let Some(at) = text.bytes().position(control) {
+            let byte = text.as_bytes()[at];
+            let message = format!("control character 0x{byte:02x} in the file");
+            self.report(Code::InvalidCharacter, at..at + 1, message);
+        }
+    }
+
+    fn encoding(&mut self, encoding: &str, span: Range<usize>) {
+        let known = ["utf-8", "utf8", "us-ascii", "ascii"];
+        if !known.iter().any(|known| encoding.eq_ignore_ascii_case(known)) {
+            let message = format!("declared as {}, read as UTF-8", shortened(encoding));
+            self.report(Code::OtherEncoding, span, message);
+        }
+    }
+
+    pub(super) fn unknown_entity(&mut self, base: usize, within: &Range<usize>) {
+        let span = base + within.start..base + within.end;
+        let text = &self.source.text()[span.clone()];
+        let problem = match text {
+            "&" => self
+                .problem(Code::UnknownEntity, span, "a lone `&`")
+                .help("write `&amp;`"),
+            _ => {
+                let message = format!("unknown entity `{text}`");
+                let help = if text.ends_with(';') {
+                    "known are `&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and `&#number;`"
+                } else {
+                    "write `&amp;` for the character `&`"
+                };
+                self.problem(Code::UnknownEntity, span, message).help(help)
+            }
+        };
+        self.diagnostics.push(problem);
+    }
+
+    fn malformed(&mut self, error: &Error, at: usize) {
+        let message = match error {
+            Error::Syntax(syntax) => match syntax {
+                SyntaxError::InvalidBangMarkup => "`<!` starts neither a comment nor CDATA",
+                SyntaxError::UnclosedPI => "`<?` is not closed by `?>`",
+                SyntaxError::UnclosedXmlDecl => "`<?xml` is not closed by `?>`",
+                SyntaxError::UnclosedComment => "the comment is not closed by `-->`",
+                SyntaxError::UnclosedDoctype => "the DOCTYPE is not closed by `>`",
+                SyntaxError::UnclosedCData => "the CDATA section is not closed by `]]>`",
+                SyntaxError::UnclosedTag => "the tag is not closed by `>`",
+                SyntaxError::UnclosedSingleQuotedAttributeValue => {
+                    "a value in this tag has no closing `'` before the end of the file"
+                }
+                SyntaxError::UnclosedDoubleQuotedAttributeValue => {
+                    "a value in this tag has no closing `\"` before the end of the file"
+                }
+            },
+            Error::IllFormed(IllFormedError::MissingDoctypeName) => "a DOCTYPE without a name",
+            other => &other.to_string(),
+        };
+        let length = self.source.text()[at..]
+            .find(|c: char| BLANK.contains(&c) || c == '>')
+            .unwrap_or(0)
+            .min(64);
+        self.report(Code::MalformedMarkup, at..at + length, message);
+    }
+
+    fn finish(&mut self, complete: bool) {
+        let end = self.source.text().len();
+        for id in std::mem::take(&mut self.open) {
+            self.close(id, end);
+            if complete {
+                self.missing_end(id, None);
+            }
+        }
+        if self.root.is_none() && complete {
+            self.report(Code::NoRoot, 0..0, "the file holds no element");
+        }
+    }
+
+    fn name_span(&self, id: NodeId) -> Span {
+        let name = &self.nodes[id.index()].name;
+        self.source.span(name.start as usize, name.end as usize)
+    }
+
+    pub(super) fn problem(&self, code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, self.source.span(span.start, span.end), message)
+    }
+
+    pub(super) fn report(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
+        let problem = self.problem(code, span, message);
+        self.diagnostics.push(problem);
+    }
+}
+
+pub(super) fn range_u32(range: &Range<usize>) -> Range<u32> {
+    offset_u32(range.start)..offset_u32(range.end)
+}
+
+/// Names in messages are as long as the file makes them; messages are not.
+pub(super) fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(60) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &name[..at])),
+        None => Cow::Borrowed(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::super::source::Sources;
+    use super::*;
+
+    /// The one-line forms of what is wrong with a text.
+    fn problems(text: &str) -> Vec<String> {
+        let mut sources = Sources::new();
+        let file = sources.add_text("f", Path::new(""), text.to_owned());
+        let mut diagnostics = Diagnostics::new();
+        check_shape(&Document::parse(&file, &mut diagnostics));
+        diagnostics.sort();
+        diagnostics.iter().map(|item| item.one_line(&sources)).collect()
+    }
+
+    /// What every document promises, however broken its text.
+    fn check_shape(document: &Document) {
+        let count = document.nodes.len();
+        for (index, node) in document.nodes.iter().enumerate() {
+            let end = node.end as usize;
+            assert!(index < end && end <= count);
+            assert!(node.span.start <= node.span.end && node.tag_end <= node.span.end);
+            if let Some(parent) = document.nodes.get(node.parent as usize) {
+                assert!((node.parent as usize) < index && node.end <= parent.end);
+                assert!(parent.span.start < node.span.start && node.span.end <= parent.span.end);
+            }
+        }
+        for element in document.root().iter().flat_map(|root| root.subtree()) {
+            assert!(element.attributes().all(|attribute| !attribute.name().is_empty()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        for (text, expected) in [
+            ("<a/>", &[][..]),
+            (
+                "\u{feff}<?xml version='1.0' encoding='UTF-8'?>\n<a b='1'></a>\n",
+                &[],
+            ),
+            ("<a><![CDATA[x < y && z]]> t &amp; u &#65; </a>", &[]),
+            ("", &["f:1:1: error[NT0106]: the file holds no element"]),
+            (
+                " \n<!-- x -->",
+                &["f:1:1: error[NT0106]: the file holds no element"],
+            ),
+            (
+                "<a>\n <b>\n</a>",
+                &["f:2:3: error[NT0102]: `<b>` is never closed"],
+            ),
+            (
+                "<a><b>",
+                &[
+                    "f:1:2: error[NT0102]: `<a>` is never closed",
+                    "f:1:5: error[NT0102]: `<b>` is never closed",
+                ],
+            ),
+            (
+                "<a></b></a>",
+                &["f:1:4: error[NT0103]: `</b>` closes no open element"],
+            ),
+            (
+                "<a/><b/><c/>",
+                &["f:1:6: error[NT0104]: a second outermost element"],
+            ),
+            (
+                "x <a/> y",
+                &[
+                    "f:1:1: error[NT0105]: text outside the outermost element",
+                    "f:1:8: error[NT0105]: text outside the outermost element",
+                ],
+            ),
+            (
+                "<!DOCTYPE a [<!ENTITY x 'y'>]><a b='&x;'/>",
+                &[
+                    "f:1:1: error[NT0107]: a tree file may not have a DOCTYPE",
+                    "f:1:37: error[NT0111]: unknown entity `&x;`",
+                ],
+            ),
+            (
+                "<a b='1' c='2' b='3'/>",
+                &["f:1:16: error[NT0108]: attribute `b` is given twice"],
+            ),
+            (
+                "<a b/>",
+                &["f:1:5: error[NT0109]: expected `=` after the name of an attribute"],
+            ),
+            (
+                "<a b=/>",
+                &["f:1:6: error[NT0109]: expected a quoted value after `=`"],
+            ),
+            (
+                "<a b=1 c='2' d=3/>",
+                &[
+                    "f:1:6: error[NT0109]: the value of an attribute must be in quotes",
+                    "f:1:16: error[NT0109]: the value of an attribute must be in quotes",
+                ],
+            ),
+            (
+                "<a b='1'c='2'/>",
+                &["f:1:9: error[NT0109]: a space is missing before this attribute"],
+            ),
+            (
+                "<a b='x < 3'/>",
+                &["f:1:9: error[NT0110]: `<` in the value of an attribute"],
+            ),
+            (
+                "<a b='1 & 2 &nbsp; &amp'/>",
+                &[
+                    "f:1:9: error[NT0111]: a lone `&`",
+                    "f:1:13: error[NT0111]: unknown entity `&nbsp;`",
+                    "f:1:20: error[NT0111]: unknown entity `&amp`",
+                ],
+            ),
+            ("<a>x & y</a>", &["f:1:6: error[NT0111]: a lone `&`"]),
+            (
+                "<a>\u{1}</a>",
+                &["f:1:4: error[NT0112]: control character 0x01 in the file"],
+            ),
+            (
+                "<1a b!='x'/>",
+                &[
+                    "f:1:2: error[NT0113]: `1a` cannot be the name of an element",
+                    "f:1:5: error[NT0113]: `b!` cannot be the name of an attribute",
+                ],
+            ),
+            (
+                "<?xml version='1.0' encoding='latin1'?><a/>",
+                &["f:1:1: warning[NT0114]: declared as latin1, read as UTF-8"],
+            ),
+            (
+                "<a><b x='1' <c y='2'/></a>",
+                &["f:1:13: error[NT0101]: a tag starts inside another tag"],
+            ),
+            ("<a><b", &["f:1:4: error[NT0101]: the tag is not closed by `>`"]),
+            (
+                "<a x='1></a>",
+                &["f:1:1: error[NT0101]: a value in this tag has no closing `'` before the end of the file"],
+            ),
+            (
+                "<a><!-- x </a>",
+                &["f:1:4: error[NT0101]: the comment is not closed by `-->`"],
+            ),
+            (
+                "<a><!x></a>",
+                &["f:1:4: error[NT0101]: `<!` starts neither a comment nor CDATA"],
+            ),
+        ] {
+            assert_eq!(problems(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited_and_costs_no_stack() {
+        let nested = |depth: usize| "<a>".repeat(depth) + &"</a>".repeat(depth);
+        assert!(problems(&nested(limits::ELEMENT_DEPTH)).is_empty());
+        let expected = ["f:1:775: error[NT0005]: elements are nested more than 258 deep"];
+        assert_eq!(problems(&nested(limits::ELEMENT_DEPTH + 1)), expected);
+        assert_eq!(problems(&nested(1_000_000)), expected);
+        assert_eq!(
+            problems(&"<a>".repeat(1_000_000)).len(),
+            1 + limits::ELEMENT_DEPTH
+        );
+    }
+
+    #[test]
+    fn a_million_attributes_take_linear_time() {
+        let mut text = String::from("<a");
+        for index in 0..200_000 {
+            text += &format!(" x{index}='1'");
+        }
+        text += " x7='2'/>";
+        assert_eq!(problems(&text).len(), 1);
+    }
+
+    #[test]
+    fn a_flood_of_errors_is_cut() {
+        assert_eq!(
+            problems(&format!("<a>{}</a>", "</b>".repeat(100_000))).len(),
+            limits::DIAGNOSTICS + 1
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_crashes_the_reader(text in "(<|>|</|/>|a|b| |=|'|\"|&|&lt;|é|\r|\n|<!--|-->|<a|<b |a='1'|</a>|<\\?|\\?>|<!\\[CDATA\\[|\\]\\]>|<!DOCTYPE ){0,60}") {
+            problems(&text);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Source files and places in them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Names one file of a [`Sources`] list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FileId(u32);
+
+impl FileId {
+    /// The place of this file in its [`Sources`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Bytes `start..end` of one file. Offsets fit in 32 bits because a file may not exceed
+/// [`super::limits::FILE_BYTES`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// The first byte.
+    pub start: u32,
+    /// The byte after the last one.
+    pub end: u32,
+}
+
+impl Span {
+    /// True when `other` lies in this span.
+    pub fn contains(self, other: Self) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+
+    /// The empty span at the start of this one.
+    pub fn at_start(self) -> Self {
+        Self {
+            end: self.start,
+            ..self
+        }
+    }
+}
+
+/// Line and column as editors show them: both count from 1, columns in characters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1. A tab is one character.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One file: its name, its text and where its lines start.
+#[derive(Debug)]
+pub struct SourceFile {
+    id: FileId,
+    name: String,
+    directory: PathBuf,
+    text: String,
+    line_starts: Vec<u32>,
+}
+
+impl SourceFile {
+    fn new(id: FileId, name: String, directory: PathBuf, text: String) -> Self {
+        let mut line_starts = vec![0];
+        for (offset, _) in text.match_indices('\n') {
+            line_starts.push(offset_u32(offset).saturating_add(1));
+        }
+        Self {
+            id,
+            name,
+            directory,
+            text,
+            line_starts,
+        }
+    }
+
+    /// This file's identity.
+    pub fn id(&self) -> FileId {
+        self.id
+    }
+
+    /// The name shown to people: the path as it was given, or a made-up one like `<text>`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folder that relative includes of this file start from.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of `span`; empty when the span does not lie in this file.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or_default()
+    }
+
+    /// The span of bytes `start..end` of this file.
+    pub fn span(&self, start: usize, end: usize) -> Span {
+        Span {
+            file: self.id,
+            start: offset_u32(start),
+            end: offset_u32(end),
+        }
+    }
+
+    /// Line and column of a byte offset. A byte order mark does not count as a column.
+    pub fn position(&self, offset: u32) -> Position {
+        let index = self
+            .line_starts
+            .partition_point(|&start| start <= offset)
+            .saturating_sub(1);
+        let start = self.line_starts.get(index).copied().unwrap_or(0);
+        let before = floor(&self.text, offset as usize);
+        let columns = self
+            .text
+            .get(start as usize..before)
+            .map_or(0, |text| text.trim_start_matches('\u{feff}').chars().count());
+        Position {
+            line: offset_u32(index).saturating_add(1),
+            column: offset_u32(columns).saturating_add(1),
+        }
+    }
+
+    /// The byte range of a line (from 1), without its line end.
+    pub fn line(&self, line: u32) -> std::ops::Range<usize> {
+        let index = (line as usize).saturating_sub(1);
+        let Some(&start) = self.line_starts.get(index) else {
+            return self.text.len()..self.text.len();
+        };
+        let end = self
+            .line_starts
+            .get(index + 1)
+            .map_or(self.text.len(), |&next| (next as usize).saturating_sub(1));
+        let start = start as usize;
+        let carriage_return = self.text.get(start..end).is_some_and(|line| line.ends_with('\r'));
+        start..end - usize::from(carriage_return)
+    }
+}
+
+/// All files that one load touched, so that a [`Span`] can be shown.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<Arc<SourceFile>>,
+}
+
+impl Sources {
+    /// No files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file read from `path`; its includes are relative to the folder of `path`.
+    pub fn add_file(&mut self, path: &Path, text: String) -> Arc<SourceFile> {
+        let directory = path.parent().unwrap_or_else(|| Path::new("")).to_path_buf();
+        self.add(path.display().to_string(), directory, text)
+    }
+
+    /// Adds a text that has no path; its includes are relative to `directory`.
+    pub fn add_text(&mut self, name: &str, directory: &Path, text: String) -> Arc<SourceFile> {
+        self.add(name.to_owned(), directory.to_path_buf(), text)
+    }
+
+    fn add(&mut self, name: String, directory: PathBuf, text: String) -> Arc<SourceFile> {
+        let id = FileId(offset_u32(self.files.len()));
+        let file = Arc::new(SourceFile::new(id, name, directory, text));
+        self.files.push(Arc::clone(&file));
+        file
+    }
+
+    /// The file with this identity, if it is of this list.
+    pub fn get(&self, id: FileId) -> Option<&Arc<SourceFile>> {
+        self.files.get(id.index())
+    }
+
+    /// All files, in the order they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
+        self.files.iter()
+    }
+
+    /// `file:line:column` of the start of a span.
+    pub fn place(&self, span: Span) -> String {
+        match self.get(span.file) {
+            Some(file) => format!("{}:{}", file.name(), file.position(span.start)),
+            None => String::from("<unknown file>"),
+        }
+    }
+}
+
+/// The largest character boundary that is not after `offset`.
+pub(crate) fn floor(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+/// Offsets beyond 32 bits cannot occur in files within the limits; saturating keeps arithmetic total.
+pub(crate) fn offset_u32(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters() {
+        let mut sources = Sources::new();
+        let file = sources.add_file(Path::new("trees/a.xml"), "ab\r\nçé\tx\n\n".into());
+        for (offset, line, column) in [
+            (0, 1, 1),
+            (2, 1, 3),
+            (4, 2, 1),
+            (5, 2, 1),
+            (6, 2, 2),
+            (8, 2, 3),
+            (9, 2, 4),
+            (11, 3, 1),
+            (12, 4, 1),
+            (99, 4, 1),
+        ] {
+            assert_eq!(
+                file.position(offset),
+                Position { line, column },
+                "offset {offset}"
+            );
+        }
+        let lines: Vec<_> = (1..=5).map(|line| &file.text()[file.line(line)]).collect();
+        assert_eq!(lines, ["ab", "çé\tx", "", "", ""]);
+        assert_eq!(file.directory(), Path::new("trees"));
+        assert_eq!(sources.place(file.span(4, 6)), "trees/a.xml:2:1");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_column() {
+        let mut sources = Sources::new();
+        let file = sources.add_text("<text>", Path::new(""), "\u{feff}<a/>".into());
+        assert_eq!(file.position(3), Position { line: 1, column: 1 });
+        assert_eq!(file.position(4), Position { line: 1, column: 2 });
+    }
+}

@@ -1,0 +1,119 @@
+//! "Did you mean": the closest of a set of names.
+
+/// Names longer than this are not compared; no name that people type is.
+const LONGEST: usize = 64;
+
+/// The candidate that `name` was probably meant to be, or `None` when nothing is close.
+///
+/// Close means: equal but for case and separators, or at most a third of the letters differ (a swap of two
+/// neighbours counts once). The first of equally close candidates wins, so the result does not depend on
+/// anything but the order of `candidates`.
+pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed: Vec<char> = name.chars().take(LONGEST + 1).collect();
+    if typed.is_empty() || typed.len() > LONGEST {
+        return None;
+    }
+    let folded = fold(&typed);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let letters: Vec<char> = candidate.chars().take(LONGEST + 1).collect();
+        if letters.is_empty() || letters.len() > LONGEST || candidate == name {
+            continue;
+        }
+        let allowed = typed.len().max(letters.len()).div_ceil(3);
+        let bound = best.map_or(allowed, |(distance, _)| allowed.min(distance.saturating_sub(1)));
+        if letters.len().abs_diff(typed.len()) > bound.max(2) {
+            continue;
+        }
+        let distance = if fold(&letters) == folded {
+            0
+        } else {
+            distance(&typed, &letters)
+        };
+        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// The help line for [`closest`].
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    closest(name, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+}
+
+fn fold(letters: &[char]) -> Vec<char> {
+    letters
+        .iter()
+        .filter(|letter| !matches!(letter, '_' | '-' | ' '))
+        .flat_map(|letter| letter.to_lowercase())
+        .collect()
+}
+
+/// Edit distance with swaps of neighbours (optimal string alignment), in three rows.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before_last: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut row = last.clone();
+    for i in 1..=a.len() {
+        row[0] = i;
+        for j in 1..=b.len() {
+            let differs = usize::from(a[i - 1] != b[j - 1]);
+            row[j] = (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + differs);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before_last[j - 2] + 1);
+            }
+        }
+        std::mem::swap(&mut before_last, &mut last);
+        std::mem::swap(&mut last, &mut row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_meant() {
+        let nodes = [
+            "Sequence",
+            "ReactiveSequence",
+            "Fallback",
+            "ComputePathToPose",
+            "num_attempts",
+            "goal",
+        ];
+        for (typed, meant) in [
+            ("Sequnce", Some("Sequence")),
+            ("Seqeunce", Some("Sequence")),
+            ("fallback", Some("Fallback")),
+            ("compute_path_to_pose", Some("ComputePathToPose")),
+            ("numAttempts", Some("num_attempts")),
+            ("goals", Some("goal")),
+            ("Spin", None),
+            ("", None),
+            ("Sequence", None),
+        ] {
+            assert_eq!(closest(typed, nodes), meant, "{typed}");
+        }
+        assert_eq!(closest(&"x".repeat(100_000), nodes), None);
+        assert_eq!(
+            did_you_mean("gaol", nodes),
+            Some("did you mean `goal`?".to_owned())
+        );
+    }
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in [
+            ("abc", "acb", 1),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("ab", "ab", 0),
+        ] {
+            let (a, b): (Vec<_>, Vec<_>) = (a.chars().collect(), b.chars().collect());
+            assert_eq!(distance(&a, &b), expected);
+        }
+    }
+}
