@@ -1,0 +1,194 @@
+//! The traits by which nodes ask for the world: implemented by room `ros`, and by tests on a virtual clock.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::bt::Time;
+use crate::goal::{Command, Notice, ServerId};
+use crate::msg::{Stamp, TransformStamped};
+
+/// What goals, requests, results and topic messages are while they travel: shared, never copied, of a type that both
+/// ends know by the interface's name.
+#[derive(Clone)]
+pub struct Payload(Arc<dyn Any + Send + Sync>);
+
+impl Payload {
+    /// Wraps a message.
+    pub fn new<T: Any + Send + Sync>(message: T) -> Self {
+        Self(Arc::new(message))
+    }
+
+    /// The message, if it is of this type.
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+
+    /// The message, shared, if it is of this type.
+    pub fn share<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(&self.0).downcast().ok()
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Payload")
+    }
+}
+
+/// What is opened under a name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum EndpointKind {
+    /// A client of an action server.
+    Action,
+    /// A client of a service.
+    Service,
+}
+
+/// How a payload is represented on our side.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Form {
+    /// The plain struct of room `msg`.
+    #[default]
+    Plain,
+    /// A `serde_json::Value` of the interface's fields: for interfaces that room `msg` does not know.
+    Json,
+}
+
+/// A topic to subscribe to or publish on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TopicSpec {
+    /// Its name, relative to the node unless it begins with `/`.
+    pub name: Arc<str>,
+    /// `std_msgs/msg/String`.
+    pub type_name: Arc<str>,
+    /// Messages kept for late readers.
+    pub depth: u16,
+    /// Whether messages are delivered again when lost.
+    pub reliable: bool,
+    /// Whether a late subscriber gets what was published before.
+    pub transient_local: bool,
+    /// How payloads look.
+    pub form: Form,
+}
+
+/// A subscription or a publisher, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct TopicId(pub u32);
+
+/// What arrived between two ticks.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Something for a leaf that waits.
+    Notice(Notice<Payload>),
+    /// A message on a subscribed topic.
+    Message {
+        /// The subscription.
+        topic: TopicId,
+        /// The message.
+        payload: Payload,
+    },
+}
+
+/// Why something could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// The interface was not there when navtree was built.
+    #[error("the interface '{0}' is unknown: it has to be present when navtree is built")]
+    UnknownInterface(String),
+    /// The name is not a ROS name.
+    #[error("'{0}' is not a valid ROS name")]
+    BadName(String),
+    /// The middleware refused.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Why a transform is not to be had now.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TransformError {
+    /// A frame was never heard of.
+    #[error("the frame '{0}' does not exist")]
+    UnknownFrame(String),
+    /// Both exist, in trees that do not meet.
+    #[error("there is no chain of transforms from '{from}' to '{to}'")]
+    NotConnected {
+        /// Where it starts.
+        from: String,
+        /// Where it should lead.
+        to: String,
+    },
+    /// There is one, but not for this time.
+    #[error("the transform from '{from}' to '{to}' is {age_seconds:.3} s old, more than the tolerance")]
+    TooOld {
+        /// Where it starts.
+        from: String,
+        /// Where it should lead.
+        to: String,
+        /// Its age.
+        age_seconds: f64,
+    },
+    /// The wanted time lies outside of what is buffered.
+    #[error("no transform from '{from}' to '{to}' at the wanted time")]
+    OutOfRange {
+        /// Where it starts.
+        from: String,
+        /// Where it should lead.
+        to: String,
+    },
+}
+
+/// The way out of the tick thread. No method waits (guarantee G1): whatever needs the network is queued for the
+/// threads that own it.
+pub trait Link: Send {
+    /// Opens a client; the same name and type give the same number, so that trees share it and a tree swap makes no
+    /// new entity. The server need not exist.
+    ///
+    /// # Errors
+    /// [`LinkError`], all of which are faults of the tree, not of the moment.
+    fn open(
+        &mut self,
+        kind: EndpointKind,
+        name: &str,
+        type_name: &str,
+        form: Form,
+    ) -> Result<ServerId, LinkError>;
+
+    /// Subscribes; an equal specification gives the same number.
+    ///
+    /// # Errors
+    /// As [`Link::open`].
+    fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
+
+    /// Prepares to publish; an equal specification gives the same number.
+    ///
+    /// # Errors
+    /// As [`Link::open`].
+    fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
+
+    /// Publishes.
+    fn publish(&mut self, topic: TopicId, payload: Payload);
+
+    /// Hands commands to the Custodian, in order, and leaves the vector empty.
+    fn submit(&mut self, commands: &mut Vec<Command<Payload>>);
+
+    /// Takes what has arrived since the last call.
+    fn receive(&mut self, into: &mut Vec<Event>);
+
+    /// The newest transform that takes coordinates in `source` to coordinates in `target`, or the one at a stamp.
+    ///
+    /// # Errors
+    /// [`TransformError`]; it is not waited for.
+    fn transform(
+        &self,
+        target: &str,
+        source: &str,
+        at: Option<Stamp>,
+    ) -> Result<TransformStamped, TransformError>;
+
+    /// The node's ROS time: for stamps, not for deadlines.
+    fn stamp(&self, now: Time) -> Stamp;
+
+    /// A parameter of the node, as text in the form of a port value.
+    fn parameter(&self, name: &str) -> Option<String>;
+}

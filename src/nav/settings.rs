@@ -1,0 +1,54 @@
+//! The node parameters that leaves go by.
+
+use std::time::Duration;
+
+/// Defaults for ports that a tree leaves out, and the switches that bring back Nav2's behaviour where navtree differs
+/// (`docs/differences.md`). Names and defaults of `spec/nav2.md` 2.1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// `global_frame`.
+    pub global_frame: String,
+    /// `robot_base_frame`.
+    pub robot_base_frame: String,
+    /// `transform_tolerance`: the age limit of a transform. Nav2 waits this long for one instead.
+    pub transform_tolerance: Duration,
+    /// `default_server_timeout`: for the acceptance of a goal or the answer of a service.
+    pub server_timeout: Duration,
+    /// `default_cancel_timeout`: how long a stopping goal may hold back the next on the same server.
+    pub cancel_timeout: Duration,
+    /// `odom_topic`.
+    pub odom_topic: String,
+    /// `filter_duration` of the odometry smoother.
+    pub filter_duration: Duration,
+    /// `goal_reached_tol`, metres.
+    pub goal_reached_tolerance: f64,
+    /// `goal_updater_topic`.
+    pub goal_updater_topic: String,
+    /// `goals_updater_topic`.
+    pub goals_updater_topic: String,
+    /// A goal that somebody else cancelled counts as a success of its leaf, as in Nav2. Default false: a failure.
+    pub canceled_is_success: bool,
+    /// `GoalUpdated` and its kin forget their reference when a reactive parent resets them, as in Nav2 (E7), where
+    /// they then never fire. Default false.
+    pub latch_on_activation: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            global_frame: "map".to_owned(),
+            robot_base_frame: "base_link".to_owned(),
+            transform_tolerance: Duration::from_millis(100),
+            // Nav2's 20 ms fail in the field (nav2 #4278, #5666): nothing waits here, so patience costs nothing.
+            server_timeout: Duration::from_secs(1),
+            cancel_timeout: Duration::from_secs(2),
+            odom_topic: "odom".to_owned(),
+            filter_duration: Duration::from_millis(300),
+            goal_reached_tolerance: 0.25,
+            goal_updater_topic: "goal_update".to_owned(),
+            goals_updater_topic: "goals_update".to_owned(),
+            canceled_is_success: false,
+            latch_on_activation: false,
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What leaves see of the world during a tick: a snapshot taken at its start, and an outbox that leaves at its end.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::link::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
+use super::settings::Settings;
+use crate::bt::{HaltReason, Resource, Time};
+use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
+use crate::msg::{Stamp, TransformStamped};
+
+/// How far a goal, a call or a cancel request has come.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// The server took the goal.
+    pub accepted: bool,
+    /// Feedback that was not looked at yet; only the newest is kept.
+    pub feedback: Option<Payload>,
+    /// How it ended.
+    pub outcome: Option<Outcome<Payload>>,
+}
+
+/// The newest message of a topic.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The message.
+    pub payload: Option<Payload>,
+    /// Messages so far: a leaf that wants a fresh one remembers this number.
+    pub count: u64,
+    /// When the last one was taken in.
+    pub received: Time,
+}
+
+/// The resource through which Nav2's nodes act. A leaf that is halted has its ticket forgotten here, at once, so that
+/// nothing that arrives later can reach it or its next activation (guarantee G4); what became of its goal is the
+/// Custodian's business.
+pub struct World {
+    link: Box<dyn Link>,
+    /// Node parameters.
+    pub settings: Settings,
+    now: Time,
+    next_ticket: u64,
+    waiting: FxHashMap<Ticket, Progress>,
+    topics: FxHashMap<TopicId, Sample>,
+    /// Cancels leave first, then everything else in the order asked for (guarantee G2).
+    halts: Vec<Command<Payload>>,
+    requests: Vec<Command<Payload>>,
+    events: Vec<Event>,
+    listeners: Vec<Box<dyn FnMut(TopicId, &Payload, Time) + Send>>,
+}
+
+impl World {
+    /// A world behind a link.
+    pub fn new(link: Box<dyn Link>, settings: Settings) -> Self {
+        Self {
+            link,
+            settings,
+            now: Time::ZERO,
+            next_ticket: 1,
+            waiting: FxHashMap::default(),
+            topics: FxHashMap::default(),
+            halts: Vec::new(),
+            requests: Vec::new(),
+            events: Vec::new(),
+            listeners: Vec::new(),
+        }
+    }
+
+    /// Opens a client.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn open(
+        &mut self,
+        kind: EndpointKind,
+        name: &str,
+        type_name: &str,
+        form: Form,
+    ) -> Result<ServerId, LinkError> {
+        self.link.open(kind, name, type_name, form)
+    }
+
+    /// Subscribes.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        let id = self.link.subscribe(topic)?;
+        self.topics.entry(id).or_default();
+        Ok(id)
+    }
+
+    /// The newest message of a topic, as of the start of this tick.
+    pub fn sample(&self, topic: TopicId) -> Option<&Sample> {
+        self.topics.get(&topic)
+    }
+
+    /// Prepares to publish.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        self.link.advertise(topic)
+    }
+
+    /// Publishes.
+    pub fn publish(&mut self, topic: TopicId, payload: Payload) {
+        self.link.publish(topic, payload);
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.waiting.insert(ticket, Progress::default());
+        ticket
+    }
+
+    /// Asks for a goal to be sent when the tick ends.
+    pub fn start_goal(
+        &mut self,
+        server: ServerId,
+        leaf: &Arc<str>,
+        payload: Payload,
+        options: GoalOptions,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        let leaf = Arc::clone(leaf);
+        self.requests.push(Command::Start {
+            ticket,
+            server,
+            leaf,
+            payload,
+            options,
+        });
+        ticket
+    }
+
+    /// Replaces a running goal by a newer one for the same server; of several within a tick the last counts.
+    pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
+        self.requests.push(Command::Update { ticket, payload });
+    }
+
+    /// Asks for a service to be called when the tick ends.
+    pub fn call(
+        &mut self,
+        server: ServerId,
+        leaf: &Arc<str>,
+        payload: Payload,
+        options: GoalOptions,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        let leaf = Arc::clone(leaf);
+        self.requests.push(Command::Call {
+            ticket,
+            server,
+            leaf,
+            payload,
+            options,
+        });
+        ticket
+    }
+
+    /// Asks for goals of any client to be cancelled on a server, as Nav2's `Cancel*` nodes do.
+    pub fn cancel_server(
+        &mut self,
+        server: ServerId,
+        leaf: &Arc<str>,
+        selection: Selection,
+        options: GoalOptions,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        let leaf = Arc::clone(leaf);
+        self.requests.push(Command::CancelServer {
+            ticket,
+            server,
+            leaf,
+            selection,
+            options,
+        });
+        ticket
+    }
+
+    /// How far something has come, as of the start of this tick.
+    pub fn progress(&mut self, ticket: Ticket) -> Option<&mut Progress> {
+        self.waiting.get_mut(&ticket)
+    }
+
+    /// Takes the outcome of something that has ended, and forgets it.
+    pub fn finish(&mut self, ticket: Ticket) -> Option<Outcome<Payload>> {
+        let ended = self
+            .waiting
+            .get(&ticket)
+            .is_some_and(|progress| progress.outcome.is_some());
+        if ended {
+            self.waiting.remove(&ticket).and_then(|progress| progress.outcome)
+        } else {
+            None
+        }
+    }
+
+    /// Stops something: its cancel leaves first when the tick ends, and nothing of it is heard again (G3, G4).
+    pub fn halt(&mut self, ticket: Ticket, reason: HaltReason) {
+        if self.waiting.remove(&ticket).is_none() {
+            return;
+        }
+        // Asked for in this very tick: it has not left yet, and never will.
+        let before = self.requests.len();
+        self.requests.retain(|command| !starts(command, ticket));
+        if self.requests.len() == before {
+            self.requests
+                .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
+            self.halts.push(Command::Halt { ticket, reason });
+        }
+    }
+
+    /// The newest transform, refused when older than `transform_tolerance`.
+    ///
+    /// # Errors
+    /// [`TransformError`].
+    pub fn transform(
+        &self,
+        target: &str,
+        source: &str,
+        at: Option<Stamp>,
+    ) -> Result<TransformStamped, TransformError> {
+        self.link.transform(target, source, at)
+    }
+
+    /// The node's ROS time at this tick.
+    pub fn stamp(&self) -> Stamp {
+        self.link.stamp(self.now)
+    }
+
+    /// The time of this tick.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// A parameter of the node.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.link.parameter(name)
+    }
+
+    /// Has a function told of every message, when it is taken in: for histories such as the odometry smoother's.
+    pub fn listen(&mut self, listener: impl FnMut(TopicId, &Payload, Time) + Send + 'static) {
+        self.listeners.push(Box::new(listener));
+    }
+}
+
+fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
+    match command {
+        Command::Start { ticket, .. }
+        | Command::Call { ticket, .. }
+        | Command::CancelServer { ticket, .. } => *ticket == wanted,
+        Command::Update { .. } | Command::Halt { .. } | Command::Adopt { .. } | Command::ShutDown { .. } => {
+            false
+        }
+    }
+}
+
+impl Resource for World {
+    fn begin_tick(&mut self, now: Time) {
+        self.now = now;
+        self.link.receive(&mut self.events);
+        for event in self.events.drain(..) {
+            match event {
+                Event::Message { topic, payload } => {
+                    for listener in &mut self.listeners {
+                        listener(topic, &payload, now);
+                    }
+                    let sample = self.topics.entry(topic).or_default();
+                    sample.payload = Some(payload);
+                    sample.count += 1;
+                    sample.received = now;
+                }
+                Event::Notice(notice) => {
+                    let Some(progress) = self.waiting.get_mut(&notice.ticket()) else {
+                        continue;
+                    };
+                    match notice {
+                        Notice::Accepted { .. } => progress.accepted = true,
+                        Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
+                        Notice::Finished { outcome, .. } => progress.outcome = Some(outcome),
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_tick(&mut self, _now: Time) {
+        if self.halts.is_empty() && self.requests.is_empty() {
+            return;
+        }
+        self.halts.append(&mut self.requests);
+        self.link.submit(&mut self.halts);
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
