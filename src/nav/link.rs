@@ -172,6 +172,13 @@ pub trait Link: Send {
     /// Hands commands to the Custodian, in order, and leaves the vector empty.
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>);
 
+    /// Whether everything submitted so far was handled by the Custodian and no goal of this node is alive on an
+    /// action server any more: what a navigator waits for, with a deadline, before it reports CANCELED.
+    fn is_settled(&self) -> bool;
+
+    /// What keeps it from being settled, one text a goal: its server, its leaf, its phase.
+    fn unsettled(&self) -> Vec<String>;
+
     /// Takes what has arrived since the last call.
     fn receive(&mut self, into: &mut Vec<Event>);
 

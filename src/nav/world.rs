@@ -215,6 +215,16 @@ impl World {
         }
     }
 
+    /// Whether no goal of this node is alive any more; see [`Link::is_settled`].
+    pub fn is_settled(&self) -> bool {
+        self.link.is_settled()
+    }
+
+    /// What is still alive; see [`Link::unsettled`].
+    pub fn unsettled(&self) -> Vec<String> {
+        self.link.unsettled()
+    }
+
     /// The newest transform, refused when older than `transform_tolerance`.
     ///
     /// # Errors
