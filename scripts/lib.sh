@@ -4,6 +4,9 @@
 NAVTREE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 NAVTREE_CACHE=${NAVTREE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/navtree}
 _started=$SECONDS
+_keep_logs=''
+_logs=$(mktemp -d "${TMPDIR:-/tmp}/navtree-logs.XXXXXX")
+trap '[ -n "$_keep_logs" ] || rm -rf "$_logs"' EXIT
 _step=0
 _steps=${_steps:-0}
 
@@ -36,11 +39,11 @@ begin() {
 }
 
 # try TITLE COMMAND...: run it with its output kept in a log; a spinner turns while it runs on a terminal.
-# On failure the end of the log is shown. Returns the command's own code.
+# On failure the end of the log is shown (TRY_LINES of it). Returns the command's own code, and the log in TRY_LOG.
 try() {
   local title=$1 log code=0 pid since=$SECONDS frames='|/-\' i=0 last
   shift
-  log=$(mktemp "${TMPDIR:-/tmp}/navtree-step.XXXXXX")
+  log=$(mktemp "$_logs/step.XXXXXX")
   if [ -n "$_terminal" ]; then
     # Job control gives the command a process group of its own, so that an interrupt can end all of it.
     set -m
@@ -64,8 +67,9 @@ try() {
   if [ "$code" -eq 0 ]; then
     say "  ${_green}ok${_plain}  $title $(elapsed $((SECONDS - since)))"
   else
-    say "  ${_red}failed${_plain} $title $(elapsed $((SECONDS - since))), code $code:"
-    tail -n "${NAVTREE_LOG_LINES:-40}" "$log" >&2
+    say "  ${_red}failed${_plain} $title $(elapsed $((SECONDS - since))), code $code; the end of $log:"
+    tail -n "${TRY_LINES:-40}" "$log" >&2
+    _keep_logs=1
   fi
   TRY_LOG=$log
   return "$code"
