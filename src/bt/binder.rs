@@ -159,6 +159,11 @@ impl PortSink for Binder<'_, '_> {
         self.problems
             .push(Problem::new(ProblemKind::Refused, self.spec.span, message));
     }
+
+    fn warn(&mut self, message: String) {
+        self.problems
+            .push(Problem::new(ProblemKind::Unsupported, self.spec.span, message));
+    }
 }
 
 /// Compiles the script in an attribute.

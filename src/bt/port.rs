@@ -96,6 +96,7 @@ pub(crate) trait PortSink {
     fn children(&self) -> usize;
     fn dialect(&self) -> Dialect;
     fn problem(&mut self, message: String);
+    fn warn(&mut self, message: String);
 }
 
 /// Given to [`Node::bind`](super::Node::bind).
@@ -156,6 +157,11 @@ impl<'b> Ports<'b> {
     /// Refuses the node with a reason that a user can act on.
     pub fn problem(&mut self, message: impl Into<String>) {
         self.sink.problem(message.into());
+    }
+
+    /// Says what of the node's file this build cannot serve; the tree runs all the same.
+    pub fn warn(&mut self, message: impl Into<String>) {
+        self.sink.warn(message.into());
     }
 }
 

@@ -43,6 +43,8 @@ pub enum ProblemKind {
     NeverFires,
     /// Two children that run on, under one reactive parent.
     TwoAsynchronous,
+    /// A port that is set and that this build cannot serve, because the interface has no such field.
+    Unsupported,
 }
 
 /// One problem, with its place.
@@ -94,6 +96,7 @@ impl Problem {
                 | ProblemKind::Unreachable
                 | ProblemKind::NeverFires
                 | ProblemKind::TwoAsynchronous
+                | ProblemKind::Unsupported
         )
     }
 }

@@ -278,6 +278,8 @@ impl PortSink for Collector {
     }
 
     fn problem(&mut self, _message: String) {}
+
+    fn warn(&mut self, _message: String) {}
 }
 
 /// A leaf made of a function.

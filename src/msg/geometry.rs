@@ -7,6 +7,7 @@ use super::planar::normalize_angle;
 
 /// A position, metres.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Point {
     /// Metres along x.
     pub x: f64,
@@ -25,6 +26,7 @@ impl Point {
 
 /// A direction with a length; the unit is that of the message around it.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Vector3 {
     /// Along x.
     pub x: f64,
@@ -36,6 +38,7 @@ pub struct Vector3 {
 
 /// A rotation. The default is no rotation (`w` is 1), as in the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Quaternion {
     /// Imaginary part along x.
     pub x: f64,
@@ -117,6 +120,7 @@ impl Quaternion {
 
 /// A position and a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Pose {
     /// Where.
     pub position: Point,
@@ -141,6 +145,7 @@ impl Pose {
 
 /// A pose with its frame and time.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PoseStamped {
     /// Frame and time.
     pub header: Header,
@@ -160,6 +165,7 @@ impl PoseStamped {
 
 /// A velocity.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Twist {
     /// Metres per second.
     pub linear: Vector3,
@@ -185,6 +191,7 @@ impl Twist {
 
 /// A velocity with its frame and time.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TwistStamped {
     /// Frame and time.
     pub header: Header,

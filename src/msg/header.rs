@@ -11,6 +11,7 @@ pub type FrameId = Arc<str>;
 /// A point on the ROS clock (system or simulation time), as messages carry it. Not the clock that drives
 /// ticks: that one is [`crate::bt::Time`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Stamp {
     /// Seconds since the epoch of the clock.
     pub sec: i32,
@@ -60,6 +61,7 @@ impl Stamp {
 
 /// When and in which frame the data of a message holds.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Header {
     /// When the data was valid.
     pub stamp: Stamp,

@@ -15,6 +15,7 @@
 pub mod action;
 pub mod duration;
 pub mod geometry;
+pub mod goals;
 pub mod header;
 pub mod odometry;
 pub mod path;
@@ -22,14 +23,18 @@ pub mod planar;
 pub mod power;
 pub mod route;
 pub mod service;
+pub mod text;
+pub mod tracking;
 pub mod transform;
 pub mod tree_log;
+pub mod waypoint;
 
 use std::any::Any;
 use std::fmt::Debug;
 
 pub use action::Action;
 pub use geometry::{Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3};
+pub use goals::Goals;
 pub use header::{FrameId, Header, Stamp};
 pub use odometry::Odometry;
 pub use path::Path;
@@ -37,8 +42,11 @@ pub use planar::{angle_between, distance_xy, normalize_angle};
 pub use power::BatteryState;
 pub use route::{Route, RouteEdge, RouteNode};
 pub use service::Service;
+pub use text::StringMessage;
+pub use tracking::TrackingFeedback;
 pub use transform::{Transform, TransformStamped};
 pub use tree_log::{BehaviorTreeLog, BehaviorTreeStatusChange};
+pub use waypoint::{WaypointStatus, WaypointStatuses};
 
 /// What anything that crosses a topic, an action or a service can do: be copied, compared, shown and moved
 /// between threads. Implemented for every type that qualifies.

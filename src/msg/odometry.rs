@@ -8,6 +8,7 @@ use super::header::{FrameId, Header};
 /// Where the robot is and how fast it moves. The covariances of the interface are left out, and with them one
 /// level: `pose.pose` of the interface is `pose` here.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Odometry {
     /// Time, and the frame of the pose (usually `odom`).
     pub header: Header,

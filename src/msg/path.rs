@@ -10,6 +10,7 @@ use super::planar::distance_xy;
 
 /// A sequence of poses to drive along. Users share it as `Arc<Path>`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Path {
     /// Frame and time of the path. Poses may name frames of their own; Nav2's do not.
     pub header: Header,

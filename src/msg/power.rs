@@ -7,6 +7,7 @@ use super::header::Header;
 /// The state of a battery, as far as trees ask. Left out: temperature, design capacity, technology, the state of
 /// single cells, location, serial number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct BatteryState {
     /// When it was measured.
     pub header: Header,

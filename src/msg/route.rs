@@ -7,6 +7,7 @@ use super::header::Header;
 
 /// A way along the route graph.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Route {
     /// Frame and time.
     pub header: Header,
@@ -20,6 +21,7 @@ pub struct Route {
 
 /// A node of the route graph.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RouteNode {
     /// The id in the graph file.
     pub nodeid: u16,
@@ -29,6 +31,7 @@ pub struct RouteNode {
 
 /// A directed edge of the route graph.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RouteEdge {
     /// The id in the graph file.
     pub edgeid: u16,

@@ -7,6 +7,7 @@ use super::header::{FrameId, Header};
 
 /// Turns what is given in the child frame into the parent frame: rotate, then shift.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Transform {
     /// Where the child's origin is in the parent, metres.
     pub translation: Vector3,
@@ -87,6 +88,7 @@ impl Transform {
 
 /// A transform with its frames and time. `tf2_msgs/TFMessage` is a list of these.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TransformStamped {
     /// Time, and the parent frame.
     pub header: Header,

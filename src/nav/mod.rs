@@ -6,6 +6,7 @@
 
 mod link;
 mod settings;
+pub mod values;
 mod world;
 
 pub use link::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};

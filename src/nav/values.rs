@@ -1,0 +1,394 @@
+//! Messages as blackboard values: Nav2's text forms (`spec/nav2.md` E10), `json:`, and their export.
+//!
+//! Reading: `x;y;z` and its kin without any trimming, as BehaviorTree.CPP splits; or `json:{…}` with the field names
+//! of the interface, where missing fields have their defaults and `__type` is ignored. Writing: the same JSON, with
+//! `__type` on the outermost object, as BehaviorTree.CPP's exporter does.
+
+use std::any::TypeId;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::bt::{Family, PortValue, TypeInfo, Value};
+use crate::msg::duration::RosDuration;
+use crate::msg::{
+    BatteryState, Goals, Header, Odometry, Path, Point, Pose, PoseStamped, Quaternion, Route, Stamp,
+    TrackingFeedback, TransformStamped, Twist, WaypointStatuses,
+};
+use crate::object;
+
+/// A whole number of milliseconds: `std::chrono::milliseconds` in Nav2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Milliseconds(pub u64);
+
+impl From<Milliseconds> for Duration {
+    fn from(milliseconds: Milliseconds) -> Self {
+        Self::from_millis(milliseconds.0)
+    }
+}
+
+impl PortValue for Milliseconds {
+    const TYPE: &'static TypeInfo = &TypeInfo {
+        name: "milliseconds",
+        cpp_name: "std::chrono::milliseconds",
+        id: TypeId::of::<Milliseconds>(),
+        parse: |text, _| parse_milliseconds(text).map(PortValue::into_value),
+        family: Family::Integer {
+            least: 0,
+            greatest: i64::MAX as i128,
+        },
+    };
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        u64::from_value(value).map(Self)
+    }
+
+    fn into_value(self) -> Value {
+        self.0.into_value()
+    }
+}
+
+/// `10000`, and `123.4` as 123; or `json:10000` or `json:{"ms":10000}`.
+fn parse_milliseconds(text: &str) -> Result<Milliseconds, String> {
+    let refuse = || format!("'{text}' is not a number of milliseconds");
+    if let Some(json) = text.strip_prefix("json:") {
+        let value: serde_json::Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let number = value.get("ms").unwrap_or(&value).as_u64();
+        return number.map(Milliseconds).ok_or_else(refuse);
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[..digits].parse().map(Milliseconds).map_err(|_| refuse())
+}
+
+/// Reads `json:…`; `None` where the text is not of that form.
+fn from_json<T: DeserializeOwned>(text: &str) -> Option<Result<T, String>> {
+    let json = text.strip_prefix("json:")?;
+    Some(serde_json::from_str(json).map_err(|error| format!("json: {error}")))
+}
+
+/// Reads a type that has no other form.
+fn only_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    from_json(text).unwrap_or_else(|| Err("has no text form but 'json:…'".to_owned()))
+}
+
+fn to_json<T: Serialize>(value: &T, type_name: &str) -> serde_json::Value {
+    let mut json = serde_json::to_value(value).unwrap_or_default();
+    if let Some(object) = json.as_object_mut() {
+        object.insert("__type".to_owned(), type_name.into());
+    }
+    json
+}
+
+fn list_to_json<T: Serialize>(values: &[T], type_name: &str) -> serde_json::Value {
+    values.iter().map(|value| to_json(value, type_name)).collect()
+}
+
+/// The parts of `a;b;c`: a trailing separator is ignored, an empty text has no parts.
+fn parts(text: &str) -> Vec<&str> {
+    let text = text.strip_suffix(';').unwrap_or(text);
+    if text.is_empty() {
+        Vec::new()
+    } else {
+        text.split(';').collect()
+    }
+}
+
+fn wrong_count(what: &str, wanted: &str, given: usize) -> String {
+    format!("{what} is written as {wanted}, and this has {given} fields")
+}
+
+fn real(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a number"))
+}
+
+fn stamp(text: &str) -> Result<Stamp, String> {
+    let nanoseconds = text
+        .parse()
+        .map_err(|_| format!("'{text}' is not a number of nanoseconds"))?;
+    Ok(Stamp::from_nanos(nanoseconds))
+}
+
+fn point(parts: &[&str]) -> Result<Point, String> {
+    match parts {
+        [x, y, z] => Ok(Point {
+            x: real(x)?,
+            y: real(y)?,
+            z: real(z)?,
+        }),
+        _ => Err(wrong_count("a point", "x;y;z", parts.len())),
+    }
+}
+
+fn quaternion(parts: &[&str]) -> Result<Quaternion, String> {
+    match parts {
+        [x, y, z, w] => Ok(Quaternion {
+            x: real(x)?,
+            y: real(y)?,
+            z: real(z)?,
+            w: real(w)?,
+        }),
+        _ => Err(wrong_count("a quaternion", "x;y;z;w", parts.len())),
+    }
+}
+
+fn pose_stamped(parts: &[&str]) -> Result<PoseStamped, String> {
+    match parts {
+        [time, frame, rest @ ..] if rest.len() == 7 => Ok(PoseStamped {
+            header: Header::new(stamp(time)?, *frame),
+            pose: Pose {
+                position: point(&rest[..3])?,
+                orientation: quaternion(&rest[3..])?,
+            },
+        }),
+        _ => Err(wrong_count(
+            "a pose",
+            "stamp_ns;frame;x;y;z;qx;qy;qz;qw",
+            parts.len(),
+        )),
+    }
+}
+
+fn poses(what: &str, parts: &[&str]) -> Result<Vec<PoseStamped>, String> {
+    if !parts.len().is_multiple_of(9) {
+        return Err(wrong_count(what, "nine fields for each pose", parts.len()));
+    }
+    parts.chunks(9).map(pose_stamped).collect()
+}
+
+/// Nav2 of Jazzy writes each pose's stamp into the header of the path; here it goes into the pose.
+fn path(parts: &[&str]) -> Result<Path, String> {
+    match parts {
+        [time, frame, rest @ ..] => Ok(Path {
+            header: Header::new(stamp(time)?, *frame),
+            poses: poses("a path (after stamp_ns;frame)", rest)?,
+        }),
+        _ => Err(wrong_count(
+            "a path",
+            "stamp_ns;frame and nine fields for each pose",
+            parts.len(),
+        )),
+    }
+}
+
+fn json_or<T: DeserializeOwned>(text: &str, read: fn(&[&str]) -> Result<T, String>) -> Result<T, String> {
+    from_json(text).unwrap_or_else(|| read(&parts(text)))
+}
+
+object!(
+    Point,
+    "geometry_msgs/Point",
+    "geometry_msgs::msg::Point",
+    |text| json_or(text, point),
+    |value| to_json(value, "geometry_msgs::msg::Point")
+);
+object!(
+    Quaternion,
+    "geometry_msgs/Quaternion",
+    "geometry_msgs::msg::Quaternion",
+    |text| json_or(text, quaternion),
+    |value| to_json(value, "geometry_msgs::msg::Quaternion")
+);
+object!(
+    PoseStamped,
+    "geometry_msgs/PoseStamped",
+    "geometry_msgs::msg::PoseStamped",
+    |text| json_or(text, pose_stamped),
+    |value| to_json(value, "geometry_msgs::msg::PoseStamped")
+);
+object!(
+    Goals,
+    "list<geometry_msgs/PoseStamped>",
+    "std::vector<geometry_msgs::msg::PoseStamped>",
+    |text| json_or(text, |parts| poses("a list of poses", parts).map(Goals)),
+    |value| list_to_json(&value.0, "geometry_msgs::msg::PoseStamped")
+);
+object!(
+    Path,
+    "nav_msgs/Path",
+    "nav_msgs::msg::Path",
+    |text| json_or(text, path),
+    |value| to_json(value, "nav_msgs::msg::Path")
+);
+object!(
+    Pose,
+    "geometry_msgs/Pose",
+    "geometry_msgs::msg::Pose",
+    only_json,
+    |value| to_json(value, "geometry_msgs::msg::Pose")
+);
+object!(
+    Twist,
+    "geometry_msgs/Twist",
+    "geometry_msgs::msg::Twist",
+    only_json,
+    |value| to_json(value, "geometry_msgs::msg::Twist")
+);
+object!(
+    Header,
+    "std_msgs/Header",
+    "std_msgs::msg::Header",
+    only_json,
+    |value| to_json(value, "std_msgs::msg::Header")
+);
+object!(
+    Stamp,
+    "builtin_interfaces/Time",
+    "builtin_interfaces::msg::Time",
+    only_json,
+    |value| to_json(value, "builtin_interfaces::msg::Time")
+);
+object!(
+    RosDuration,
+    "builtin_interfaces/Duration",
+    "builtin_interfaces::msg::Duration",
+    only_json,
+    |value| to_json(value, "builtin_interfaces::msg::Duration")
+);
+object!(
+    Odometry,
+    "nav_msgs/Odometry",
+    "nav_msgs::msg::Odometry",
+    only_json,
+    |value| to_json(value, "nav_msgs::msg::Odometry")
+);
+object!(
+    TransformStamped,
+    "geometry_msgs/TransformStamped",
+    "geometry_msgs::msg::TransformStamped",
+    only_json,
+    |value| to_json(value, "geometry_msgs::msg::TransformStamped")
+);
+object!(
+    BatteryState,
+    "sensor_msgs/BatteryState",
+    "sensor_msgs::msg::BatteryState",
+    only_json,
+    |value| to_json(value, "sensor_msgs::msg::BatteryState")
+);
+object!(
+    Route,
+    "nav2_msgs/Route",
+    "nav2_msgs::msg::Route",
+    only_json,
+    |value| to_json(value, "nav2_msgs::msg::Route")
+);
+object!(
+    TrackingFeedback,
+    "nav2_msgs/TrackingFeedback",
+    "nav2_msgs::msg::TrackingFeedback",
+    only_json,
+    |value| to_json(value, "nav2_msgs::msg::TrackingFeedback")
+);
+object!(
+    WaypointStatuses,
+    "list<nav2_msgs/WaypointStatus>",
+    "std::vector<nav2_msgs::msg::WaypointStatus>",
+    only_json,
+    |value| list_to_json(&value.0, "nav2_msgs::msg::WaypointStatus")
+);
+
+/// A duration as the message that trees carry it in.
+pub fn duration_value(duration: Duration) -> Arc<RosDuration> {
+    Arc::new(duration.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::Enums;
+
+    fn parsed<T: PortValue>(text: &str) -> Result<T, String> {
+        (T::TYPE.parse)(text, &Enums::default()).and_then(|value| T::from_value(&value))
+    }
+
+    fn round_trip<T>(text: &str)
+    where
+        T: crate::bt::Object + PartialEq,
+        Arc<T>: PortValue,
+    {
+        let value: Arc<T> = parsed(text).unwrap();
+        let again: Arc<T> = parsed(&format!("json:{}", value.to_json())).unwrap();
+        assert_eq!(value, again);
+    }
+
+    // test_bt_utils
+    #[test]
+    fn wrong_field_counts_are_refused() {
+        for text in ["", "1;2", "1;2;3;4", "a;2;3", " 1;2;3"] {
+            assert!(parsed::<Arc<Point>>(text).is_err(), "{text}");
+        }
+        for text in ["1;2;3", "1;2;3;4;5"] {
+            assert!(parsed::<Arc<Quaternion>>(text).is_err(), "{text}");
+        }
+        for text in [
+            "0;map;1;2;3;4;5;6",
+            "0;map;1;2;3;4;5;6;7;8",
+            "x;map;1;2;3;4;5;6;7",
+        ] {
+            assert!(parsed::<Arc<PoseStamped>>(text).is_err(), "{text}");
+            assert!(parsed::<Arc<Goals>>(text).is_err(), "{text}");
+        }
+        for text in ["", "0", "0;map;1", "0;map;0;map;1;2;3;4;5;6"] {
+            assert!(parsed::<Arc<Path>>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_give_exact_values() {
+        let point: Arc<Point> = parsed("1.0;2.5;-3").unwrap();
+        assert_eq!((point.x, point.y, point.z), (1.0, 2.5, -3.0));
+        let rotation: Arc<Quaternion> = parsed("0.7;0.0;0.0;0.7").unwrap();
+        assert_eq!((rotation.x, rotation.w), (0.7, 0.7));
+        let pose: Arc<PoseStamped> = parsed("1500000000;map;1;2;3;0;0;0;1").unwrap();
+        assert_eq!(
+            (pose.header.stamp.sec, pose.header.stamp.nanosec),
+            (1, 500_000_000)
+        );
+        assert_eq!((&*pose.header.frame_id, pose.pose.position.z), ("map", 3.0));
+        let goals: Arc<Goals> = parsed("0;map;1;2;3;0;0;0;1;5;odom;4;5;6;0;0;0;1").unwrap();
+        assert_eq!((goals.0.len(), goals.0[1].header.stamp.nanosec), (2, 5));
+        assert!(parsed::<Arc<Goals>>("").unwrap().0.is_empty());
+        let path: Arc<Path> = parsed("7;map;1;odom;1;2;3;0;0;0;1;2;odom;4;5;6;0;0;0;1").unwrap();
+        assert_eq!((path.header.stamp.nanosec, &*path.header.frame_id), (7, "map"));
+        assert_eq!(path.poses[1].header.stamp.nanosec, 2);
+    }
+
+    #[test]
+    fn milliseconds() {
+        assert_eq!(parsed("10000"), Ok(Milliseconds(10_000)));
+        assert_eq!(parsed("123.4"), Ok(Milliseconds(123)));
+        assert_eq!(parsed("json:250"), Ok(Milliseconds(250)));
+        assert_eq!(parsed("json:{\"ms\":250}"), Ok(Milliseconds(250)));
+        for text in ["", "-1", "abc"] {
+            assert!(parsed::<Milliseconds>(text).is_err(), "{text}");
+        }
+    }
+
+    // test_json_utils
+    #[test]
+    fn json_round_trips() {
+        round_trip::<Point>("1;2;3");
+        round_trip::<Quaternion>("0;0;0.6;0.8");
+        round_trip::<PoseStamped>("1500000000;map;1;2;3;0;0;0;1");
+        round_trip::<Path>("7;map;1;odom;1;2;3;0;0;0;1;2;odom;4;5;6;0;0;0;1");
+        round_trip::<Goals>("0;map;1;2;3;0;0;0;1;5;odom;4;5;6;0;0;0;1");
+        round_trip::<Stamp>("json:{\"sec\":3,\"nanosec\":5}");
+        round_trip::<Header>("json:{\"stamp\":{\"sec\":3,\"nanosec\":5},\"frame_id\":\"map\"}");
+    }
+
+    #[test]
+    fn the_outermost_object_says_its_type() {
+        let pose: Arc<PoseStamped> = parsed("0;map;1;2;3;0;0;0;1").unwrap();
+        assert_eq!(
+            crate::bt::Object::to_json(&*pose),
+            serde_json::json!({
+                "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": "map"},
+                "pose": {"position": {"x": 1.0, "y": 2.0, "z": 3.0},
+                         "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}},
+                "__type": "geometry_msgs::msg::PoseStamped"
+            })
+        );
+    }
+}
