@@ -1,10 +1,24 @@
 //! The scripting language of tree files (`spec/btcpp.md` 3), compiled once when the tree is.
+//!
+//! Three steps, one file each: text to tokens ([`lexer`]), tokens to a flat program with every name resolved to its
+//! slot or its enumeration number ([`parser`], [`program`]), program to value ([`evaluate`], [`assign`]).
 
 use std::ops::Range;
 
 use super::blackboard::{Blackboard, SlotId};
 use super::value::Value;
 use super::{Enums, Time};
+
+mod assign;
+mod evaluate;
+mod lexer;
+mod operators;
+mod parser;
+mod program;
+
+use evaluate::Evaluation;
+use parser::Parser;
+use program::Program;
 
 /// How a script uses a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,42 +47,74 @@ pub struct ScriptError {
     pub range: Range<usize>,
 }
 
-/// A compiled script.
+/// A compiled script. Evaluating one that computes numbers does not allocate.
 #[derive(Debug, Clone)]
 pub struct Script {
     text: Box<str>,
+    program: Program,
 }
 
 impl Script {
-    /// Compiles a script.
+    /// Compiles a script: names become slots, enumeration names and whatever else is constant become values.
     ///
     /// # Errors
-    /// [`ScriptError`].
-    pub fn compile(text: &str, _enums: &Enums, _names: &mut dyn Names) -> Result<Self, ScriptError> {
-        Ok(Self { text: text.into() })
-    }
-
-    /// Runs it; the value of its last expression.
-    ///
-    /// # Errors
-    /// [`ScriptError`].
-    pub fn evaluate(&self, _: &mut Blackboard, _: &Enums, _: Time) -> Result<Value, ScriptError> {
-        Err(ScriptError {
-            message: "scripts are not evaluated yet".to_owned(),
-            range: 0..self.text.len(),
+    /// [`ScriptError`] where the text is no script, or where it is one that must fail whenever it is evaluated
+    /// (text minus a number, an assignment to something that is no name).
+    pub fn compile(text: &str, enums: &Enums, names: &mut dyn Names) -> Result<Self, ScriptError> {
+        let program = Parser::new(text, enums, names)?.script()?;
+        Ok(Self {
+            text: text.into(),
+            program,
         })
     }
 
-    /// Runs it as a condition.
+    /// Runs it; the value of its last expression. What it assigned before it failed stays assigned.
+    ///
+    /// # Errors
+    /// [`ScriptError`].
+    pub fn evaluate(&self, board: &mut Blackboard, enums: &Enums, now: Time) -> Result<Value, ScriptError> {
+        let mut evaluation = Evaluation {
+            program: &self.program,
+            text: &self.text,
+            board,
+            enums,
+            now,
+        };
+        evaluation.run().map_err(|fault| self.error(*fault))
+    }
+
+    /// Runs it as a condition: the last value as a boolean. Integers are booleans when they are 0 or 1, other
+    /// numbers when they are not negative; text is none.
     ///
     /// # Errors
     /// [`ScriptError`].
     pub fn test(&self, board: &mut Blackboard, enums: &Enums, now: Time) -> Result<bool, ScriptError> {
-        self.evaluate(board, enums, now).map(|_| false)
+        let value = self.evaluate(board, enums, now)?;
+        operators::truth(&value).map_err(|message| {
+            self.error(ScriptError {
+                message: format!("the result of a condition must be true or false: {message}"),
+                range: 0..self.text.len(),
+            })
+        })
     }
 
     /// Its text.
     pub fn text(&self) -> &str {
         &self.text
     }
+
+    /// An error at run time says in which script: its place in the file may be far from where it is read.
+    #[cold]
+    fn error(&self, mut error: ScriptError) -> ScriptError {
+        const MOST_SHOWN: usize = 120;
+        let mut shown: String = self.text.chars().take(MOST_SHOWN).collect();
+        if shown.len() < self.text.len() {
+            shown.push('…');
+        }
+        error.message = format!("{} (in the script \"{shown}\")", error.message);
+        error
+    }
 }
+
+#[cfg(test)]
+mod tests;

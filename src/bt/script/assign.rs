@@ -1,0 +1,152 @@
+//! What an assignment may put into an entry (`spec/btcpp.md` 3.3, "assignment").
+
+use super::ScriptError;
+use super::evaluate::{Evaluation, Outcome, fault};
+use super::operators::{self, Refusal, described};
+use super::program::{AssignOperator, Place};
+use crate::bt::Enums;
+use crate::bt::blackboard::{Entry, SlotId, convert};
+use crate::bt::types::{Family, PortValue};
+use crate::bt::value::Value;
+
+impl Evaluation<'_> {
+    /// Writes an entry, and gives what it then holds. `place` is the name's.
+    pub(super) fn assign(
+        &mut self,
+        operator: AssignOperator,
+        slot: SlotId,
+        value: Value,
+        place: Place,
+    ) -> Outcome {
+        let entry = self.board.entry(slot);
+        if operator != AssignOperator::Create && !entry.exists() {
+            return Err(self.missing(place, "there is no such entry", "use := to create it"));
+        }
+        let refused = |message: Refusal| -> Box<ScriptError> {
+            let name = self.text.get(place.range()).unwrap_or_default();
+            fault(format!("'{name}' {} …: {message}", operator.symbol()), place)
+        };
+        operators::initialized(&value, "right", operator.symbol()).map_err(refused)?;
+        let value = match operator {
+            AssignOperator::Create | AssignOperator::Existing => fitted(entry, value, self.enums),
+            _ => combined(operator, entry, &value).and_then(|value| copied(entry, value, self.enums)),
+        }
+        .map_err(refused)?;
+        self.board.put(slot, value.clone(), self.now);
+        Ok(value)
+    }
+}
+
+/// The result of `+=` and its kin, before it is made to fit.
+fn combined(operator: AssignOperator, entry: &Entry, value: &Value) -> Result<Value, Refusal> {
+    let Some(before) = entry.value() else {
+        return Err("it has no value yet: write it with = first".to_owned());
+    };
+    if let Value::Text(_) = value {
+        if operator != AssignOperator::Add {
+            return Err("of the assignments that calculate, text knows += only".to_owned());
+        }
+        let (before, after) = (operators::written(before)?, operators::written(value)?);
+        return Ok(Value::text(format!("{before}{after}")));
+    }
+    let (before, value) = (operators::number(before)?, operators::number(value)?);
+    Ok(Value::Real(match operator {
+        AssignOperator::Subtract => before - value,
+        AssignOperator::Multiply => before * value,
+        AssignOperator::Divide => before / value,
+        AssignOperator::Add | AssignOperator::Create | AssignOperator::Existing => before + value,
+    }))
+}
+
+/// A value for `:=` and `=`: text also goes through the parser of a typed entry, or becomes the number that an
+/// untyped entry holds.
+fn fitted(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> {
+    let strong = entry.info().filter(|info| info.is_strong());
+    let before = entry.value();
+    if let (Value::Text(text), false) = (&value, matches!(before, Some(Value::Text(_)))) {
+        return match (strong, before) {
+            (Some(info), _) => (info.parse)(text, enums),
+            (None, None) => Ok(value),
+            (None, Some(before)) if operators::is_number(before) => {
+                operators::number_in_text(text, enums).map(Value::Real)
+            }
+            (None, Some(before)) => Err(format!(
+                "it holds {}, which text cannot become",
+                described(before)
+            )),
+        };
+    }
+    copied(entry, value, enums)
+}
+
+/// A value made to fit what an entry holds or was declared to hold, without loss.
+fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> {
+    let number = operators::is_number(&value);
+    let strong = entry.info().filter(|info| info.is_strong());
+    match (entry.value(), strong) {
+        // An entry that was declared as text takes a number first and gives it as text to whoever reads it so.
+        (None, None) => Ok(value),
+        (None, Some(info)) if number && info.family == Family::Text => Ok(value),
+        (Some(Value::Text(_)), _) => match value {
+            Value::Text(_) => Ok(value),
+            other => Err(format!(
+                "it holds text and cannot take {}; '' .. x makes a text of a number",
+                described(&other)
+            )),
+        },
+        (Some(before), Some(info)) if operators::is_number(before) && number && !info.is_numeric() => {
+            number_like(before, value, enums)
+        }
+        (_, Some(info)) => {
+            let from = match &value {
+                Value::Int(_) => i64::TYPE,
+                Value::UInt(_) => u64::TYPE,
+                Value::Real(_) => f64::TYPE,
+                Value::Text(_) => <crate::bt::Text as PortValue>::TYPE,
+                Value::Object(object) if object.info() == info => return Ok(value),
+                Value::Object(object) => object.info(),
+                Value::Empty => return Ok(value),
+            };
+            if let (Value::Text(_), true) = (&value, info.family != Family::Text) {
+                return Err(format!("it is of type {} and cannot take text here", info.name));
+            }
+            convert(value.clone(), from, info, enums).map_err(|clash| {
+                format!(
+                    "it is of type {} and cannot take {}: {}",
+                    info.name,
+                    described(&value),
+                    clash.reason
+                )
+            })
+        }
+        (Some(before), None) if operators::is_number(before) && number => number_like(before, value, enums),
+        (Some(Value::Object(before)), None) => match &value {
+            Value::Object(object) if object.info() == before.info() => Ok(value),
+            other => Err(format!(
+                "it holds {} and cannot take {}",
+                before.info().name,
+                described(other)
+            )),
+        },
+        (Some(before), None) => Err(format!(
+            "it holds {} and cannot take {}",
+            described(before),
+            described(&value)
+        )),
+    }
+}
+
+/// A number in the form of the one that was there.
+fn number_like(before: &Value, value: Value, enums: &Enums) -> Result<Value, Refusal> {
+    let into = match before {
+        Value::Int(_) => i64::TYPE,
+        Value::UInt(_) => u64::TYPE,
+        _ => f64::TYPE,
+    };
+    let shown = described(&value);
+    convert(value, f64::TYPE, into, enums).map_err(|_| {
+        format!(
+            "it holds an integer and cannot take {shown}; begin with a number like 0.0 where fractions come"
+        )
+    })
+}

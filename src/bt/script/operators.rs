@@ -1,0 +1,262 @@
+//! What operators do to values (`spec/btcpp.md` 3.3). Used while a script runs, and on constants when it is compiled.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::program::{Binary, Comparison, Prefix};
+use crate::bt::Enums;
+use crate::bt::types;
+use crate::bt::value::Value;
+
+/// Why an operator does not apply.
+pub(super) type Refusal = String;
+
+/// Integers from here on are not told apart by a double.
+const EXACT: u64 = 1 << 53;
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
+pub(super) fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::UInt(_) | Value::Real(_))
+}
+
+/// A number as a double, which is what all arithmetic is done in.
+#[inline]
+pub(super) fn number(value: &Value) -> Result<f64, Refusal> {
+    match value {
+        Value::Real(number) => Ok(*number),
+        Value::Int(number) if number.unsigned_abs() < EXACT => Ok(*number as f64),
+        Value::UInt(number) if *number < EXACT => Ok(*number as f64),
+        Value::Int(_) | Value::UInt(_) => Err(format!(
+            "{value:?} is too large to calculate with: integers are exact up to 2^53 only"
+        )),
+        other => Err(format!("{} is not a number", described(other))),
+    }
+}
+
+/// Text where a number is wanted: `true`, `false`, an enumeration name, or digits.
+pub(super) fn number_in_text(text: &str, enums: &Enums) -> Result<f64, Refusal> {
+    match text {
+        "true" => Ok(1.0),
+        "false" => Ok(0.0),
+        _ => match enums.get(text) {
+            Some(number) => Ok(number as f64),
+            None => types::parse_real(text),
+        },
+    }
+}
+
+/// The boolean that a value stands for.
+#[inline]
+pub(super) fn truth(value: &Value) -> Result<bool, Refusal> {
+    match value {
+        Value::Int(0) | Value::UInt(0) => Ok(false),
+        Value::Int(1) | Value::UInt(1) => Ok(true),
+        Value::Real(number) if *number >= 0.0 => Ok(*number != 0.0),
+        Value::Real(number) => Err(format!(
+            "{number} is neither true nor false: only numbers from 0 on are; write a comparison"
+        )),
+        Value::Int(_) | Value::UInt(_) => Err(format!(
+            "the integer {value:?} is neither true nor false: only 0 and 1 are; write a comparison"
+        )),
+        other => Err(format!(
+            "{} is neither true nor false: write a comparison",
+            described(other)
+        )),
+    }
+}
+
+/// The integer that a number is, exactly.
+fn integer(value: &Value) -> Result<i64, Refusal> {
+    match value {
+        Value::Int(number) => Ok(*number),
+        Value::UInt(number) => {
+            i64::try_from(*number).map_err(|_| format!("{number} does not fit a signed integer of 64 bits"))
+        }
+        Value::Real(number) if number.fract() == 0.0 && (-TWO_TO_63..TWO_TO_63).contains(number) => {
+            Ok(*number as i64)
+        }
+        other => Err(format!("bit operators need whole numbers, and {other:?} is none")),
+    }
+}
+
+/// As C's `%f` and `%d` write it.
+pub(super) fn written(value: &Value) -> Result<Arc<str>, Refusal> {
+    Ok(match value {
+        Value::Text(text) => Arc::clone(text),
+        Value::Int(number) => number.to_string().into(),
+        Value::UInt(number) => number.to_string().into(),
+        Value::Real(number) if number.is_nan() => "nan".into(),
+        Value::Real(number) => format!("{number:.6}").into(),
+        other => return Err(format!("{} cannot be written as text", described(other))),
+    })
+}
+
+fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
+    let (left, right) = (written(left)?, written(right)?);
+    let mut text = String::with_capacity(left.len() + right.len());
+    text.push_str(&left);
+    text.push_str(&right);
+    Ok(Value::text(text))
+}
+
+/// For messages: what a value is.
+pub(super) fn described(value: &Value) -> String {
+    match value {
+        Value::Empty => "something without a value".to_owned(),
+        Value::Text(text) => format!("the text '{text}'"),
+        Value::Object(object) => format!("an object ({})", object.info().name),
+        other => format!("{other:?}"),
+    }
+}
+
+pub(super) fn initialized(value: &Value, side: &str, operator: &str) -> Result<(), Refusal> {
+    if value.is_empty() {
+        return Err(format!(
+            "the {side} operand of '{operator}' is not initialized: write it before this script runs"
+        ));
+    }
+    Ok(())
+}
+
+#[inline]
+pub(super) fn binary(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal> {
+    if is_number(left) && is_number(right) {
+        return numbers(operator, left, right);
+    }
+    mixed(operator, left, right)
+}
+
+#[inline]
+fn numbers(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal> {
+    let bits = |apply: fn(i64, i64) -> i64| -> Result<Value, Refusal> {
+        Ok(Value::Real(apply(integer(left)?, integer(right)?) as f64))
+    };
+    Ok(Value::Real(match operator {
+        Binary::Add => number(left)? + number(right)?,
+        Binary::Subtract => number(left)? - number(right)?,
+        Binary::Multiply => number(left)? * number(right)?,
+        Binary::Divide => number(left)? / number(right)?,
+        Binary::BitAnd => return bits(|a, b| a & b),
+        Binary::BitOr => return bits(|a, b| a | b),
+        Binary::BitXor => return bits(|a, b| a ^ b),
+        // Both sides are looked at, always: a side that is no boolean is an error even where it could not matter.
+        Binary::And => f64::from(u8::from(truth(left)? & truth(right)?)),
+        Binary::Or => f64::from(u8::from(truth(left)? | truth(right)?)),
+        // BehaviorTree.CPP's result for two numbers: nothing, and whoever uses it complains.
+        Binary::Concatenate => return Ok(Value::Empty),
+    }))
+}
+
+fn mixed(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal> {
+    initialized(left, "left", operator.symbol())?;
+    initialized(right, "right", operator.symbol())?;
+    let texts = matches!((left, right), (Value::Text(_), Value::Text(_)));
+    let joinable = |value: &Value| is_number(value) || matches!(value, Value::Text(_));
+    match operator {
+        Binary::Add if texts => joined(left, right),
+        Binary::Concatenate if joinable(left) && joinable(right) => joined(left, right),
+        _ => {
+            let help = match operator {
+                Binary::Add => "; '..' joins text and numbers",
+                Binary::And | Binary::Or => "; write a comparison",
+                _ => "",
+            };
+            Err(format!(
+                "'{}' does not apply to {} and {}{help}",
+                operator.symbol(),
+                described(left),
+                described(right)
+            ))
+        }
+    }
+}
+
+#[inline]
+pub(super) fn compare(
+    operator: Comparison,
+    left: &Value,
+    right: &Value,
+    enums: &Enums,
+) -> Result<bool, Refusal> {
+    match (left, right) {
+        (Value::Text(left), Value::Text(right)) => Ok(holds(operator, left.as_bytes().cmp(right.as_bytes()))),
+        (Value::Text(text), other) if is_number(other) => Ok(compare_numbers(
+            operator,
+            number_in_text(text, enums)?,
+            number(other)?,
+        )),
+        (other, Value::Text(text)) if is_number(other) => Ok(compare_numbers(
+            operator,
+            number(other)?,
+            number_in_text(text, enums)?,
+        )),
+        _ if is_number(left) && is_number(right) => {
+            Ok(compare_numbers(operator, number(left)?, number(right)?))
+        }
+        _ => {
+            initialized(left, "left", "comparison")?;
+            initialized(right, "right", "comparison")?;
+            Err(format!(
+                "{} and {} are of different types and cannot be compared",
+                described(left),
+                described(right)
+            ))
+        }
+    }
+}
+
+#[inline]
+fn compare_numbers(operator: Comparison, left: f64, right: f64) -> bool {
+    // Equality forgives what a float would lose; the order does not.
+    let same = || (left - right).abs() <= f64::from(f32::EPSILON);
+    match operator {
+        Comparison::Equal => same(),
+        Comparison::NotEqual => !same(),
+        Comparison::Less => left < right,
+        Comparison::LessOrEqual => left <= right,
+        Comparison::Greater => left > right,
+        Comparison::GreaterOrEqual => left >= right,
+    }
+}
+
+fn holds(operator: Comparison, ordering: Ordering) -> bool {
+    match operator {
+        Comparison::Equal => ordering.is_eq(),
+        Comparison::NotEqual => ordering.is_ne(),
+        Comparison::Less => ordering.is_lt(),
+        Comparison::LessOrEqual => ordering.is_le(),
+        Comparison::Greater => ordering.is_gt(),
+        Comparison::GreaterOrEqual => ordering.is_ge(),
+    }
+}
+
+pub(super) fn prefix(operator: Prefix, value: &Value) -> Result<Value, Refusal> {
+    let symbol = match operator {
+        Prefix::Negate => "-",
+        Prefix::Complement => "~",
+        Prefix::Not => "!",
+    };
+    if !is_number(value) {
+        initialized(value, "only", symbol)?;
+        return Err(format!("'{symbol}' does not apply to {}", described(value)));
+    }
+    let number = number(value)?;
+    Ok(Value::Real(match operator {
+        Prefix::Negate => -number,
+        Prefix::Not => f64::from(u8::from(number == 0.0)),
+        Prefix::Complement if (-TWO_TO_63..=TWO_TO_63).contains(&number) => !(number as i64) as f64,
+        Prefix::Complement => return Err(format!("'~' does not apply to {number}: it does not fit 64 bits")),
+    }))
+}
+
+/// The condition of `?:`, which is looser than other conditions: any number, and any text that is not empty.
+pub(super) fn choice(value: &Value) -> Result<bool, Refusal> {
+    match value {
+        Value::Text(text) if !text.is_empty() => Ok(true),
+        Value::Text(_) => Err("an empty text is no condition: compare it with ''".to_owned()),
+        other => {
+            initialized(other, "left", "?")?;
+            Ok(number(other)? != 0.0)
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! Tokens to a program: a Pratt parser (`spec/btcpp.md` 3.2) that resolves names, folds constants, and refuses what
+//! must fail whenever it is evaluated.
+
+use super::evaluate::fault;
+use super::lexer::{Lexer, Token, TokenKind};
+use super::operators;
+use super::program::{
+    AssignOperator, Binary, Expression, ExpressionId, Link, Operand, Place, Prefix, Program, Step,
+};
+use super::{Access, Names, ScriptError};
+use crate::bt::Enums;
+use crate::bt::value::Value;
+
+/// Nesting of one script: brackets, prefixes and operators within operators. Nothing a file contains may overflow
+/// the stack, and no script that a person wrote comes near it.
+const MOST_DEPTH: usize = 200;
+/// Bytes of one script.
+const MOST_BYTES: usize = 1 << 20;
+
+const ASSIGN: u8 = 2;
+const TERNARY: u8 = 4;
+const COMPARE: u8 = 10;
+const PREFIX: u8 = 20;
+
+fn power(operator: Binary) -> u8 {
+    match operator {
+        Binary::Or => 6,
+        Binary::And => 8,
+        Binary::BitOr | Binary::BitXor => 12,
+        Binary::BitAnd => 14,
+        Binary::Add | Binary::Subtract | Binary::Concatenate => 16,
+        Binary::Multiply | Binary::Divide => 18,
+    }
+}
+
+type Parsed<T> = Result<T, Box<ScriptError>>;
+
+/// What is known of a value before the script runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Text,
+    Unknown,
+}
+
+impl Kind {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Int(_) | Value::UInt(_) | Value::Real(_) => Self::Number,
+            Value::Text(_) => Self::Text,
+            Value::Empty | Value::Object(_) => Self::Unknown,
+        }
+    }
+}
+
+/// An expression under construction.
+struct Term {
+    first: First,
+    links: Vec<Link>,
+    kind: Kind,
+    place: Place,
+}
+
+enum First {
+    /// Not resolved yet: it may turn out to be the left side of an assignment.
+    Name,
+    Operand(Operand),
+}
+
+pub(super) struct Parser<'p> {
+    text: &'p str,
+    enums: &'p Enums,
+    names: &'p mut dyn Names,
+    lexer: Lexer<'p>,
+    token: Token,
+    depth: usize,
+    /// Whether what is being read is evaluated in every run of the script: if so, a constant that must fail is an
+    /// error now. The branches of `?:` and the later operands of a chain of comparisons are not.
+    certain: bool,
+    program: Program,
+}
+
+impl<'p> Parser<'p> {
+    pub(super) fn new(
+        text: &'p str,
+        enums: &'p Enums,
+        names: &'p mut dyn Names,
+    ) -> Result<Self, ScriptError> {
+        if text.len() > MOST_BYTES {
+            return Err(ScriptError {
+                message: format!(
+                    "a script may have {MOST_BYTES} bytes, and this one has {}",
+                    text.len()
+                ),
+                range: 0..text.len(),
+            });
+        }
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next()?;
+        Ok(Self {
+            text,
+            enums,
+            names,
+            lexer,
+            token,
+            depth: 0,
+            certain: true,
+            program: Program::default(),
+        })
+    }
+
+    /// The whole text.
+    pub(super) fn script(mut self) -> Result<Program, ScriptError> {
+        self.statements().map_err(|error| *error)?;
+        Ok(self.program)
+    }
+
+    fn statements(&mut self) -> Parsed<()> {
+        loop {
+            if self.token.kind == TokenKind::End {
+                break;
+            }
+            let term = self.term(0)?;
+            let statement = self.expression(term);
+            self.program.statements.push(statement);
+            while self.token.kind == TokenKind::Semicolon {
+                self.advance()?;
+            }
+        }
+        if self.program.statements.is_empty() {
+            let message = "Empty Script: write at least one expression, or leave the attribute out";
+            return Err(fault(message.to_owned(), place(0, self.text.len())));
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Parsed<Token> {
+        let before = self.token;
+        self.token = self.lexer.next().map_err(Box::new)?;
+        Ok(before)
+    }
+
+    /// A first operand, and every operator after it that binds at least as tightly as `least`.
+    fn term(&mut self, least: u8) -> Parsed<Term> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            let message = format!("the script is nested more than {MOST_DEPTH} deep: split it");
+            return Err(fault(message, spot(self.token)));
+        }
+        let mut term = self.first()?;
+        loop {
+            match self.token.kind {
+                TokenKind::Assign(operator) if least <= ASSIGN => term = self.assignment(operator, &term)?,
+                TokenKind::Question if least <= TERNARY => self.choice(&mut term)?,
+                TokenKind::Comparison(operator) if least <= COMPARE => {
+                    self.advance()?;
+                    let chained =
+                        matches!(term.links.last(), Some(link) if matches!(link.step, Step::Compare(..)));
+                    let right = self.uncertain(chained, |parser| parser.term(COMPARE + 1))?;
+                    self.resolve(&mut term);
+                    let (right, right_value) = self.right(right);
+                    let place = term.place.to(right_value.1);
+                    if let (Some(left), Operand::Literal(right)) = (term.literal(), &right)
+                        && let Err(message) = operators::compare(operator, left, right, self.enums)
+                        && self.certain
+                    {
+                        return Err(fault(message, place));
+                    }
+                    term.push(Step::Compare(operator, right), place, Kind::Number);
+                }
+                TokenKind::Binary(operator) if least <= power(operator) => {
+                    self.advance()?;
+                    let right = self.term(power(operator) + 1)?;
+                    self.binary(operator, &mut term, right)?;
+                }
+                _ => break,
+            }
+        }
+        self.resolve(&mut term);
+        self.depth -= 1;
+        Ok(term)
+    }
+
+    fn first(&mut self) -> Parsed<Term> {
+        let token = self.token;
+        let literal = |value: Value| Term {
+            kind: Kind::of(&value),
+            first: First::Operand(Operand::Literal(value)),
+            links: Vec::new(),
+            place: spot(token),
+        };
+        let operator = match token.kind {
+            TokenKind::Integer(number) => {
+                self.advance()?;
+                return Ok(literal(Value::Int(number)));
+            }
+            TokenKind::Real(number) => {
+                self.advance()?;
+                return Ok(literal(Value::Real(number)));
+            }
+            TokenKind::Boolean(truth) => {
+                self.advance()?;
+                return Ok(literal(Value::Real(f64::from(u8::from(truth)))));
+            }
+            TokenKind::Text => {
+                self.advance()?;
+                let text = self.text.get(token.start + 1..token.end - 1).unwrap_or_default();
+                return Ok(literal(Value::text(text)));
+            }
+            TokenKind::Name => {
+                self.advance()?;
+                return Ok(Term {
+                    first: First::Name,
+                    links: Vec::new(),
+                    kind: Kind::Unknown,
+                    place: spot(token),
+                });
+            }
+            TokenKind::Open => {
+                self.advance()?;
+                return self.group(token);
+            }
+            TokenKind::Binary(Binary::Subtract) => Prefix::Negate,
+            TokenKind::Complement => Prefix::Complement,
+            TokenKind::Not => Prefix::Not,
+            _ => return Err(self.unexpected("a value was expected here: a number, a text, a name or '('")),
+        };
+        self.advance()?;
+        let operand = self.term(PREFIX)?;
+        let place = spot(token).to(operand.place);
+        if let Some(value) = operand.literal() {
+            match operators::prefix(operator, value) {
+                Ok(value) => {
+                    return Ok(Term {
+                        place,
+                        ..literal(value)
+                    });
+                }
+                Err(message) if self.certain => return Err(fault(message, place)),
+                Err(_) => {}
+            }
+        }
+        if operand.kind == Kind::Text && self.certain {
+            let message = "a prefix does not apply to text".to_owned();
+            return Err(fault(message, place));
+        }
+        let operand = self.expression(operand);
+        Ok(Term {
+            first: First::Operand(Operand::Prefix(operator, operand, place)),
+            links: Vec::new(),
+            kind: Kind::Number,
+            place,
+        })
+    }
+
+    /// What stands in brackets. One operand alone stays itself, so that `(x) := 1` assigns.
+    fn group(&mut self, open: Token) -> Parsed<Term> {
+        if self.token.kind == TokenKind::Name {
+            let name = self.token;
+            let mut ahead = self.lexer.clone();
+            if let Ok(close) = ahead.next()
+                && close.kind == TokenKind::Close
+            {
+                self.advance()?;
+                self.advance()?;
+                return Ok(Term {
+                    first: First::Name,
+                    links: Vec::new(),
+                    kind: Kind::Unknown,
+                    place: spot(name),
+                });
+            }
+        }
+        let inner = self.term(0)?;
+        if self.token.kind != TokenKind::Close {
+            return Err(self.unexpected(&format!(
+                "the bracket opened at byte {} is not closed: ')' or an operator was expected here",
+                open.start
+            )));
+        }
+        let close = self.advance()?;
+        let (kind, place) = (inner.kind, spot(open).to(spot(close)));
+        let first = match inner {
+            Term {
+                first: First::Operand(operand),
+                links,
+                ..
+            } if links.is_empty() => operand,
+            inner => Operand::Group(self.expression(inner)),
+        };
+        Ok(Term {
+            first: First::Operand(first),
+            links: Vec::new(),
+            kind,
+            place,
+        })
+    }
+
+    fn binary(&mut self, operator: Binary, term: &mut Term, right: Term) -> Parsed<()> {
+        self.resolve(term);
+        let kinds = (term.kind, right.kind);
+        let (right, (_, right_place)) = self.right(right);
+        let place = term.place.to(right_place);
+        if let (Some(left), Operand::Literal(right)) = (term.literal(), &right) {
+            match operators::binary(operator, left, right) {
+                Ok(value) if !value.is_empty() => {
+                    term.kind = Kind::of(&value);
+                    term.first = First::Operand(Operand::Literal(value));
+                    term.place = place;
+                    return Ok(());
+                }
+                Err(message) if self.certain => return Err(fault(message, place)),
+                _ => {}
+            }
+        }
+        let (kind, refusal) = match (operator, kinds) {
+            (Binary::Concatenate, (Kind::Number, Kind::Number)) => (
+                Kind::Unknown,
+                Some("'..' joins texts, or a text and a number: two numbers give nothing"),
+            ),
+            (Binary::Concatenate, (Kind::Text, _) | (_, Kind::Text)) => (Kind::Text, None),
+            (Binary::Concatenate, _) => (Kind::Unknown, None),
+            (Binary::Add, (Kind::Text, Kind::Number) | (Kind::Number, Kind::Text)) => (
+                Kind::Unknown,
+                Some("'+' does not apply to a text and a number: '..' joins them"),
+            ),
+            (Binary::Add, (Kind::Text, _) | (_, Kind::Text)) => (Kind::Text, None),
+            (Binary::Add, (Kind::Number, _) | (_, Kind::Number)) => (Kind::Number, None),
+            (Binary::Add, _) => (Kind::Unknown, None),
+            (_, (Kind::Text, _) | (_, Kind::Text)) => {
+                (Kind::Number, Some("this operator does not apply to text"))
+            }
+            _ => (Kind::Number, None),
+        };
+        if let Some(message) = refusal.filter(|_| self.certain) {
+            return Err(fault(message.to_owned(), place));
+        }
+        term.push(Step::Binary(operator, right), place, kind);
+        Ok(())
+    }
+
+    fn choice(&mut self, term: &mut Term) -> Parsed<()> {
+        self.resolve(term);
+        let question = self.advance()?;
+        let then = self.uncertain(true, |parser| parser.term(0))?;
+        if self.token.kind != TokenKind::Colon {
+            return Err(self.unexpected(&format!(
+                "the '?' at byte {} needs a ':' and another value here",
+                question.start
+            )));
+        }
+        self.advance()?;
+        let otherwise = self.uncertain(true, |parser| parser.term(TERNARY))?;
+        if let Some(value) = term.literal()
+            && let Err(message) = operators::choice(value)
+            && self.certain
+        {
+            return Err(fault(message, term.place));
+        }
+        let kind = if then.kind == otherwise.kind {
+            then.kind
+        } else {
+            Kind::Unknown
+        };
+        let place = term.place.to(otherwise.place);
+        let (then, otherwise) = (self.expression(then), self.expression(otherwise));
+        term.push(Step::Choose(then, otherwise), place, kind);
+        Ok(())
+    }
+
+    fn assignment(&mut self, operator: AssignOperator, term: &Term) -> Parsed<Term> {
+        let (First::Name, true) = (&term.first, term.links.is_empty()) else {
+            let help = if operator == AssignOperator::Existing {
+                "; '==' compares"
+            } else {
+                ""
+            };
+            let message = format!("the left side of '{}' must be a name{help}", operator.symbol());
+            return Err(fault(message, term.place));
+        };
+        self.advance()?;
+        let access = match operator {
+            AssignOperator::Create => Access::Create,
+            _ => Access::Assign,
+        };
+        let slot = self.names.slot(&self.text[term.place.range()], access);
+        let value = self.term(0)?;
+        let calculates = !matches!(operator, AssignOperator::Create | AssignOperator::Existing);
+        let (kind, place) = (value.kind, term.place.to(value.place));
+        if calculates && operator != AssignOperator::Add && kind == Kind::Text && self.certain {
+            let message = format!("'{}' does not apply to text", operator.symbol());
+            return Err(fault(message, place));
+        }
+        let value = self.expression(value);
+        Ok(Term {
+            first: First::Operand(Operand::Assign(operator, slot, value, term.place)),
+            links: Vec::new(),
+            // What is assigned takes the form of the entry.
+            kind: Kind::Unknown,
+            place,
+        })
+    }
+
+    /// Settles that a name is read: an enumeration name is its number, anything else an entry.
+    fn resolve(&mut self, term: &mut Term) {
+        if !matches!(term.first, First::Name) {
+            return;
+        }
+        let name = &self.text[term.place.range()];
+        term.first = First::Operand(match self.enums.get(name) {
+            Some(number) => {
+                term.kind = Kind::Number;
+                Operand::Literal(Value::Real(number as f64))
+            }
+            None => Operand::Read(self.names.slot(name, Access::Read), term.place),
+        });
+    }
+
+    /// A finished term as an operand, with its kind and place.
+    fn right(&mut self, term: Term) -> (Operand, (Kind, Place)) {
+        let known = (term.kind, term.place);
+        match term {
+            Term {
+                first: First::Operand(operand),
+                links,
+                ..
+            } if links.is_empty() => (operand, known),
+            term => (Operand::Group(self.expression(term)), known),
+        }
+    }
+
+    fn expression(&mut self, mut term: Term) -> ExpressionId {
+        self.resolve(&mut term);
+        let id = ExpressionId(self.program.expressions.len() as u32);
+        if let First::Operand(first) = term.first {
+            self.program.expressions.push(Expression {
+                first,
+                links: term.links.into_boxed_slice(),
+            });
+        }
+        id
+    }
+
+    fn uncertain<T>(&mut self, uncertain: bool, read: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.certain;
+        self.certain = before && !uncertain;
+        let result = read(self);
+        self.certain = before;
+        result
+    }
+
+    fn unexpected(&self, message: &str) -> Box<ScriptError> {
+        if self.token.kind == TokenKind::End {
+            return fault(
+                format!("the script ends too early: {message}"),
+                place(0, self.text.len()),
+            );
+        }
+        fault(message.to_owned(), spot(self.token))
+    }
+}
+
+impl Term {
+    /// The constant that this is, if it is one.
+    fn literal(&self) -> Option<&Value> {
+        match &self.first {
+            First::Operand(Operand::Literal(value)) if self.links.is_empty() => Some(value),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, step: Step, place: Place, kind: Kind) {
+        self.links.push(Link { step, place });
+        self.kind = kind;
+        self.place = place;
+    }
+}
+
+fn place(start: usize, end: usize) -> Place {
+    // Scripts are bounded by `MOST_BYTES`.
+    Place {
+        start: start as u32,
+        end: end as u32,
+    }
+}
+
+fn spot(token: Token) -> Place {
+    place(token.start, token.end)
+}
