@@ -1,0 +1,448 @@
+//! The servers `spin`, `backup`, `drive_on_heading` and `wait`.
+
+use std::time::Duration;
+
+use crate::bt::Time;
+use crate::msg::action::{
+    BackUp, BackUpFeedback, BackUpGoal, BackUpResult, DriveOnHeading, DriveOnHeadingFeedback,
+    DriveOnHeadingGoal, DriveOnHeadingResult, Spin, SpinFeedback, SpinGoal, SpinResult, Wait, WaitFeedback,
+    WaitGoal, WaitResult,
+};
+use crate::msg::{Action, Point, normalize_angle};
+
+use super::plane::PlanarPose;
+use super::server::{Execution, Progress};
+use super::world::World;
+
+/// Radians that count as turned; below what one step turns.
+const YAW_TOLERANCE: f64 = 0.01;
+
+/// When a behavior began and how long it may take. An allowance of zero is none, as in Nav2.
+#[derive(Clone, Copy)]
+struct Allowance {
+    since: Time,
+    limit: Duration,
+}
+
+impl Allowance {
+    fn new(world: &World, limit: Duration) -> Self {
+        Self {
+            since: world.now(),
+            limit,
+        }
+    }
+
+    fn elapsed(&self, world: &World) -> Duration {
+        world.now().since(self.since)
+    }
+
+    fn is_used_up(&self, world: &World) -> bool {
+        !self.limit.is_zero() && self.elapsed(world) > self.limit
+    }
+}
+
+/// Metres by which the robot, somewhere, overlaps what the local costmap knows; 0 for none.
+fn overlap(world: &World, pose: &PlanarPose) -> f64 {
+    (world.settings.robot_radius - world.local_space().clearance(pose.x, pose.y)).max(0.0)
+}
+
+/// Turns on the spot.
+pub struct Spinning {
+    target: f64,
+    turned: f64,
+    last_yaw: f64,
+    allowance: Allowance,
+}
+
+impl Execution for Spinning {
+    type Action = Spin;
+    const SERVER: &'static str = "spin";
+
+    fn start(goal: &SpinGoal, _previous: Option<&Self>, world: &mut World) -> Result<Self, SpinResult> {
+        let target = f64::from(goal.target_yaw);
+        if !target.is_finite() {
+            return Err(Spin::failure(Spin::UNKNOWN, "the target yaw is no number"));
+        }
+        Ok(Self {
+            target,
+            turned: 0.0,
+            last_yaw: world.robot.pose.yaw,
+            allowance: Allowance::new(world, goal.time_allowance),
+        })
+    }
+
+    fn step(&mut self, world: &mut World) -> Progress<Spin> {
+        let yaw = world.robot.pose.yaw;
+        self.turned += normalize_angle(yaw - self.last_yaw);
+        self.last_yaw = yaw;
+        let ended = |world: &mut World, code: u16, message: &str, allowance: &Allowance| {
+            world.drive(Self::SERVER, 0.0, 0.0);
+            SpinResult {
+                total_elapsed_time: allowance.elapsed(world),
+                ..Spin::failure(code, message)
+            }
+        };
+        let left = self.target - self.turned;
+        // Also when it has turned too far: the drive cannot stop to the hundredth.
+        if left.abs() <= YAW_TOLERANCE || left * self.target <= 0.0 {
+            return Progress::Succeeded(ended(world, Spin::NONE, "", &self.allowance));
+        }
+        if self.allowance.is_used_up(world) {
+            let text = "the time allowance ran out";
+            return Progress::Aborted(ended(world, Spin::TIMEOUT, text, &self.allowance));
+        }
+        // A disc that turns sweeps nothing new, so only what is here already counts.
+        if overlap(world, &world.robot.pose) > 0.0 {
+            let text = "something is in the way";
+            return Progress::Aborted(ended(world, Spin::COLLISION_AHEAD, text, &self.allowance));
+        }
+        let settings = &world.settings;
+        // What still turns while the drive brakes, one step included, is not driven.
+        let braking = (2.0 * 0.8 * settings.max_turn_acceleration * left.abs()).sqrt();
+        let least = settings.min_spin.min(braking.max(0.05));
+        let turn = braking.min(settings.max_spin).max(least).copysign(left);
+        world.drive(Self::SERVER, 0.0, turn);
+        Progress::Running(SpinFeedback {
+            angular_distance_traveled: self.turned as f32,
+        })
+    }
+
+    fn cancel(&mut self, world: &mut World) -> SpinResult {
+        world.drive(Self::SERVER, 0.0, 0.0);
+        SpinResult {
+            total_elapsed_time: self.allowance.elapsed(world),
+            ..SpinResult::default()
+        }
+    }
+}
+
+/// A straight drive, forward or back.
+struct Straight {
+    start: PlanarPose,
+    /// Signed metres per second.
+    speed: f64,
+    distance: f64,
+    allowance: Allowance,
+}
+
+/// What one step of a straight drive came to.
+enum StraightStep {
+    Driving(f64),
+    Arrived,
+    TimedOut,
+    Blocked,
+}
+
+impl Straight {
+    fn new(world: &World, distance: f64, speed: f64, limit: Duration) -> Self {
+        Self {
+            start: world.robot.pose,
+            speed,
+            distance: distance.abs(),
+            allowance: Allowance::new(world, limit),
+        }
+    }
+
+    fn step(&self, world: &mut World, server: &'static str) -> StraightStep {
+        let driven = self.start.distance(&world.robot.pose);
+        let outcome = if driven >= self.distance {
+            StraightStep::Arrived
+        } else if self.allowance.is_used_up(world) {
+            StraightStep::TimedOut
+        } else if self.is_blocked(world, self.distance - driven) {
+            StraightStep::Blocked
+        } else {
+            StraightStep::Driving(driven)
+        };
+        let speed = if matches!(outcome, StraightStep::Driving(_)) {
+            // It brakes for the end, so that the robot stops there and not beyond.
+            let braking = (2.0 * 0.8 * world.settings.max_acceleration * (self.distance - driven)).sqrt();
+            self.speed.abs().min(braking.max(0.01)).copysign(self.speed)
+        } else {
+            0.0
+        };
+        world.drive(server, speed, 0.0);
+        outcome
+    }
+
+    /// Whether the way ahead, as far as it is to be driven, hits something closer than now.
+    fn is_blocked(&self, world: &World, left: f64) -> bool {
+        let reach = (self.speed.abs() * world.settings.simulate_ahead_time).min(left);
+        let here = overlap(world, &world.robot.pose);
+        (1..=20).any(|step| {
+            let ahead = (reach * f64::from(step) / 20.0).copysign(self.speed);
+            overlap(world, &world.robot.pose.moved(ahead, 0.0, 1.0)) > here
+        })
+    }
+}
+
+/// Both servers have the same skeleton; only names, numbers and the sense of the target differ.
+macro_rules! straight_server {
+    ($(#[$doc:meta])* $server:ident, $name:literal, $action:ident, $goal:ident, $result:ident, $feedback:ident,
+     $check:ident) => {
+        $(#[$doc])*
+        pub struct $server(Straight);
+
+        impl $server {
+            fn ended(&self, world: &World, code: u16, message: &str) -> $result {
+                $result {
+                    total_elapsed_time: self.0.allowance.elapsed(world),
+                    ..$action::failure(code, message)
+                }
+            }
+        }
+
+        impl Execution for $server {
+            type Action = $action;
+            const SERVER: &'static str = $name;
+
+            fn start(goal: &$goal, _previous: Option<&Self>, world: &mut World) -> Result<Self, $result> {
+                let (distance, speed) = $check(&goal.target, f64::from(goal.speed))
+                    .map_err(|text| $action::failure($action::INVALID_INPUT, text))?;
+                Ok(Self(Straight::new(world, distance, speed, goal.time_allowance)))
+            }
+
+            fn step(&mut self, world: &mut World) -> Progress<$action> {
+                match self.0.step(world, Self::SERVER) {
+                    StraightStep::Driving(driven) => Progress::Running($feedback {
+                        distance_traveled: driven as f32,
+                    }),
+                    StraightStep::Arrived => Progress::Succeeded(self.ended(world, $action::NONE, "")),
+                    StraightStep::TimedOut => {
+                        Progress::Aborted(self.ended(world, $action::TIMEOUT, "the time allowance ran out"))
+                    }
+                    StraightStep::Blocked => {
+                        Progress::Aborted(self.ended(world, $action::COLLISION_AHEAD, "something is in the way"))
+                    }
+                }
+            }
+
+            fn cancel(&mut self, world: &mut World) -> $result {
+                world.drive(Self::SERVER, 0.0, 0.0);
+                self.ended(world, $action::NONE, "")
+            }
+        }
+    };
+}
+
+straight_server!(
+    /// Drives straight back.
+    BackingUp,
+    "backup",
+    BackUp,
+    BackUpGoal,
+    BackUpResult,
+    BackUpFeedback,
+    backwards
+);
+
+straight_server!(
+    /// Drives straight on, or back if distance and speed say so.
+    DrivingOnHeading,
+    "drive_on_heading",
+    DriveOnHeading,
+    DriveOnHeadingGoal,
+    DriveOnHeadingResult,
+    DriveOnHeadingFeedback,
+    on_heading
+);
+
+/// The signed distance and speed of a backup: always back, whatever the signs.
+fn backwards(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
+    along_x(target, speed)?;
+    Ok((-target.x.abs(), -speed.abs()))
+}
+
+/// The signed distance and speed of a drive on heading.
+fn on_heading(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
+    along_x(target, speed)?;
+    if (target.x > 0.0) != (speed > 0.0) {
+        return Err("distance and speed differ in sign");
+    }
+    Ok((target.x, speed))
+}
+
+fn along_x(target: &Point, speed: f64) -> Result<(), &'static str> {
+    if target.y != 0.0 || target.z != 0.0 {
+        return Err("only a target along x can be driven to");
+    }
+    if !(target.x.is_finite() && speed.is_finite()) {
+        return Err("distance or speed is no number");
+    }
+    Ok(())
+}
+
+/// Stands still. The drive is left alone, as Nav2's wait leaves it.
+pub struct Waiting {
+    since: Time,
+    time: Duration,
+}
+
+impl Execution for Waiting {
+    type Action = Wait;
+    const SERVER: &'static str = "wait";
+
+    fn start(goal: &WaitGoal, _previous: Option<&Self>, world: &mut World) -> Result<Self, WaitResult> {
+        Ok(Self {
+            since: world.now(),
+            time: goal.time,
+        })
+    }
+
+    fn step(&mut self, world: &mut World) -> Progress<Wait> {
+        let elapsed = world.now().since(self.since);
+        if elapsed >= self.time {
+            return Progress::Succeeded(self.cancel(world));
+        }
+        Progress::Running(WaitFeedback {
+            time_left: self.time.saturating_sub(elapsed),
+        })
+    }
+
+    fn cancel(&mut self, world: &mut World) -> WaitResult {
+        WaitResult {
+            total_elapsed_time: world.now().since(self.since),
+            ..WaitResult::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BackingUp, DrivingOnHeading, Spinning, Waiting};
+    use crate::msg::action::{
+        BackUp, BackUpGoal, DriveOnHeading, DriveOnHeadingGoal, Spin, SpinGoal, WaitGoal,
+    };
+    use crate::msg::{Action, Point};
+    use crate::sim::server::EndStatus;
+    use crate::sim::settings::Base;
+    use crate::sim::testing::Bench;
+    use std::time::Duration;
+
+    fn spin(target_yaw: f32, seconds: u64) -> SpinGoal {
+        SpinGoal {
+            target_yaw,
+            time_allowance: Duration::from_secs(seconds),
+        }
+    }
+
+    fn back(x: f64, speed: f32, seconds: u64) -> BackUpGoal {
+        BackUpGoal {
+            target: Point::planar(x, 0.0),
+            speed,
+            time_allowance: Duration::from_secs(seconds),
+        }
+    }
+
+    fn ahead(x: f64, speed: f32) -> DriveOnHeadingGoal {
+        DriveOnHeadingGoal {
+            target: Point::planar(x, 0.0),
+            speed,
+            ..DriveOnHeadingGoal::default()
+        }
+    }
+
+    #[test]
+    fn spins_by_the_angle() {
+        for target in [1.57_f32, -1.57, 0.05, 7.0] {
+            let mut bench = Bench::<Spinning>::new(Base::default());
+            bench.send(spin(target, 20));
+            let (status, result) = bench.until_end(20.0);
+            assert_eq!(status, EndStatus::Succeeded);
+            assert!(result.total_elapsed_time.as_secs_f32() >= target.abs() || target.abs() < 0.1);
+            bench.run(0.5);
+            let off = crate::msg::angle_between(bench.world.robot.pose.yaw, f64::from(target));
+            assert!(off.abs() < 0.03, "{target}: off by {off}");
+            assert_eq!(bench.world.robot.turn, 0.0);
+        }
+    }
+
+    #[test]
+    fn spin_gives_feedback_and_runs_out_of_time() {
+        let mut bench = Bench::<Spinning>::new(Base::default());
+        bench.send(spin(6.0, 2));
+        let (status, result) = bench.until_end(20.0);
+        assert_eq!((status, result.error_code), (EndStatus::Aborted, Spin::TIMEOUT));
+        let turned = bench.feedback(|feedback| feedback.angular_distance_traveled);
+        assert!(
+            turned.is_sorted() && (19..=22).contains(&turned.len()),
+            "{turned:?}"
+        );
+        assert!(Spin::failure(0, "").error_msg.is_empty());
+    }
+
+    #[test]
+    fn backs_up_by_the_distance_whatever_the_signs() {
+        for (x, speed) in [(0.3, 0.1), (-0.3, 0.1), (0.3, -0.1)] {
+            let mut bench = Bench::<BackingUp>::new(Base::default());
+            bench.send(back(x, speed, 10));
+            assert_eq!(bench.until_end(10.0).0, EndStatus::Succeeded);
+            bench.run(0.5);
+            assert!(
+                (bench.world.robot.pose.x + 0.3).abs() < 0.01,
+                "{:?}",
+                bench.world.robot.pose
+            );
+        }
+    }
+
+    #[test]
+    fn backs_up_not_into_things() {
+        let settings = Base {
+            obstacles: "-0.8 0 0.3".into(),
+            ..Base::default()
+        };
+        let mut bench = Bench::<BackingUp>::new(settings);
+        bench.send(back(1.0, 0.1, 0));
+        let (status, result) = bench.until_end(20.0);
+        assert_eq!(
+            (status, result.error_code),
+            (EndStatus::Aborted, BackUp::COLLISION_AHEAD)
+        );
+        bench.run(0.5);
+        assert!(bench.world.robot.pose.x > -0.28 && bench.world.robot.bumps == 0);
+    }
+
+    #[test]
+    fn backup_aborts_on_wrong_input_and_time() {
+        let mut bench = Bench::<BackingUp>::new(Base::default());
+        let mut goal = back(0.3, 0.1, 1);
+        goal.target.y = 0.1;
+        bench.send(goal);
+        assert_eq!(bench.until_end(1.0).1.error_code, BackUp::INVALID_INPUT);
+        bench.send(back(0.3, 0.1, 1));
+        assert_eq!(bench.until_end(2.0).1.error_code, BackUp::TIMEOUT);
+    }
+
+    #[test]
+    fn drives_on_heading() {
+        let mut bench = Bench::<DrivingOnHeading>::new(Base {
+            start_yaw: 1.0,
+            ..Base::default()
+        });
+        bench.send(ahead(0.5, 0.2));
+        assert_eq!(bench.until_end(10.0).0, EndStatus::Succeeded);
+        bench.run(0.5);
+        let pose = bench.world.robot.pose;
+        assert!(
+            (pose.x - 0.5 * 1_f64.cos()).hypot(pose.y - 0.5 * 1_f64.sin()) < 0.01,
+            "{pose:?}"
+        );
+        bench.send(ahead(0.5, -0.2));
+        assert_eq!(bench.until_end(1.0).1.error_code, DriveOnHeading::INVALID_INPUT);
+    }
+
+    #[test]
+    fn waits() {
+        let mut bench = Bench::<Waiting>::new(Base::default());
+        bench.send(WaitGoal {
+            time: Duration::from_millis(1500),
+        });
+        let (status, result) = bench.until_end(2.0);
+        assert_eq!(
+            (status, result.total_elapsed_time),
+            (EndStatus::Succeeded, Duration::from_millis(1500))
+        );
+        assert_eq!(bench.feedback(|feedback| feedback.time_left).len(), 15);
+    }
+}

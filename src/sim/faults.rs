@@ -1,0 +1,245 @@
+//! What goes wrong, and when: the fault plan of each server, by parameters.
+
+use std::time::Duration;
+
+use super::settings::{SettingError, Value, settings};
+
+/// Text of a fault that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// Not a set of goals.
+    #[error("`{0}` is no set of goals; write `all`, or numbers and ranges from 1: `2`, `1,4-6`, `3-`")]
+    Goals(String),
+    /// Not a time.
+    #[error("{0} is no time; seconds, 0 or above")]
+    Seconds(String),
+    /// Not a code.
+    #[error("{0} is no error code; 0 to 65535")]
+    Code(i64),
+}
+
+/// Which goals of a server a fault hits, counted from 1 since `nav_sim` started: nothing, `all`, or numbers and
+/// ranges such as `2`, `1,4-6` or `3-`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct GoalSet(Vec<(u64, u64)>);
+
+impl GoalSet {
+    /// Reads a set.
+    ///
+    /// # Errors
+    /// The part that cannot be read.
+    pub fn parse(text: &str) -> Result<Self, FaultError> {
+        let wrong = |part: &str| FaultError::Goals(part.to_owned());
+        let number = |part: &str| match part.trim().parse::<u64>() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(wrong(part.trim())),
+        };
+        if text.trim() == "all" {
+            return Ok(Self(vec![(1, u64::MAX)]));
+        }
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let ranges = parts.map(|part| match part.split_once('-') {
+            None => number(part).map(|number| (number, number)),
+            Some((first, last)) => {
+                let last = if last.trim().is_empty() {
+                    u64::MAX
+                } else {
+                    number(last)?
+                };
+                Ok((number(first)?, last))
+            }
+        });
+        ranges.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether goal `number` is hit.
+    pub fn contains(&self, number: u64) -> bool {
+        self.0
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&number))
+    }
+}
+
+settings! {
+    /// The faults of one action server. Goals are counted from 1 since the start; sets of goals are written `all`,
+    /// `2`, `1,4-6` or `3-`. Times are simulated seconds.
+    ActionFaults {
+        /// Goals that are refused.
+        refuse_goals: String = "";
+        /// Goals whose acceptance or refusal is delayed by `accept_delay`.
+        delay_goals: String = "all";
+        /// Seconds from the arrival of a goal to its acceptance or refusal.
+        accept_delay: f64 = 0.0;
+        /// Goals that are aborted with `abort_code`.
+        abort_goals: String = "";
+        /// The error code of aborted goals; 0 for none.
+        abort_code: i64 = 0;
+        /// Seconds from acceptance to abort.
+        abort_after: f64 = 0.0;
+        /// Goals that are accepted and then never worked on; they end only when cancelled.
+        hang_goals: String = "";
+        /// Goals whose cancellation is refused.
+        refuse_cancel_goals: String = "";
+        /// Goals whose cancellation is accepted and then ignored: they go on to their end.
+        ignore_cancel_goals: String = "";
+        /// Seconds from an accepted cancellation to its effect.
+        cancel_delay: f64 = 0.0;
+        /// Goals during which the server vanishes, without a word to its clients.
+        vanish_goals: String = "";
+        /// Seconds from acceptance to vanishing.
+        vanish_after: f64 = 0.0;
+        /// Seconds until a vanished server is back; 0 for never.
+        return_after: f64 = 0.0;
+    }
+}
+
+settings! {
+    /// The faults of one service. Requests are counted like goals.
+    ServiceFaults {
+        /// Requests that are never answered.
+        ignore_requests: String = "";
+        /// Seconds from a request to its answer.
+        answer_delay: f64 = 0.0;
+    }
+}
+
+impl ActionFaults {
+    pub(super) fn assign_key(&mut self, key: &str, name: &str, value: &Value) -> Result<(), SettingError> {
+        self.assign(key, name, value)
+    }
+
+    pub(super) fn check(&self) -> Result<(), FaultError> {
+        self.plan().map(|_| ())
+    }
+
+    /// The plan these parameters describe.
+    ///
+    /// # Errors
+    /// The parameter that cannot be read.
+    pub fn plan(&self) -> Result<ActionPlan, FaultError> {
+        Ok(ActionPlan {
+            refuse: GoalSet::parse(&self.refuse_goals)?,
+            delay: GoalSet::parse(&self.delay_goals)?,
+            accept_delay: seconds(self.accept_delay)?,
+            abort: GoalSet::parse(&self.abort_goals)?,
+            abort_code: u16::try_from(self.abort_code).map_err(|_| FaultError::Code(self.abort_code))?,
+            abort_after: seconds(self.abort_after)?,
+            hang: GoalSet::parse(&self.hang_goals)?,
+            refuse_cancel: GoalSet::parse(&self.refuse_cancel_goals)?,
+            ignore_cancel: GoalSet::parse(&self.ignore_cancel_goals)?,
+            cancel_delay: seconds(self.cancel_delay)?,
+            vanish: GoalSet::parse(&self.vanish_goals)?,
+            vanish_after: seconds(self.vanish_after)?,
+            return_after: Some(seconds(self.return_after)?).filter(|time| !time.is_zero()),
+        })
+    }
+}
+
+impl ServiceFaults {
+    pub(super) fn assign_key(&mut self, key: &str, name: &str, value: &Value) -> Result<(), SettingError> {
+        self.assign(key, name, value)
+    }
+
+    pub(super) fn check(&self) -> Result<(), FaultError> {
+        self.plan().map(|_| ())
+    }
+
+    /// The plan these parameters describe.
+    ///
+    /// # Errors
+    /// The parameter that cannot be read.
+    pub fn plan(&self) -> Result<ServicePlan, FaultError> {
+        Ok(ServicePlan {
+            ignore: GoalSet::parse(&self.ignore_requests)?,
+            answer_delay: seconds(self.answer_delay)?,
+        })
+    }
+}
+
+/// The fault plan of an action server, read.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ActionPlan {
+    /// Refused.
+    pub refuse: GoalSet,
+    /// Answered late.
+    pub delay: GoalSet,
+    /// How late.
+    pub accept_delay: Duration,
+    /// Aborted.
+    pub abort: GoalSet,
+    /// With this code.
+    pub abort_code: u16,
+    /// So long after acceptance.
+    pub abort_after: Duration,
+    /// Never worked on.
+    pub hang: GoalSet,
+    /// Not to be cancelled.
+    pub refuse_cancel: GoalSet,
+    /// Cancelled without effect.
+    pub ignore_cancel: GoalSet,
+    /// From accepted cancel to its effect.
+    pub cancel_delay: Duration,
+    /// The server vanishes.
+    pub vanish: GoalSet,
+    /// So long after acceptance.
+    pub vanish_after: Duration,
+    /// And is back so long after that; `None` for never.
+    pub return_after: Option<Duration>,
+}
+
+/// The fault plan of a service, read.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ServicePlan {
+    /// Never answered.
+    pub ignore: GoalSet,
+    /// Answered so late.
+    pub answer_delay: Duration,
+}
+
+fn seconds(value: f64) -> Result<Duration, FaultError> {
+    if value.is_nan() || value < 0.0 {
+        return Err(FaultError::Seconds(value.to_string()));
+    }
+    Ok(crate::msg::duration::from_seconds(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ActionFaults, FaultError, GoalSet};
+
+    fn hits(text: &str) -> Vec<u64> {
+        let set = GoalSet::parse(text).unwrap();
+        (1..=9).filter(|number| set.contains(*number)).collect()
+    }
+
+    #[test]
+    fn sets_of_goals() {
+        assert!(hits("").is_empty());
+        assert_eq!(hits("all").len(), 9);
+        assert_eq!(hits("2"), [2]);
+        assert_eq!(hits("1, 4-6"), [1, 4, 5, 6]);
+        assert_eq!(hits("8-"), [8, 9]);
+        for wrong in ["0", "x", "-3", "1-x", "3.5", "1;2"] {
+            assert!(
+                matches!(GoalSet::parse(wrong), Err(FaultError::Goals(_))),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn plans_are_checked() {
+        let faults = ActionFaults {
+            abort_code: 70_000,
+            ..ActionFaults::default()
+        };
+        assert_eq!(faults.plan(), Err(FaultError::Code(70_000)));
+        let faults = ActionFaults {
+            accept_delay: f64::NAN,
+            ..ActionFaults::default()
+        };
+        assert!(faults.plan().is_err());
+        let plan = ActionFaults::default().plan().unwrap();
+        assert_eq!(plan.return_after, None);
+    }
+}

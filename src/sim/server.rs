@@ -1,0 +1,444 @@
+//! An action server as a pure state machine: which goals it takes, which one it works on, how each ends, and the
+//! faults that go with it. The ROS glue hands it goals and cancellations and does what its events say.
+
+use std::time::Duration;
+
+use crate::bt::Time;
+use crate::msg::{Action, duration::from_seconds};
+
+use super::faults::ActionPlan;
+use super::world::World;
+
+/// One goal of one server, numbered from 1 in order of arrival. Faults are planned by this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GoalNumber(pub u64);
+
+/// How a goal ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EndStatus {
+    /// It was reached.
+    Succeeded,
+    /// It was not, or another goal took its place.
+    Aborted,
+    /// It was cancelled.
+    Canceled,
+}
+
+/// What one step of an execution came to.
+pub enum Progress<A: Action> {
+    /// Not finished.
+    Running(A::Feedback),
+    /// Reached.
+    Succeeded(A::Result),
+    /// Failed.
+    Aborted(A::Result),
+}
+
+/// The work on one goal.
+pub trait Execution: Sized {
+    /// The action it serves.
+    type Action: Action;
+    /// The name of its server.
+    const SERVER: &'static str;
+
+    /// Begins. `previous` is the work on the goal that this one takes the place of.
+    ///
+    /// # Errors
+    /// The result with which the goal is aborted at once.
+    fn start(
+        goal: &<Self::Action as Action>::Goal,
+        previous: Option<&Self>,
+        world: &mut World,
+    ) -> Result<Self, <Self::Action as Action>::Result>;
+
+    /// Goes on for one step of the world.
+    fn step(&mut self, world: &mut World) -> Progress<Self::Action>;
+
+    /// Stops because of a cancellation.
+    fn cancel(&mut self, world: &mut World) -> <Self::Action as Action>::Result;
+}
+
+/// What the glue must do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event<A: Action> {
+    /// Tell the client that its goal is accepted.
+    Accepted(GoalNumber),
+    /// Tell the client that its goal is refused.
+    Refused(GoalNumber),
+    /// Send feedback.
+    Feedback(GoalNumber, A::Feedback),
+    /// Send the result.
+    Ended(GoalNumber, EndStatus, A::Result),
+    /// Take the server off the network without a word; its goals are forgotten.
+    Vanished,
+    /// Put the server back.
+    Returned,
+}
+
+/// The server.
+pub struct Server<E: Execution> {
+    plan: ActionPlan,
+    arrived: u64,
+    waiting: Vec<Waiting<E>>,
+    active: Option<Active<E>>,
+    returns: Option<Option<Time>>,
+}
+
+struct Waiting<E: Execution> {
+    number: GoalNumber,
+    goal: <E::Action as Action>::Goal,
+    answer_at: Time,
+}
+
+struct Active<E: Execution> {
+    number: GoalNumber,
+    since: Time,
+    execution: E,
+    cancel_at: Option<Time>,
+    feedback_at: Time,
+}
+
+impl<E: Execution> Default for Server<E> {
+    fn default() -> Self {
+        Self {
+            plan: ActionPlan::default(),
+            arrived: 0,
+            waiting: Vec::new(),
+            active: None,
+            returns: None,
+        }
+    }
+}
+
+impl<E: Execution> Server<E> {
+    /// Takes over a fault plan. Numbers already given stay.
+    pub fn configure(&mut self, plan: ActionPlan) {
+        self.plan = plan;
+    }
+
+    /// A goal arrived. It is answered by an event of a later [`Server::step`].
+    pub fn receive(&mut self, goal: <E::Action as Action>::Goal, now: Time) -> GoalNumber {
+        self.arrived += 1;
+        let number = GoalNumber(self.arrived);
+        let delay = if self.plan.delay.contains(number.0) {
+            self.plan.accept_delay
+        } else {
+            Duration::ZERO
+        };
+        self.waiting.push(Waiting {
+            number,
+            goal,
+            answer_at: now + delay,
+        });
+        number
+    }
+
+    /// A cancellation arrived: whether it is accepted. A goal that is not being worked on cannot be cancelled.
+    pub fn cancel(&mut self, number: GoalNumber, now: Time) -> bool {
+        let Some(active) = self.active.as_mut().filter(|active| active.number == number) else {
+            return false;
+        };
+        if self.plan.refuse_cancel.contains(number.0) {
+            return false;
+        }
+        if !self.plan.ignore_cancel.contains(number.0) && active.cancel_at.is_none() {
+            active.cancel_at = Some(now + self.plan.cancel_delay);
+        }
+        true
+    }
+
+    /// The goal being worked on.
+    pub fn active(&self) -> Option<GoalNumber> {
+        self.active.as_ref().map(|active| active.number)
+    }
+
+    /// Whether a fault has taken it off the network.
+    pub fn is_gone(&self) -> bool {
+        self.returns.is_some()
+    }
+
+    /// Goes on for one step of the world; what happened is appended to `events`, in order.
+    pub fn step(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
+        let now = world.now();
+        if let Some(returns) = self.returns {
+            if returns.is_some_and(|returns| returns <= now) {
+                self.returns = None;
+                events.push(Event::Returned);
+            }
+            return;
+        }
+        while let Some(index) = self.waiting.iter().position(|waiting| waiting.answer_at <= now) {
+            let waiting = self.waiting.remove(index);
+            self.answer(&waiting, world, events);
+        }
+        self.work(world, events);
+    }
+
+    fn answer(&mut self, waiting: &Waiting<E>, world: &mut World, events: &mut Vec<Event<E::Action>>) {
+        let number = waiting.number;
+        if self.plan.refuse.contains(number.0) {
+            events.push(Event::Refused(number));
+            return;
+        }
+        events.push(Event::Accepted(number));
+        // As in Nav2's servers: one goal at a time, and the newer one aborts the older with an empty result.
+        let previous = self.active.take();
+        if let Some(previous) = &previous {
+            let empty = <E::Action as Action>::Result::default();
+            events.push(Event::Ended(previous.number, EndStatus::Aborted, empty));
+        }
+        match E::start(
+            &waiting.goal,
+            previous.as_ref().map(|previous| &previous.execution),
+            world,
+        ) {
+            Ok(execution) => {
+                self.active = Some(Active {
+                    number,
+                    since: world.now(),
+                    execution,
+                    cancel_at: None,
+                    feedback_at: Time::ZERO,
+                });
+            }
+            Err(result) => events.push(Event::Ended(number, EndStatus::Aborted, result)),
+        }
+    }
+
+    fn work(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
+        let now = world.now();
+        let Some(active) = &mut self.active else {
+            return;
+        };
+        let number = active.number;
+        let since = now.since(active.since);
+        if self.plan.vanish.contains(number.0) && since >= self.plan.vanish_after {
+            self.active = None;
+            self.waiting.clear();
+            self.returns = Some(self.plan.return_after.map(|pause| now + pause));
+            events.push(Event::Vanished);
+            return;
+        }
+        let ended = if active.cancel_at.is_some_and(|at| at <= now) {
+            Some((EndStatus::Canceled, active.execution.cancel(world)))
+        } else if self.plan.abort.contains(number.0) && since >= self.plan.abort_after {
+            active.execution.cancel(world);
+            let result = E::Action::failure(self.plan.abort_code, "aborted by the fault plan of nav_sim");
+            Some((EndStatus::Aborted, result))
+        } else if self.plan.hang.contains(number.0) {
+            None
+        } else {
+            match active.execution.step(world) {
+                Progress::Running(feedback) => {
+                    if now >= active.feedback_at {
+                        // Half a step early, so that rates that divide the control rate are met.
+                        let pause = 1.0 / world.settings.feedback_rate - 0.5 / world.settings.control_rate;
+                        active.feedback_at = now + from_seconds(pause);
+                        events.push(Event::Feedback(number, feedback));
+                    }
+                    None
+                }
+                Progress::Succeeded(result) => Some((EndStatus::Succeeded, result)),
+                Progress::Aborted(result) => Some((EndStatus::Aborted, result)),
+            }
+        };
+        if let Some((status, result)) = ended {
+            self.active = None;
+            events.push(Event::Ended(number, status, result));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EndStatus, Event, Execution, GoalNumber};
+    use crate::msg::action::{Spin, SpinGoal, Wait, WaitGoal};
+    use crate::msg::{Action, duration::from_seconds};
+    use crate::sim::behaviors::{Spinning, Waiting};
+    use crate::sim::faults::ActionFaults;
+    use crate::sim::settings::Base;
+    use crate::sim::testing::Bench;
+
+    const FIRST: GoalNumber = GoalNumber(1);
+    const SECOND: GoalNumber = GoalNumber(2);
+
+    fn wait(seconds: f64) -> WaitGoal {
+        WaitGoal {
+            time: from_seconds(seconds),
+        }
+    }
+
+    fn waiting(faults: &ActionFaults) -> Bench<Waiting> {
+        Bench::with_faults(Base::default(), faults)
+    }
+
+    /// The events but feedback, with results reduced to their code.
+    fn story<E: Execution>(bench: &Bench<E>) -> Vec<String> {
+        let told = bench.events.iter().filter_map(|event| match event {
+            Event::Accepted(number) => Some(format!("{} accepted", number.0)),
+            Event::Refused(number) => Some(format!("{} refused", number.0)),
+            Event::Ended(number, status, result) => Some(format!(
+                "{} {status:?} {}",
+                number.0,
+                E::Action::error_code(result)
+            )),
+            Event::Vanished => Some("vanished".into()),
+            Event::Returned => Some("returned".into()),
+            Event::Feedback(..) => None,
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn a_newer_goal_takes_the_place_of_the_older() {
+        let mut bench = waiting(&ActionFaults::default());
+        bench.send(wait(5.0));
+        bench.run(1.0);
+        bench.send(wait(1.0));
+        bench.run(2.0);
+        assert_eq!(
+            story(&bench),
+            ["1 accepted", "2 accepted", "1 Aborted 0", "2 Succeeded 0"]
+        );
+    }
+
+    #[test]
+    fn cancels() {
+        let mut bench = waiting(&ActionFaults {
+            cancel_delay: 0.5,
+            ..ActionFaults::default()
+        });
+        bench.send(wait(5.0));
+        assert!(!bench.server.cancel(FIRST, bench.world.now()), "not accepted yet");
+        bench.run(1.0);
+        assert!(!bench.server.cancel(SECOND, bench.world.now()), "unknown");
+        assert!(bench.server.cancel(FIRST, bench.world.now()));
+        bench.run(0.48);
+        assert_eq!(story(&bench), ["1 accepted"]);
+        bench.run(0.1);
+        assert_eq!(story(&bench), ["1 accepted", "1 Canceled 0"]);
+        assert!(!bench.server.cancel(FIRST, bench.world.now()), "ended");
+    }
+
+    #[test]
+    fn fault_refuse() {
+        let mut bench = waiting(&ActionFaults {
+            refuse_goals: "2".into(),
+            ..ActionFaults::default()
+        });
+        bench.send(wait(0.5));
+        bench.send(wait(0.5));
+        bench.run(1.0);
+        assert_eq!(story(&bench), ["1 accepted", "2 refused", "1 Succeeded 0"]);
+    }
+
+    #[test]
+    fn fault_delayed_acceptance() {
+        let faults = ActionFaults {
+            accept_delay: 0.5,
+            delay_goals: "1".into(),
+            ..ActionFaults::default()
+        };
+        let mut bench = waiting(&faults);
+        bench.send(wait(1.0));
+        bench.run(0.48);
+        assert!(story(&bench).is_empty());
+        bench.run(0.1);
+        assert_eq!(story(&bench), ["1 accepted"]);
+        bench.run(1.0);
+        bench.send(wait(0.1));
+        bench.step();
+        assert_eq!(story(&bench)[2..], ["2 accepted"]);
+    }
+
+    #[test]
+    fn fault_abort_with_code() {
+        let faults = ActionFaults {
+            abort_goals: "2".into(),
+            abort_code: i64::from(Spin::COLLISION_AHEAD),
+            abort_after: 0.5,
+            ..ActionFaults::default()
+        };
+        let mut bench = Bench::<Spinning>::with_faults(Base::default(), &faults);
+        let goal = SpinGoal {
+            target_yaw: 1.0,
+            ..SpinGoal::default()
+        };
+        bench.send(goal.clone());
+        assert_eq!(bench.until_end(5.0).0, EndStatus::Succeeded);
+        bench.send(goal);
+        let (status, result) = bench.until_end(0.6);
+        assert_eq!((status, result.error_code), (EndStatus::Aborted, 703));
+        bench.run(1.0);
+        assert_eq!(bench.world.robot.turn, 0.0, "an aborted behavior stops the robot");
+    }
+
+    #[test]
+    fn fault_hang_ends_only_by_cancel() {
+        let mut bench = waiting(&ActionFaults {
+            hang_goals: "all".into(),
+            ..ActionFaults::default()
+        });
+        bench.send(wait(0.1));
+        bench.run(9.0);
+        assert_eq!(bench.server.active(), Some(FIRST));
+        assert!(bench.server.cancel(FIRST, bench.world.now()));
+        assert_eq!(bench.until_end(0.1).0, EndStatus::Canceled);
+        assert!(bench.feedback(|_| ()).is_empty());
+    }
+
+    #[test]
+    fn fault_cancel_refused_and_ignored() {
+        let faults = ActionFaults {
+            refuse_cancel_goals: "1".into(),
+            ignore_cancel_goals: "2".into(),
+            ..ActionFaults::default()
+        };
+        let mut bench = waiting(&faults);
+        for number in [FIRST, SECOND] {
+            bench.send(wait(1.0));
+            bench.run(0.5);
+            assert_eq!(bench.server.cancel(number, bench.world.now()), number == SECOND);
+            assert_eq!(bench.until_end(1.0).0, EndStatus::Succeeded);
+        }
+    }
+
+    #[test]
+    fn fault_vanish_and_return() {
+        let faults = ActionFaults {
+            vanish_goals: "1".into(),
+            vanish_after: 1.0,
+            return_after: 2.0,
+            ..ActionFaults::default()
+        };
+        let mut bench = waiting(&faults);
+        bench.send(wait(5.0));
+        bench.run(1.1);
+        assert!(bench.server.is_gone() && bench.server.active().is_none());
+        bench.run(2.0);
+        bench.send(wait(0.1));
+        bench.run(0.5);
+        assert_eq!(
+            story(&bench),
+            [
+                "1 accepted",
+                "vanished",
+                "returned",
+                "2 accepted",
+                "2 Succeeded 0"
+            ]
+        );
+    }
+
+    #[test]
+    fn feedback_keeps_its_rate() {
+        let mut bench = Bench::<Waiting>::new(Base {
+            feedback_rate: 5.0,
+            ..Base::default()
+        });
+        bench.send(wait(2.0));
+        bench.run(3.0);
+        assert_eq!(bench.feedback(|_| ()).len(), 10);
+        assert_eq!((Waiting::SERVER, Wait::TYPE), ("wait", "nav2_msgs/action/Wait"));
+    }
+}

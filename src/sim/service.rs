@@ -1,0 +1,70 @@
+//! A service as a pure state machine: when it answers, and whether.
+
+use crate::bt::Time;
+
+use super::faults::ServicePlan;
+
+/// Requests on their way to their answer. `T` is whatever the glue needs to answer one.
+pub struct ServiceQueue<T> {
+    plan: ServicePlan,
+    arrived: u64,
+    waiting: Vec<(Time, T)>,
+}
+
+impl<T> Default for ServiceQueue<T> {
+    fn default() -> Self {
+        Self {
+            plan: ServicePlan::default(),
+            arrived: 0,
+            waiting: Vec::new(),
+        }
+    }
+}
+
+impl<T> ServiceQueue<T> {
+    /// Takes over a fault plan. Numbers already given stay.
+    pub fn configure(&mut self, plan: ServicePlan) {
+        self.plan = plan;
+    }
+
+    /// A request arrived. One that is to be ignored is dropped here, without an answer.
+    pub fn receive(&mut self, request: T, now: Time) {
+        self.arrived += 1;
+        if !self.plan.ignore.contains(self.arrived) {
+            self.waiting.push((now + self.plan.answer_delay, request));
+        }
+    }
+
+    /// The requests to work on and answer now, in the order of their arrival.
+    pub fn due(&mut self, now: Time) -> Vec<T> {
+        let (due, later) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(at, _)| *at <= now);
+        self.waiting = later;
+        let due: Vec<(Time, T)> = due;
+        due.into_iter().map(|(_, request)| request).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServiceQueue;
+    use crate::bt::Time;
+    use crate::sim::faults::{GoalSet, ServicePlan};
+    use std::time::Duration;
+
+    #[test]
+    fn answers_late_or_never() {
+        let mut queue = ServiceQueue::default();
+        queue.configure(ServicePlan {
+            ignore: GoalSet::parse("2").unwrap(),
+            answer_delay: Duration::from_secs(1),
+        });
+        for request in ["a", "b", "c"] {
+            queue.receive(request, Time::ZERO);
+        }
+        assert!(queue.due(Time::from_millis(999)).is_empty());
+        assert_eq!(queue.due(Time::from_millis(1000)), ["a", "c"]);
+        assert!(queue.due(Time::from_millis(9000)).is_empty());
+    }
+}

@@ -1,0 +1,603 @@
+//! The parameters of `nav_sim`: one table from which come the settings, the ROS parameters and the table in
+//! `docs/nav_sim.md`.
+
+use std::fmt::Write as _;
+
+use super::faults::{ActionFaults, FaultError, ServiceFaults};
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// On or off.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Double(f64),
+    /// Text.
+    Text(String),
+}
+
+impl Value {
+    /// `bool`, `int`, `double` or `string`.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Double(_) => "double",
+            Self::Text(_) => "string",
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Double(value) => write!(f, "{value:?}"),
+            Self::Text(value) => write!(f, "\"{value}\""),
+        }
+    }
+}
+
+/// Why a parameter was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    /// No such parameter.
+    #[error("nav_sim has no parameter `{0}`")]
+    Unknown(String),
+    /// A value of another type.
+    #[error("`{name}` is a {expected}, not a {got}")]
+    Type {
+        /// The parameter.
+        name: String,
+        /// The type it has.
+        expected: &'static str,
+        /// The type that was given.
+        got: &'static str,
+    },
+    /// A number outside what makes sense.
+    #[error("`{name}` is {value}, but must be {expected}")]
+    Range {
+        /// The parameter.
+        name: String,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// Text that cannot be read.
+    #[error("`{name}`: {reason}")]
+    Text {
+        /// The parameter.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The type of a setting: how it comes from a [`Value`] and goes back.
+pub trait Setting: Sized + Clone {
+    /// From a parameter; `None` for a value of another type.
+    fn read(value: &Value) -> Option<Self>;
+    /// To a parameter.
+    fn write(&self) -> Value;
+}
+
+impl Setting for bool {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(value) => Some(*value),
+            Value::Int(_) | Value::Double(_) | Value::Text(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+impl Setting for i64 {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Int(value) => Some(*value),
+            Value::Bool(_) | Value::Double(_) | Value::Text(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Int(*self)
+    }
+}
+
+impl Setting for f64 {
+    /// A whole number is a number too: `speed_factor: 2` in a parameter file is what its writer meant.
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Double(value) => Some(*value),
+            Value::Int(value) => Some(*value as f64),
+            Value::Bool(_) | Value::Text(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Double(*self)
+    }
+}
+
+impl Setting for String {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(value) => Some(value.clone()),
+            Value::Bool(_) | Value::Int(_) | Value::Double(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Text(self.clone())
+    }
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The name of the ROS parameter.
+    pub name: String,
+    /// Its default, and by that its type.
+    pub default: Value,
+    /// What it does, with unit.
+    pub description: &'static str,
+}
+
+/// Reads `value` into `target`.
+///
+/// # Errors
+/// [`SettingError::Type`] where the types differ.
+pub(super) fn assign<T: Setting>(target: &mut T, name: &str, value: &Value) -> Result<(), SettingError> {
+    *target = T::read(value).ok_or_else(|| SettingError::Type {
+        name: name.to_owned(),
+        expected: target.write().type_name(),
+        got: value.type_name(),
+    })?;
+    Ok(())
+}
+
+/// A struct of settings with its table: fields, defaults and documentation stand in one place.
+macro_rules! settings {
+    ($(#[$struct_doc:meta])* $struct:ident { $(#[doc = $doc:literal] $field:ident: $type:ty = $default:expr;)* }) => {
+        $(#[$struct_doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $struct {
+            $(#[doc = $doc] pub $field: $type,)*
+        }
+
+        impl Default for $struct {
+            fn default() -> Self {
+                Self { $($field: $default.into(),)* }
+            }
+        }
+
+        impl $struct {
+            /// The parameters with their defaults, in the order of the documentation.
+            pub fn table() -> Vec<$crate::sim::settings::Parameter> {
+                let defaults = Self::default();
+                vec![$($crate::sim::settings::Parameter {
+                    name: stringify!($field).to_owned(),
+                    default: $crate::sim::settings::Setting::write(&defaults.$field),
+                    description: $doc.trim(),
+                },)*]
+            }
+
+            /// Sets the field that `key` names; `name` is the whole parameter's, for the error.
+            fn assign(
+                &mut self,
+                key: &str,
+                name: &str,
+                value: &$crate::sim::settings::Value,
+            ) -> Result<(), $crate::sim::settings::SettingError> {
+                match key {
+                    $(stringify!($field) => $crate::sim::settings::assign(&mut self.$field, name, value),)*
+                    _ => Err($crate::sim::settings::SettingError::Unknown(name.to_owned())),
+                }
+            }
+        }
+    };
+}
+pub(super) use settings;
+
+settings! {
+    /// What the robot, its world and its servers are like, faults aside.
+    Base {
+        /// Simulated seconds per second.
+        speed_factor: f64 = 1.0;
+        /// Publish `/clock`; the other nodes then run with `use_sim_time`.
+        publish_clock: bool = false;
+        /// Steps per simulated second of robot and servers.
+        control_rate: f64 = 50.0;
+        /// Messages per simulated second on `/tf` and `odom`.
+        state_rate: f64 = 20.0;
+        /// Feedback messages per simulated second of every action.
+        feedback_rate: f64 = 10.0;
+        /// Seed of the noise.
+        seed: i64 = 1;
+        /// The frame of goals and paths.
+        map_frame: String = "map";
+        /// The frame of the odometry.
+        odom_frame: String = "odom";
+        /// The frame of the robot.
+        base_frame: String = "base_link";
+        /// Where the robot starts, metres.
+        start_x: f64 = 0.0;
+        /// Where the robot starts, metres.
+        start_y: f64 = 0.0;
+        /// Heading the robot starts with, radians.
+        start_yaw: f64 = 0.0;
+        /// A map: a map_server YAML with a PGM image, or a text file of `#` and `.`; empty for none.
+        map_file: String = "";
+        /// A map as text: rows of `#` and `.` from the largest y, ended by `/` or line breaks; empty for none.
+        map_text: String = "";
+        /// Metres a cell of a text map.
+        map_resolution: f64 = 0.25;
+        /// Lower left corner of a text map, metres.
+        map_origin_x: f64 = 0.0;
+        /// Lower left corner of a text map, metres.
+        map_origin_y: f64 = 0.0;
+        /// Real obstacles, `x y radius [from [until]]` in metres and seconds, separated by `;`.
+        obstacles: String = "";
+        /// Marks in the costmaps where nothing is, `x y radius [from]`, separated by `;`; only clearing removes them.
+        ghosts: String = "";
+        /// How far the costmaps see real obstacles, metres.
+        sensor_range: f64 = 2.5;
+        /// Radius of the robot, metres.
+        robot_radius: f64 = 0.22;
+        /// Top speed, metres per second.
+        max_speed: f64 = 0.5;
+        /// Fastest turn, radians per second.
+        max_turn: f64 = 1.5;
+        /// Speeding up and braking, metres per second squared.
+        max_acceleration: f64 = 1.0;
+        /// Turning faster and slower, radians per second squared.
+        max_turn_acceleration: f64 = 3.2;
+        /// Seconds after which the drive stops when nobody commands it.
+        command_timeout: f64 = 0.2;
+        /// How wrong the drive is: standard deviation as a share of the motion.
+        drive_noise: f64 = 0.0;
+        /// How wrong the odometry is: standard deviation as a share of the motion.
+        odometry_noise: f64 = 0.0;
+        /// Seconds that planning takes.
+        planning_time: f64 = 0.02;
+        /// Metres between the robot and obstacles that planned paths keep beyond the robot's radius.
+        planning_margin: f64 = 0.1;
+        /// Metres between the poses of a planned path.
+        path_spacing: f64 = 0.05;
+        /// Seconds that smoothing takes.
+        smoothing_time: f64 = 0.02;
+        /// Metres the controller looks ahead, at rest.
+        lookahead: f64 = 0.4;
+        /// Seconds of driving that are added to the look-ahead.
+        lookahead_time: f64 = 0.4;
+        /// Metres to the end of a path that count as reached.
+        xy_goal_tolerance: f64 = 0.1;
+        /// Radians to the heading at the end of a path that count as reached.
+        yaw_goal_tolerance: f64 = 0.1;
+        /// Metres the robot must move within `movement_time_allowance`, or follow_path aborts with 105.
+        required_movement_radius: f64 = 0.5;
+        /// Seconds for `required_movement_radius`.
+        movement_time_allowance: f64 = 10.0;
+        /// Seconds without a valid command before follow_path aborts with 104; 0 aborts at once with 106.
+        failure_tolerance: f64 = 0.3;
+        /// Slowest turn of spin, radians per second.
+        min_spin: f64 = 0.4;
+        /// Fastest turn of spin, radians per second.
+        max_spin: f64 = 1.0;
+        /// Seconds that backup and drive_on_heading look ahead for collisions.
+        simulate_ahead_time: f64 = 2.0;
+        /// Planner ids that are known, separated by commas; empty: all.
+        planner_ids: String = "";
+        /// Controller ids that are known, separated by commas; empty: all.
+        controller_ids: String = "";
+        /// Smoother ids that are known, separated by commas; empty: all.
+        smoother_ids: String = "";
+        /// Messages per simulated second on `/battery_status`; 0 for none.
+        battery_rate: f64 = 1.0;
+        /// Charge at the start, from 0 to 1.
+        battery_charge: f64 = 1.0;
+        /// Charge lost per second, as a share of the full battery.
+        battery_drain: f64 = 0.0;
+        /// Charge lost per metre driven, as a share of the full battery.
+        battery_drain_driving: f64 = 0.0;
+        /// Voltage when full.
+        battery_voltage: f64 = 24.0;
+        /// Where the robot is charged, `x y radius` in metres; empty for nowhere.
+        charger: String = "";
+        /// Charge gained per second at the charger, as a share of the full battery.
+        charging_rate: f64 = 0.01;
+    }
+}
+
+/// The names of the action servers, as faults and topics name them.
+pub const ACTION_SERVERS: [&str; 8] = [
+    "compute_path_to_pose",
+    "compute_path_through_poses",
+    "follow_path",
+    "spin",
+    "backup",
+    "drive_on_heading",
+    "wait",
+    "smooth_path",
+];
+
+/// The names of the service servers. `clear_global` and `clear_local` stand for all variants of clearing.
+pub const SERVICE_SERVERS: [&str; 3] = ["clear_global", "clear_local", "is_path_valid"];
+
+/// All parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Everything but faults.
+    pub base: Base,
+    /// The faults of each of [`ACTION_SERVERS`].
+    pub actions: [ActionFaults; ACTION_SERVERS.len()],
+    /// The faults of each of [`SERVICE_SERVERS`].
+    pub services: [ServiceFaults; SERVICE_SERVERS.len()],
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            base: Base::default(),
+            actions: std::array::from_fn(|_| ActionFaults::default()),
+            services: std::array::from_fn(|_| ServiceFaults::default()),
+        }
+    }
+}
+
+impl Settings {
+    /// All parameters, as they are declared.
+    pub fn parameters() -> Vec<Parameter> {
+        let mut all = Base::table();
+        let named = |server: &str, row: Parameter| Parameter {
+            name: format!("faults.{server}.{}", row.name),
+            ..row
+        };
+        for server in ACTION_SERVERS {
+            all.extend(ActionFaults::table().into_iter().map(|row| named(server, row)));
+        }
+        for server in SERVICE_SERVERS {
+            all.extend(ServiceFaults::table().into_iter().map(|row| named(server, row)));
+        }
+        all
+    }
+
+    /// Sets one parameter. On an error nothing has changed.
+    ///
+    /// # Errors
+    /// An unknown name, a value of another type, outside its range, or text that cannot be read.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
+        let mut changed = self.clone();
+        if let Some((server, key)) = name.strip_prefix("faults.").and_then(|rest| rest.split_once('.')) {
+            let readable = |error: FaultError| SettingError::Text {
+                name: name.to_owned(),
+                reason: error.to_string(),
+            };
+            if let Some(index) = ACTION_SERVERS.iter().position(|known| *known == server) {
+                changed.actions[index].assign_key(key, name, value)?;
+                changed.actions[index].check().map_err(readable)?;
+            } else if let Some(index) = SERVICE_SERVERS.iter().position(|known| *known == server) {
+                changed.services[index].assign_key(key, name, value)?;
+                changed.services[index].check().map_err(readable)?;
+            } else {
+                return Err(SettingError::Unknown(name.to_owned()));
+            }
+        } else {
+            changed.base.assign(name, name, value)?;
+            changed.base.check()?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The faults of an action server.
+    pub fn action_faults(&self, server: &str) -> ActionFaults {
+        let index = ACTION_SERVERS.iter().position(|known| *known == server);
+        index.map(|index| self.actions[index].clone()).unwrap_or_default()
+    }
+
+    /// The faults of a service server.
+    pub fn service_faults(&self, server: &str) -> ServiceFaults {
+        let index = SERVICE_SERVERS.iter().position(|known| *known == server);
+        index
+            .map(|index| self.services[index].clone())
+            .unwrap_or_default()
+    }
+
+    /// The tables of the documentation, as Markdown.
+    pub fn markdown() -> String {
+        let mut text = String::new();
+        let mut table = |title: &str, prefix: &str, rows: Vec<Parameter>| {
+            let _ = write!(
+                text,
+                "### {title}\n\n| parameter | type | default | meaning |\n|---|---|---|---|\n"
+            );
+            for row in rows {
+                let kind = row.default.type_name();
+                let _ = writeln!(
+                    text,
+                    "| `{prefix}{}` | {kind} | `{}` | {} |",
+                    row.name, row.default, row.description
+                );
+            }
+            text.push('\n');
+        };
+        table("Robot, world and servers", "", Base::table());
+        table(
+            "Faults of an action server",
+            "faults.<action>.",
+            ActionFaults::table(),
+        );
+        table("Faults of a service", "faults.<service>.", ServiceFaults::table());
+        text
+    }
+}
+
+impl Base {
+    fn check(&self) -> Result<(), SettingError> {
+        let positive = [
+            ("speed_factor", self.speed_factor),
+            ("control_rate", self.control_rate),
+            ("state_rate", self.state_rate),
+            ("feedback_rate", self.feedback_rate),
+            ("map_resolution", self.map_resolution),
+            ("robot_radius", self.robot_radius),
+            ("max_speed", self.max_speed),
+            ("max_turn", self.max_turn),
+            ("max_acceleration", self.max_acceleration),
+            ("max_turn_acceleration", self.max_turn_acceleration),
+            ("path_spacing", self.path_spacing),
+            ("lookahead", self.lookahead),
+            ("xy_goal_tolerance", self.xy_goal_tolerance),
+            ("yaw_goal_tolerance", self.yaw_goal_tolerance),
+            ("max_spin", self.max_spin),
+        ];
+        let not_negative = [
+            ("sensor_range", self.sensor_range),
+            ("command_timeout", self.command_timeout),
+            ("drive_noise", self.drive_noise),
+            ("odometry_noise", self.odometry_noise),
+            ("planning_time", self.planning_time),
+            ("planning_margin", self.planning_margin),
+            ("smoothing_time", self.smoothing_time),
+            ("lookahead_time", self.lookahead_time),
+            ("required_movement_radius", self.required_movement_radius),
+            ("movement_time_allowance", self.movement_time_allowance),
+            ("failure_tolerance", self.failure_tolerance),
+            ("min_spin", self.min_spin),
+            ("simulate_ahead_time", self.simulate_ahead_time),
+            ("battery_rate", self.battery_rate),
+            ("battery_charge", self.battery_charge),
+            ("battery_drain", self.battery_drain),
+            ("battery_drain_driving", self.battery_drain_driving),
+            ("charging_rate", self.charging_rate),
+        ];
+        let range = |name: &str, value, expected| SettingError::Range {
+            name: name.to_owned(),
+            value,
+            expected,
+        };
+        for (name, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(range(name, value, "above 0"));
+            }
+        }
+        for (name, value) in not_negative {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(range(name, value, "0 or above"));
+            }
+        }
+        let finite = [
+            ("start_x", self.start_x),
+            ("start_y", self.start_y),
+            ("start_yaw", self.start_yaw),
+            ("map_origin_x", self.map_origin_x),
+            ("map_origin_y", self.map_origin_y),
+            ("battery_voltage", self.battery_voltage),
+        ];
+        for (name, value) in finite {
+            if !value.is_finite() {
+                return Err(range(name, value, "finite"));
+            }
+        }
+        if self.control_rate > 1000.0 {
+            return Err(range("control_rate", self.control_rate, "at most 1000"));
+        }
+        super::costmap::parse_obstacles(&self.obstacles).map_err(|reason| SettingError::Text {
+            name: "obstacles".into(),
+            reason,
+        })?;
+        super::costmap::parse_obstacles(&self.ghosts).map_err(|reason| SettingError::Text {
+            name: "ghosts".into(),
+            reason,
+        })?;
+        super::battery::parse_charger(&self.charger).map_err(|reason| SettingError::Text {
+            name: "charger".into(),
+            reason,
+        })?;
+        Ok(())
+    }
+
+    /// Whether a list of ids (`planner_ids` and its like) has `id`.
+    pub fn knows(list: &str, id: &str) -> bool {
+        let mut known = list
+            .split(',')
+            .map(str::trim)
+            .filter(|known| !known.is_empty())
+            .peekable();
+        // An empty id asks for the only plugin, as in Nav2: fine where there is one, or where all are known.
+        match (known.peek(), id) {
+            (None, _) => true,
+            (Some(_), "") => known.count() == 1,
+            (Some(_), id) => known.any(|known| known == id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Base, SettingError, Settings, Value};
+
+    #[test]
+    fn every_parameter_can_be_set_to_its_default() {
+        let mut settings = Settings::default();
+        let parameters = Settings::parameters();
+        assert!(parameters.len() > 100, "{}", parameters.len());
+        for parameter in parameters {
+            settings.set(&parameter.name, &parameter.default).unwrap();
+        }
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn wrong_values_are_refused_and_change_nothing() {
+        let mut settings = Settings::default();
+        let mut error = |name: &str, value| settings.set(name, &value).unwrap_err().to_string();
+        assert_eq!(error("speed", Value::Int(1)), "nav_sim has no parameter `speed`");
+        assert_eq!(
+            error("max_speed", Value::Text("1".into())),
+            "`max_speed` is a double, not a string"
+        );
+        assert_eq!(
+            error("max_speed", Value::Double(0.0)),
+            "`max_speed` is 0, but must be above 0"
+        );
+        assert!(error("max_speed", Value::Double(f64::NAN)).contains("above 0"));
+        assert!(error("obstacles", Value::Text("1 2".into())).contains("obstacles"));
+        assert!(
+            error("faults.spin.abort_goals", Value::Text("x".into())).contains("faults.spin.abort_goals")
+        );
+        assert!(error("faults.dance.abort_goals", Value::Text("1".into())).contains("no parameter"));
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn whole_numbers_are_numbers() {
+        let mut settings = Settings::default();
+        settings.set("speed_factor", &Value::Int(4)).unwrap();
+        assert_eq!(settings.base.speed_factor, 4.0);
+        assert!(matches!(
+            settings.set("seed", &Value::Double(1.5)),
+            Err(SettingError::Type { .. })
+        ));
+    }
+
+    #[test]
+    fn ids_are_known_as_in_nav2() {
+        assert!(Base::knows("", "anything") && Base::knows("GridBased", ""));
+        assert!(!Base::knows("A, B", "") && Base::knows("A, B", "B") && !Base::knows("A, B", "C"));
+    }
+
+    #[test]
+    fn documentation_has_the_tables() {
+        let page = include_str!("../../docs/nav_sim.md");
+        assert!(
+            page.contains(&Settings::markdown()),
+            "docs/nav_sim.md differs from the parameters; its tables should be:\n\n{}",
+            Settings::markdown()
+        );
+    }
+}
