@@ -1,49 +1,110 @@
-//! "Did you mean".
+//! "Did you mean": the nearest of a set of names.
 
-/// The candidate nearest to `name`, if one is near enough to be a slip: at most a third of its letters differ.
+/// Names longer than this are not compared: no name that people type is, and comparing takes time in proportion to
+/// both lengths.
+const LONGEST: usize = 64;
+
+/// The candidate that `name` was probably meant to be, or `None` when nothing is near.
+///
+/// Near means: equal but for case and separators, or at most a third of the letters differ (a swap of two
+/// neighbours counts once). The first of equally near candidates wins.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let most = name.chars().count().div_ceil(3).max(1);
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(name, candidate, most), candidate))
-        .filter(|(distance, _)| *distance <= most)
-        .min()
-        .map(|(_, candidate)| candidate)
+    let typed = letters(name)?;
+    let folded = fold(&typed);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let Some(meant) = letters(candidate).filter(|_| candidate != name) else {
+            continue;
+        };
+        let allowed = typed.len().max(meant.len()).div_ceil(3);
+        let distance = if fold(&meant) == folded {
+            0
+        } else if typed.len().abs_diff(meant.len()) <= allowed {
+            distance(&typed, &meant)
+        } else {
+            continue;
+        };
+        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
 }
 
-/// Edits, swaps of neighbours counted once, case ignored; anything beyond `most` is `most + 1`.
-fn distance(a: &str, b: &str, most: usize) -> usize {
-    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    if a.len().abs_diff(b.len()) > most {
-        return most + 1;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut next = vec![i + 1; b.len() + 1];
-        for j in 0..b.len() {
-            let replaced = row[j] + usize::from(a[i] != b[j]);
-            next[j + 1] = replaced.min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                next[j + 1] = next[j + 1].min(before[j - 1] + 1);
+/// The letters of a name worth comparing.
+fn letters(name: &str) -> Option<Vec<char>> {
+    let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
+    (!letters.is_empty() && letters.len() <= LONGEST).then_some(letters)
+}
+
+fn fold(letters: &[char]) -> Vec<char> {
+    letters
+        .iter()
+        .filter(|letter| !matches!(letter, '_' | '-' | ' '))
+        .flat_map(|letter| letter.to_lowercase())
+        .collect()
+}
+
+/// Edit distance with swaps of neighbours (optimal string alignment), in three rows.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before_last: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut row = last.clone();
+    for i in 1..=a.len() {
+        row[0] = i;
+        for j in 1..=b.len() {
+            let differs = usize::from(a[i - 1] != b[j - 1]);
+            row[j] = (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + differs);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before_last[j - 2] + 1);
             }
         }
-        before = std::mem::replace(&mut row, next);
+        std::mem::swap(&mut before_last, &mut last);
+        std::mem::swap(&mut last, &mut row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::*;
 
     #[test]
-    fn slips_are_found_and_strangers_are_not() {
-        let ids = ["Sequence", "Fallback", "FollowPath", "Wait"];
-        assert_eq!(nearest("Sequense", ids), Some("Sequence"));
-        assert_eq!(nearest("followpath", ids), Some("FollowPath"));
-        assert_eq!(nearest("Wiat", ids), Some("Wait"));
-        assert_eq!(nearest("ComputePathToPose", ids), None);
+    fn finds_what_was_meant() {
+        let nodes = [
+            "Sequence",
+            "ReactiveSequence",
+            "Fallback",
+            "ComputePathToPose",
+            "num_attempts",
+            "goal",
+        ];
+        for (typed, meant) in [
+            ("Sequnce", Some("Sequence")),
+            ("Seqeunce", Some("Sequence")),
+            ("fallback", Some("Fallback")),
+            ("compute_path_to_pose", Some("ComputePathToPose")),
+            ("numAttempts", Some("num_attempts")),
+            ("goals", Some("goal")),
+            ("Spin", None),
+            ("", None),
+            ("Sequence", None),
+        ] {
+            assert_eq!(nearest(typed, nodes), meant, "{typed}");
+        }
+        assert_eq!(nearest(&"x".repeat(100_000), nodes), None);
+    }
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in [
+            ("abc", "acb", 1),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("ab", "ab", 0),
+        ] {
+            let (a, b): (Vec<_>, Vec<_>) = (a.chars().collect(), b.chars().collect());
+            assert_eq!(distance(&a, &b), expected);
+        }
     }
 }

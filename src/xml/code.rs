@@ -95,6 +95,51 @@ codes! {
     202 MissingFormat Warning "`<root>` has no `BTCPP_format`; the version was decided by the content."
     203 UnknownFormat Warning "`BTCPP_format` is neither \"3\" nor \"4\"; the file is read as version 4."
     204 UnknownAllow Warning "A `navtree: allow(…)` comment names no known code or is misspelt."
+    205 IgnoredElement Warning "An element that means nothing directly under `<root>` and is ignored."
+    206 SeveralModels Error "A file may have one `<TreeNodesModel>` only."
+    207 ModelWithoutId Error "An entry of a model needs an `ID`."
+    208 BadModelPort Error "A port of a subtree's model has no name, or one that cannot be a port's."
+    209 MissingId Error "An element of the explicit form, or a `<SubTree>`, needs an `ID`."
+    210 TreeWithoutId Error "A `<BehaviorTree>` needs an `ID` unless it stands alone in its file."
+    211 BadTreeName Error "The name of a tree or node type has a character that names may not have."
+    212 NameClash Error "A tree has the name of a node type."
+    213 DuplicateTree Warning "Two trees have the same ID; one of them has no effect."
+    214 TreeChildren Error "A `<BehaviorTree>` has exactly one child."
+    215 NoMainTree Error "It is not clear which tree to run, or it does not exist."
+}
+"Nodes" {
+    301 UnknownNode Error "No node type of this ID is registered."
+    302 ChildCount Error "A node has too few or too many children."
+    303 IdOnCompactNode Error "A node written by its own name has no attribute `ID`."
+    304 BadInstanceName Error "The name of a node has a control character."
+    305 KindMismatch Warning "A node is written as one kind (`<Action ID=…>`) and registered as another."
+    306 MisspeltDirective Warning "An attribute looks like a condition script, but is spelt otherwise and has no effect."
+    307 OtherVersion Warning "Something that only the other version of the language knows, and that has no effect here."
+    308 Refused Error "A node refuses its own configuration."
+    309 SubTreeChildren Error "A `<SubTree>` has no children; it stands for a whole tree."
+}
+"Ports and keys" {
+    401 UnknownPort Error "The node has no port of this name."
+    402 MissingPort Error "A port without default is not given."
+    403 BadLiteral Error "A value is not of the port's type."
+    404 TypeClash Error "Two uses of one blackboard key have types that do not convert into each other."
+    405 BadKey Error "A blackboard key is empty or has a second `@`."
+    406 NeverWritten Warning "A blackboard key is read, and nothing ever writes it."
+}
+"Subtrees" {
+    501 UnknownTree Error "No file defines a tree of this ID."
+    502 Recursion Error "A tree contains itself, directly or through others."
+    503 DuplicatePath Error "Two instances of subtrees have the same path; loggers could not tell them apart."
+    504 MissingModelPort Error "A port that the model of a subtree declares without default is not given."
+    505 TreeTooLarge Error "With all subtrees in place the tree exceeds the limit on nodes or nesting."
+}
+"Scripts" {
+    601 BadScript Error "A script cannot be compiled."
+}
+"Behaviour" {
+    701 Unreachable Warning "A child is never ticked, because one before it always decides."
+    702 NeverFires Warning "A condition that remembers a reference is reset at every tick by its reactive parent and can never fire."
+    703 TwoAsynchronous Warning "Two children of a reactive node run on; each tick the first halts the second."
 }
 }
 

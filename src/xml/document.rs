@@ -98,6 +98,16 @@ impl Document {
         (data.kind == NodeKind::Element).then_some(Element { document: self, id })
     }
 
+    /// The element whose name starts at this byte.
+    pub fn element_at(&self, name: u32) -> Option<Element<'_>> {
+        let start = name.checked_sub(1)?;
+        let index = self
+            .nodes
+            .binary_search_by_key(&start, |node| node.span.start)
+            .ok()?;
+        self.element(NodeId(offset_u32(index)))
+    }
+
     /// All nodes in document order, those outside the outermost element included.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         (0..offset_u32(self.nodes.len())).map(|index| self.node(NodeId(index)))
@@ -298,6 +308,11 @@ impl<'a> Element<'a> {
         (self.id.0..self.data().end).filter_map(move |index| document.element(NodeId(index)))
     }
 
+    /// The place in document order after the last descendant.
+    pub(super) fn end(self) -> usize {
+        self.data().end as usize
+    }
+
     /// The element this one stands in.
     pub fn parent(self) -> Option<Self> {
         parent(self.document, self.id)
@@ -433,6 +448,7 @@ mod tests {
             r#"duration = "1""#
         );
         assert!(wait.is_self_closing());
+        assert_eq!(document.element_at(wait.name_span().start), Some(wait));
         assert_eq!(wait.parent(), Some(sequence));
         assert_eq!(root.parent(), None);
 

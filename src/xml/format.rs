@@ -1,5 +1,7 @@
 //! Which version of the language a file is written in.
 
+use crate::bt::Dialect;
+
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element};
@@ -15,6 +17,14 @@ pub enum Format {
 }
 
 impl Format {
+    /// What the engine calls it.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::V3 => Dialect::V3,
+            Self::V4 => Dialect::V4,
+        }
+    }
+
     /// The value of `BTCPP_format`.
     pub fn name(self) -> &'static str {
         match self {
@@ -94,7 +104,8 @@ const V4_NODES: [&str; 12] = [
     "WaitValueUpdate",
 ];
 
-const V4_ATTRIBUTES: [&str; 9] = [
+/// Attributes that version 3 does not know.
+pub(super) const V4_ATTRIBUTES: [&str; 9] = [
     "_autoremap",
     "_failureIf",
     "_successIf",

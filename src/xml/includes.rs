@@ -8,8 +8,9 @@ use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Attribute, Document, Element, NodeId};
 use super::files::{AmentIndex, Files};
+use super::format::Format;
 use super::limits;
-use super::source::{SourceFile, Sources, Span};
+use super::source::{FileId, SourceFile, Sources, Span};
 
 /// The documents of one load.
 #[derive(Debug, Default)]
@@ -19,12 +20,23 @@ pub struct Documents {
     pub documents: Vec<Document>,
     /// The texts.
     pub sources: Sources,
+    /// The files that the load was asked for, in that order; the others are included by them.
+    entries: Vec<FileId>,
+    /// Where the document of a file stands in the list.
+    places: HashMap<FileId, usize>,
+    /// Which file included which first.
+    included_by: HashMap<FileId, FileId>,
 }
 
 impl Documents {
-    /// The document that the load was asked for; the others are included by it.
+    /// The document that the load was asked for, the first if there were several.
     pub fn entry(&self) -> Option<&Document> {
-        self.documents.last()
+        self.document(*self.entries.first()?)
+    }
+
+    /// The document of a file.
+    pub fn document(&self, file: FileId) -> Option<&Document> {
+        self.documents.get(*self.places.get(&file)?)
     }
 
     /// Reads the file at `path` and everything it includes.
@@ -34,11 +46,39 @@ impl Documents {
         index: &AmentIndex,
         diagnostics: &mut Diagnostics,
     ) -> Self {
+        Self::read_files(&[path], files, index, diagnostics)
+    }
+
+    /// Reads several files as if a last one included them all.
+    pub fn read_files(
+        paths: &[&Path],
+        files: &dyn Files,
+        index: &AmentIndex,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let mut loader = Loader::new(files, index, diagnostics);
-        if let Some(source) = loader.read(path, None) {
-            loader.run(&source, files.identity(path));
+        for path in paths {
+            let identity = files.identity(path);
+            if loader.known.contains_key(&identity) {
+                continue;
+            }
+            if let Some(source) = loader.read(path, None) {
+                loader.run(&source, identity);
+            }
         }
         loader.loaded
+    }
+
+    /// The version of each document. One that does not say takes that of the file that includes it.
+    pub fn formats(&self, diagnostics: &mut Diagnostics) -> HashMap<FileId, Format> {
+        let mut formats = HashMap::new();
+        // Those that include come after those that are included.
+        for document in self.documents.iter().rev() {
+            let including = self.included_by.get(&document.file());
+            let inherited = including.and_then(|file| formats.get(file)).copied();
+            formats.insert(document.file(), Format::of(document, inherited, diagnostics));
+        }
+        formats
     }
 
     /// Reads `text`, whose relative includes start from `directory`.
@@ -98,12 +138,15 @@ impl<'a> Loader<'a> {
     }
 
     fn run(&mut self, entry: &Arc<SourceFile>, identity: PathBuf) {
+        self.loaded.entries.push(entry.id());
         let mut chain = vec![self.open(entry, identity)];
         while let Some(current) = chain.last_mut() {
             let next = current.includes.pop();
             let Some(element) = next.and_then(|id| current.document.element(id)) else {
                 if let Some(done) = chain.pop() {
                     self.known.insert(done.identity, State::Done);
+                    let place = self.loaded.documents.len();
+                    self.loaded.places.insert(done.document.file(), place);
                     self.loaded.documents.push(done.document);
                 }
                 continue;
@@ -118,6 +161,7 @@ impl<'a> Loader<'a> {
                 Some(State::Done) => {}
                 None => {
                     if let Some(source) = self.read(&path, Some(place)) {
+                        self.loaded.included_by.insert(source.id(), place.file);
                         chain.push(self.open(&source, identity));
                     } else {
                         self.known.insert(identity, State::Done);

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use crate::bt::nearest;
+
 use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element, Node};
 use super::source::{Span, offset_u32};
-use super::suggest;
 
 /// What the user wants done with a code; errors are not affected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +84,7 @@ impl Levels {
 
     /// The severity under these wishes; `None` when it is not to be shown.
     pub fn severity(&self, diagnostic: &Diagnostic) -> Option<Severity> {
-        let own = diagnostic.code.severity();
+        let own = diagnostic.severity;
         if own == Severity::Error {
             return Some(own);
         }
@@ -138,7 +139,8 @@ fn allow_list(content: &str, span: Span, diagnostics: &mut Diagnostics) -> Vec<C
             Err(unknown) => {
                 let help = (!diagnostics.is_full(Severity::Warning)).then(|| {
                     let known: Vec<String> = Code::all().map(|code| code.to_string()).collect();
-                    suggest::did_you_mean(name, known.iter().map(String::as_str))
+                    nearest(name, known.iter().map(String::as_str))
+                        .map(|near| format!("did you mean `{near}`?"))
                 });
                 let problem = Diagnostic::new(
                     Code::UnknownAllow,

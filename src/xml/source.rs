@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::bt;
+
 /// Names one file of a [`Sources`] list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(u32);
@@ -38,6 +40,26 @@ impl Span {
         Self {
             end: self.start,
             ..self
+        }
+    }
+}
+
+impl From<Span> for bt::Span {
+    fn from(span: Span) -> Self {
+        Self {
+            file: span.file.0,
+            start: span.start,
+            end: span.end,
+        }
+    }
+}
+
+impl From<bt::Span> for Span {
+    fn from(span: bt::Span) -> Self {
+        Self {
+            file: FileId(span.file),
+            start: span.start,
+            end: span.end,
         }
     }
 }
@@ -198,6 +220,14 @@ impl Sources {
             Some(file) => format!("{}:{}", file.name(), file.position(span.start)),
             None => String::from("<unknown file>"),
         }
+    }
+}
+
+impl bt::Places for Sources {
+    fn place(&self, span: bt::Span) -> Option<String> {
+        let span = Span::from(span);
+        self.get(span.file)?;
+        Some(self.place(span))
     }
 }
 

@@ -1,0 +1,456 @@
+//! Documents to the engine's [`ForestSpec`]: the rules that concern files, elements and names
+//! (`spec/btcpp.md` 1.1, 1.2 and V3 to V23 of 1.6). What needs node types, ports and keys is checked by
+//! [`bt::compile`](crate::bt::compile).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::bt::{
+    self, AttributeSpec, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec, is_model_name,
+    nearest,
+};
+
+use super::code::{Code, Severity};
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::document::{Attribute, Document, Element, Node};
+use super::format::V4_ATTRIBUTES;
+use super::includes::Documents;
+use super::models::Models;
+use super::source::{FileId, Span};
+
+/// What files define, ready to be compiled.
+pub(super) struct Forest<'d> {
+    pub(super) spec: ForestSpec<'d>,
+    /// The trees that each tree calls, and how many nodes it has itself.
+    pub(super) calls: BTreeMap<Cow<'d, str>, Calls<'d>>,
+    /// Trees by the file that defines them, in order.
+    pub(super) trees_of: HashMap<FileId, Vec<Cow<'d, str>>>,
+    /// Node types that models declare.
+    pub(super) declared: HashSet<&'d str>,
+    /// Names that a problem was reported for; what the compiler says about them adds nothing.
+    pub(super) reported: HashSet<Span>,
+}
+
+/// What one tree consists of.
+#[derive(Default)]
+pub(super) struct Calls<'d> {
+    pub(super) nodes: usize,
+    pub(super) trees: Vec<&'d str>,
+}
+
+impl<'d> Forest<'d> {
+    pub(super) fn build(
+        documents: &'d Documents,
+        registry: &Registry,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
+        let formats = documents.formats(diagnostics);
+        let mut builder = Builder {
+            registry,
+            diagnostics,
+            forest: Forest {
+                spec: ForestSpec {
+                    places: Some(Arc::new(documents.sources.clone())),
+                    ..ForestSpec::default()
+                },
+                calls: BTreeMap::new(),
+                trees_of: HashMap::new(),
+                declared: HashSet::new(),
+                reported: HashSet::new(),
+            },
+            nameless: 0,
+        };
+        for document in &documents.documents {
+            let dialect = formats
+                .get(&document.file())
+                .map_or(Dialect::V4, |format| format.dialect());
+            builder.document(document, dialect);
+        }
+        builder.forest
+    }
+}
+
+struct Builder<'b, 'd> {
+    registry: &'b Registry,
+    diagnostics: &'b mut Diagnostics,
+    forest: Forest<'d>,
+    /// Trees without an ID so far; they are called `BehaviorTree_0` and so on.
+    nameless: usize,
+}
+
+impl<'d> Builder<'_, 'd> {
+    fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(code, span, message));
+    }
+
+    fn document(&mut self, document: &'d Document, dialect: Dialect) {
+        let Some(root) = document.root() else { return };
+        if root.name() != "root" {
+            let message = format!("the outermost element is `<{}>`, not `<root>`", root.name());
+            let problem = Diagnostic::new(Code::WrongRoot, root.name_span(), message)
+                .help("put everything into `<root BTCPP_format=\"4\">` … `</root>`");
+            self.diagnostics.push(problem);
+            return;
+        }
+        self.ignored_text(root);
+        let mut model: Option<Element<'d>> = None;
+        for child in root.children().filter(|child| child.name() == "TreeNodesModel") {
+            if let Some(first) = model {
+                let problem = Diagnostic::new(
+                    Code::SeveralModels,
+                    child.name_span(),
+                    "a second `<TreeNodesModel>`",
+                )
+                .also(first.name_span(), "the first one");
+                self.diagnostics.push(problem);
+            } else {
+                model = Some(child);
+                let models = Models::read(child, self.diagnostics);
+                self.forest.declared.extend(models.nodes);
+                for (tree, ports) in models.subtrees {
+                    self.forest.spec.models.insert(Cow::Borrowed(tree), ports);
+                }
+            }
+        }
+        let alone = root.children().nth(1).is_none();
+        for child in root.children() {
+            match child.name() {
+                "BehaviorTree" => self.tree(child, dialect, alone),
+                "TreeNodesModel" | "include" => {}
+                _ => self.stray(child, model.is_some()),
+            }
+        }
+    }
+
+    /// An element under the root that is nothing there.
+    fn stray(&mut self, element: Element<'d>, has_model: bool) {
+        let name = element.name();
+        let is_kind = matches!(name, "Action" | "Condition" | "Control" | "Decorator" | "SubTree");
+        if has_model && is_kind && element.attribute("ID").is_none() {
+            let message = format!("`<{name}>` without `ID`");
+            self.report(Code::ModelWithoutId, element.start_tag_span(), message);
+            return;
+        }
+        let message = format!("`<{name}>` directly under `<root>` is ignored");
+        let mut problem = Diagnostic::new(Code::IgnoredElement, element.name_span(), message);
+        if is_kind || self.registry.contains(name) {
+            problem = problem.help("nodes belong into a `<BehaviorTree>`");
+        } else if let Some(near) = nearest(name, ["BehaviorTree", "TreeNodesModel", "include"]) {
+            problem = problem.help(format!("did you mean `{near}`?"));
+        }
+        self.diagnostics.push(problem);
+    }
+
+    fn tree(&mut self, tree: Element<'d>, dialect: Dialect, alone: bool) {
+        let id = tree.attribute("ID").filter(|id| !id.value().is_empty());
+        let (name, span) = match id {
+            Some(id) => {
+                self.tree_name(id.value(), id.value_span(), dialect);
+                (Cow::Borrowed(id.value()), id.value_span())
+            }
+            None => {
+                if !alone {
+                    let problem = Diagnostic::new(
+                        Code::TreeWithoutId,
+                        tree.name_span(),
+                        "a `<BehaviorTree>` without `ID`",
+                    )
+                    .help("only a tree that is the only element of its file can do without");
+                    self.diagnostics.push(problem);
+                }
+                let name = format!("BehaviorTree_{}", self.nameless);
+                self.nameless += 1;
+                (Cow::Owned(name), tree.name_span())
+            }
+        };
+        let mut children = tree.children();
+        let (first, second) = (children.next(), children.next());
+        if let (Some(_), None) = (first, second) {
+        } else {
+            let count = tree.children().count();
+            let message = match count {
+                0 => "this `<BehaviorTree>` is empty".to_owned(),
+                _ => format!("this `<BehaviorTree>` has {count} children"),
+            };
+            let mut problem = Diagnostic::new(Code::TreeChildren, tree.name_span(), message)
+                .help("a tree has exactly one child; put several into a `<Sequence>`");
+            if let Some(second) = second {
+                problem = problem.also(second.name_span(), "the second one");
+            }
+            self.diagnostics.push(problem);
+        }
+        self.ignored_text(tree);
+        let Some(first) = first else { return };
+
+        let mut calls = Calls::default();
+        let root = self.node_tree(first, dialect, &mut calls);
+        let spec = TreeSpec {
+            id: name.clone(),
+            root,
+            dialect,
+            span: span.into(),
+        };
+        self.insert(name, spec, calls, span);
+    }
+
+    /// Of two trees with one name the later counts in version 4 and the earlier in version 3, as in
+    /// BehaviorTree.CPP; unlike there, it is said.
+    fn insert(&mut self, name: Cow<'d, str>, spec: TreeSpec<'d>, calls: Calls<'d>, span: Span) {
+        if let Some(before) = self.forest.spec.trees.get(&name) {
+            let (dead, alive) = match spec.dialect {
+                Dialect::V4 => (Span::from(before.span), span),
+                Dialect::V3 => (span, before.span.into()),
+            };
+            let message = format!("the tree `{name}` is defined again");
+            let problem = Diagnostic::new(Code::DuplicateTree, dead, message)
+                .label("this one has no effect")
+                .also(alive, "this one counts");
+            self.diagnostics.push(problem);
+            if spec.dialect == Dialect::V3 {
+                return;
+            }
+        }
+        let trees = self.forest.trees_of.entry(span.file).or_default();
+        if !trees.contains(&name) {
+            trees.push(name.clone());
+        }
+        self.forest.calls.insert(name.clone(), calls);
+        self.forest.spec.trees.insert(name, spec);
+    }
+
+    /// The rules for IDs of trees, which are also those for node types.
+    fn tree_name(&mut self, name: &str, span: Span, dialect: Dialect) {
+        if dialect == Dialect::V3 {
+            return;
+        }
+        if !is_model_name(name) {
+            let message = format!("`{name}` cannot be the name of a tree");
+            let problem = Diagnostic::new(Code::BadTreeName, span, message)
+                .help("it may not be `root`, nor contain spaces or any of < > & \" ' / \\ : * ? | .");
+            self.diagnostics.push(problem);
+        } else if self.registry.contains(name) {
+            let message = format!("`{name}` is a node type; a tree needs another name");
+            self.report(Code::NameClash, span, message);
+        }
+    }
+
+    /// A node with all below it. A loop over the elements in document order; the open nodes are a list.
+    fn node_tree(&mut self, top: Element<'d>, dialect: Dialect, calls: &mut Calls<'d>) -> NodeSpec<'d> {
+        let mut open: Vec<(NodeSpec<'d>, usize)> = Vec::new();
+        let mut skip_until = 0;
+        for element in top.subtree() {
+            if element.id().index() < skip_until {
+                continue;
+            }
+            close(&mut open, element.id().index());
+            let node = self.node(element, dialect);
+            calls.nodes += 1;
+            if node.subtree.is_some() {
+                skip_until = element.end();
+                if let Some(id) = element.value("ID") {
+                    calls.trees.push(id);
+                }
+            }
+            open.push((node, element.end()));
+        }
+        close(&mut open, usize::MAX);
+        // `top` is an element, so there is one; the other branch keeps this total.
+        open.pop().map_or_else(|| empty_node(top), |(node, _)| node)
+    }
+
+    fn node(&mut self, element: Element<'d>, dialect: Dialect) -> NodeSpec<'d> {
+        self.ignored_text(element);
+        let tag = element.name();
+        let subtree = match tag {
+            "SubTree" => Some(SubTreeForm::Plain),
+            "SubTreePlus" => Some(SubTreeForm::Plus),
+            _ => None,
+        };
+        let explicit = matches!(tag, "Action" | "Condition" | "Control" | "Decorator");
+        let id = element.attribute("ID");
+        let name = match id.filter(|id| !id.value().is_empty()) {
+            Some(id) if explicit || subtree.is_some() => Some((id.value(), id.value_span())),
+            None if explicit || subtree.is_some() => {
+                let message = format!("`<{tag}>` without `ID`");
+                self.report(Code::MissingId, element.name_span(), message);
+                self.forest.reported.insert(element.name_span());
+                None
+            }
+            _ => {
+                if let (Some(id), Dialect::V4) = (id, dialect) {
+                    let message = format!("`<{tag}>` has an `ID`");
+                    let problem = Diagnostic::new(Code::IdOnCompactNode, id.span(), message).help(format!(
+                        "remove it, or write `<Action ID=\"{}\">` or the like",
+                        id.value()
+                    ));
+                    self.diagnostics.push(problem);
+                }
+                Some((tag, element.name_span()))
+            }
+        };
+        if subtree.is_some() {
+            self.check_subtree(element, dialect, name);
+        } else if let Some((name, span)) = name {
+            if dialect == Dialect::V4 && !is_model_name(name) {
+                let message = format!("`{name}` cannot be the name of a node type");
+                self.report(Code::BadTreeName, span, message);
+                self.forest.reported.insert(element.name_span());
+            }
+            if explicit {
+                self.check_kind(element, name, span, dialect);
+            }
+        }
+        let attributes = element
+            .attributes()
+            .filter(|attribute| !matches!(attribute.name(), "ID" | "name"))
+            .inspect(|attribute| self.check_attribute(*attribute, subtree, dialect))
+            .map(|attribute| AttributeSpec {
+                name: Cow::Borrowed(attribute.name()),
+                value: Cow::Borrowed(attribute.value()),
+                name_span: attribute.name_span().into(),
+                value_span: attribute.value_span().into(),
+            })
+            .collect();
+        let instance = element.attribute("name");
+        if let Some(instance) = instance
+            && instance
+                .value()
+                .chars()
+                .any(|c| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r'))
+        {
+            let message = "the name of this node has a control character";
+            self.report(Code::BadInstanceName, instance.value_span(), message);
+        }
+        NodeSpec {
+            id: Cow::Borrowed(name.map_or("", |(name, _)| name)),
+            subtree,
+            name: instance.map(|instance| Cow::Borrowed(instance.value())),
+            attributes,
+            children: Vec::new(),
+            span: element.name_span().into(),
+        }
+    }
+
+    fn check_subtree(&mut self, element: Element<'d>, dialect: Dialect, id: Option<(&str, Span)>) {
+        if element.name() == "SubTreePlus" && dialect == Dialect::V4 {
+            let problem = Diagnostic::new(
+                Code::UnknownNode,
+                element.name_span(),
+                "version 4 has no `<SubTreePlus>`",
+            )
+            .help(
+                "write `<SubTree>`, and `_autoremap` for `__autoremap`; `navtree convert` does it for a file",
+            );
+            self.diagnostics.push(problem);
+        }
+        if let Some((id, span)) = id {
+            self.tree_name(id, span, dialect);
+        }
+        if let Some(child) = element.children().next() {
+            let help = if child.name() == "remap" {
+                "write each `<remap internal=\"a\" external=\"b\"/>` as an attribute `a=\"{b}\"` (version 3: `a=\"b\"`)"
+            } else {
+                "the nodes of the tree stand in its `<BehaviorTree>`"
+            };
+            let problem = Diagnostic::new(
+                Code::SubTreeChildren,
+                child.name_span(),
+                "a `<SubTree>` has no children",
+            )
+            .also(element.name_span(), "this subtree")
+            .help(help);
+            self.diagnostics.push(problem);
+        }
+    }
+
+    fn check_kind(&mut self, element: Element<'d>, id: &str, span: Span, dialect: Dialect) {
+        let Some(registered) = self.registry.get(id, dialect) else {
+            return;
+        };
+        let kind = registered.manifest().kind.name();
+        if kind != element.name() {
+            let message = format!("`{id}` is registered as {kind}, not as {}", element.name());
+            let problem = Diagnostic::new(Code::KindMismatch, element.name_span(), message)
+                .also(span, "")
+                .help(format!("write `<{kind} ID=\"{id}\">` or `<{id}>`"));
+            self.diagnostics.push(problem);
+        }
+    }
+
+    /// Attributes that are silently metadata, where they were most likely meant to do something.
+    fn check_attribute(&mut self, attribute: Attribute<'d>, subtree: Option<SubTreeForm>, dialect: Dialect) {
+        let name = attribute.name();
+        let span = attribute.name_span();
+        let mut other_version = |message: String, help: &str| {
+            self.diagnostics
+                .push(Diagnostic::new(Code::OtherVersion, span, message).help(help));
+        };
+        match dialect {
+            Dialect::V4 if matches!(name, "__autoremap" | "__shared_blackboard") => other_version(
+                format!("`{name}` has no effect in version 4"),
+                "version 4 writes `_autoremap=\"true\"`",
+            ),
+            Dialect::V3 if V4_ATTRIBUTES.contains(&name) && name != "_autoremap" => other_version(
+                format!("`{name}` has no effect in version 3"),
+                "scripts need `<root BTCPP_format=\"4\">`",
+            ),
+            Dialect::V3
+                if subtree == Some(SubTreeForm::Plain) && attribute.value().starts_with(['{', '$']) =>
+            {
+                other_version(
+                    "in version 3 a `<SubTree>` takes keys without braces; these become part of the key"
+                        .to_owned(),
+                    "remove the braces, or write `<SubTreePlus>`",
+                );
+            }
+            Dialect::V4 if name.starts_with('_') && !V4_ATTRIBUTES.contains(&name) => {
+                let fold = |name: &str| name.replace('_', "").to_ascii_lowercase();
+                let folded = fold(name);
+                if let Some(meant) = V4_ATTRIBUTES.iter().find(|known| fold(known) == folded) {
+                    let message = format!("`{name}` is only metadata and has no effect");
+                    let problem = Diagnostic::new(Code::MisspeltDirective, span, message)
+                        .help(format!("did you mean `{meant}`?"));
+                    self.diagnostics.push(problem);
+                }
+            }
+            Dialect::V3 | Dialect::V4 => {}
+        }
+    }
+
+    fn ignored_text(&mut self, element: Element<'d>) {
+        if self.diagnostics.is_full(Severity::Warning) {
+            return;
+        }
+        for node in element.nodes() {
+            if let Node::Text(text) = node {
+                self.report(
+                    Code::IgnoredText,
+                    text.span(),
+                    "this text means nothing here and is ignored",
+                );
+            }
+        }
+    }
+}
+
+/// Puts all nodes that end before `index` into their parents, but for the outermost.
+fn close(open: &mut Vec<(NodeSpec<'_>, usize)>, index: usize) {
+    while open.len() > 1 && open.last().is_some_and(|(_, end)| *end <= index) {
+        let Some((node, _)) = open.pop() else { return };
+        if let Some((parent, _)) = open.last_mut() {
+            parent.children.push(node);
+        }
+    }
+}
+
+fn empty_node(element: Element<'_>) -> NodeSpec<'_> {
+    NodeSpec {
+        id: Cow::Borrowed(element.name()),
+        subtree: None,
+        name: None,
+        attributes: Vec::new(),
+        children: Vec::new(),
+        span: bt::Span::from(element.name_span()),
+    }
+}

@@ -1,0 +1,678 @@
+//! Files to a [`TreeDef`], or to everything that is wrong with them.
+//!
+//! Loading reads and computes; it touches nothing that runs. A caller that holds a tree keeps it until it has
+//! a [`Loaded`] in hand (guarantee G7).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::bt::{Registry, TreeDef};
+
+use super::code::Severity;
+use super::compilation::Compilation;
+use super::diagnostic::Diagnostics;
+use super::files::{AmentIndex, Disk, Files};
+use super::forest::Forest;
+use super::includes::Documents;
+use super::levels::Levels;
+use super::main_tree::{main_attribute, main_tree, no_such_tree};
+use super::render::Colour;
+use super::source::Sources;
+
+/// A tree that can run, and what is doubtful about its files.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The definition.
+    pub def: Arc<TreeDef>,
+    /// Warnings and notes.
+    pub warnings: Diagnostics,
+    /// The files, to show places in.
+    pub sources: Sources,
+}
+
+/// Why there is no tree: at least one error, and everything else that was found.
+#[derive(Debug)]
+pub struct Refused(Box<Checked>);
+
+impl std::ops::Deref for Refused {
+    type Target = Checked;
+
+    fn deref(&self) -> &Checked {
+        &self.0
+    }
+}
+
+impl fmt::Display for Refused {
+    /// All problems with excerpts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.diagnostics {
+            writeln!(f, "{}", diagnostic.render(&self.sources, Colour::Never))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Refused {
+    /// The errors, one line each: for action results and logs.
+    pub fn one_line(&self) -> String {
+        let errors = self
+            .diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error);
+        let lines: Vec<String> = errors.map(|error| error.one_line(&self.sources)).collect();
+        lines.join("\n")
+    }
+}
+
+/// What was found in files.
+#[derive(Debug)]
+pub struct Checked {
+    /// All problems; none of them an error if the files are good.
+    pub diagnostics: Diagnostics,
+    /// The files, to show places in.
+    pub sources: Sources,
+}
+
+/// Reads trees with one set of node types, files and wishes.
+pub struct Loader<'l> {
+    registry: &'l Registry,
+    files: &'l dyn Files,
+    index: AmentIndex,
+    levels: Levels,
+}
+
+impl<'l> Loader<'l> {
+    /// Reads from this machine's disk, with the packages of the environment.
+    pub fn new(registry: &'l Registry) -> Self {
+        Self {
+            registry,
+            files: &Disk,
+            index: AmentIndex::from_environment(),
+            levels: Levels::new(),
+        }
+    }
+
+    /// Reads from elsewhere.
+    #[must_use]
+    pub fn files(mut self, files: &'l dyn Files, index: AmentIndex) -> Self {
+        self.files = files;
+        self.index = index;
+        self
+    }
+
+    /// Which warnings are silenced or made errors.
+    #[must_use]
+    pub fn levels(mut self, levels: Levels) -> Self {
+        self.levels = levels;
+        self
+    }
+
+    /// The tree of a file: `main`, or the one the file names, or its only one (`spec/btcpp.md` 1.4).
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, what it includes, and the tree.
+    pub fn load_file(&self, path: &Path, main: Option<&str>) -> Result<Loaded, Refused> {
+        self.load_files(&[path], main)
+    }
+
+    /// The tree `main` out of several files; without `main`, what the first file says.
+    ///
+    /// # Errors
+    /// As [`Loader::load_file`].
+    pub fn load_files(&self, paths: &[&Path], main: Option<&str>) -> Result<Loaded, Refused> {
+        let mut diagnostics = Diagnostics::new();
+        let documents = Documents::read_files(paths, self.files, &self.index, &mut diagnostics);
+        self.load(&documents, main, diagnostics)
+    }
+
+    /// The tree of a text; its relative includes start from `directory`, and messages call it `name`.
+    ///
+    /// # Errors
+    /// As [`Loader::load_file`].
+    pub fn load_text(
+        &self,
+        name: &str,
+        text: &str,
+        directory: &Path,
+        main: Option<&str>,
+    ) -> Result<Loaded, Refused> {
+        let mut diagnostics = Diagnostics::new();
+        let text = text.to_owned();
+        let documents =
+            Documents::read_text(name, text, directory, self.files, &self.index, &mut diagnostics);
+        self.load(&documents, main, diagnostics)
+    }
+
+    /// Checks files and all their trees, as if each tree that no other calls were to run.
+    pub fn check_files(&self, paths: &[&Path]) -> Checked {
+        let mut diagnostics = Diagnostics::new();
+        let documents = Documents::read_files(paths, self.files, &self.index, &mut diagnostics);
+        let forest = Forest::build(&documents, self.registry, &mut diagnostics);
+        if let Some(attribute) = main_attribute(&documents)
+            && !forest.spec.trees.contains_key(attribute.value())
+        {
+            diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), &forest));
+        }
+        let mut compilation = Compilation::new(self.registry, &documents, &forest, &mut diagnostics);
+        compilation.rest(false);
+        self.grade(&documents, &mut diagnostics);
+        Checked {
+            diagnostics,
+            sources: documents.sources,
+        }
+    }
+
+    fn load(
+        &self,
+        documents: &Documents,
+        main: Option<&str>,
+        mut diagnostics: Diagnostics,
+    ) -> Result<Loaded, Refused> {
+        let forest = Forest::build(documents, self.registry, &mut diagnostics);
+        let main = match main {
+            Some(main) => Some(Cow::Borrowed(main)),
+            None => main_tree(documents, &forest, &mut diagnostics),
+        };
+        let mut compilation = Compilation::new(self.registry, documents, &forest, &mut diagnostics);
+        let def = main.and_then(|main| compilation.main(&main));
+        compilation.rest(true);
+        self.grade(documents, &mut diagnostics);
+        let sources = documents.sources.clone();
+        match def {
+            Some(def) if !diagnostics.has_errors() => Ok(Loaded {
+                def,
+                warnings: diagnostics,
+                sources,
+            }),
+            _ => Err(Refused(Box::new(Checked { diagnostics, sources }))),
+        }
+    }
+
+    /// Applies the user's wishes and those in the files, and orders what is left.
+    fn grade(&self, documents: &Documents, diagnostics: &mut Diagnostics) {
+        let mut levels = self.levels.clone();
+        for document in &documents.documents {
+            levels.read_comments(document, diagnostics);
+        }
+        levels.apply(diagnostics);
+        diagnostics.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use crate::bt::{Behavior, Context, Dialect, NodeKind, NodeStatus, Ports, Text, Tick, nodes};
+
+    use super::super::files::Memory;
+    use super::super::limits;
+    use super::*;
+
+    struct Done;
+
+    impl Behavior for Done {
+        fn tick(&self, _cx: &mut Context<'_>) -> Tick {
+            Ok(NodeStatus::Success)
+        }
+    }
+
+    fn registry() -> Registry {
+        let mut registry = Registry::new();
+        registry.register::<nodes::Sequence>().unwrap();
+        let mut leaf = |id, kind: NodeKind, make: fn(&mut Ports<'_>)| {
+            registry
+                .register_with(id, kind, kind.arity(), "", move |ports| {
+                    make(ports);
+                    Box::new(Done)
+                })
+                .unwrap();
+        };
+        leaf("Wait", NodeKind::Action, |ports| {
+            ports.input::<f64>("duration").default("1.0").bind();
+        });
+        leaf("Say", NodeKind::Action, |ports| {
+            ports
+                .input::<Text>("message")
+                .required()
+                .doc("what to say")
+                .bind();
+        });
+        leaf("Ask", NodeKind::Action, |ports| {
+            ports.output::<Text>("answer").bind();
+        });
+        leaf("IsDay", NodeKind::Condition, |_| {});
+        leaf("Inverter", NodeKind::Decorator, |_| {});
+        registry
+    }
+
+    fn memory(files: &[(&str, &str)]) -> Memory {
+        Memory::new(files.iter().map(|(path, text)| (*path, *text)))
+    }
+
+    /// What a load of `main.xml` says.
+    fn problems(files: &[(&str, &str)], main: Option<&str>) -> Vec<String> {
+        let (registry, memory) = (registry(), memory(files));
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        match loader.load_file(Path::new("main.xml"), main) {
+            Ok(loaded) => lines(&loaded.warnings, &loaded.sources),
+            Err(refused) => {
+                assert!(refused.diagnostics.has_errors());
+                lines(&refused.diagnostics, &refused.sources)
+            }
+        }
+    }
+
+    fn lines(diagnostics: &Diagnostics, sources: &Sources) -> Vec<String> {
+        diagnostics.iter().map(|item| item.one_line(sources)).collect()
+    }
+
+    fn of_text(content: &str) -> Vec<String> {
+        problems(
+            &[(
+                "main.xml",
+                &format!("<root BTCPP_format='4'>\n{content}\n</root>"),
+            )],
+            None,
+        )
+    }
+
+    /// Problems of one tree, whose root stands on line 3.
+    fn of_tree(content: &str) -> Vec<String> {
+        of_text(&format!("<BehaviorTree ID='T'>\n{content}\n</BehaviorTree>"))
+    }
+
+    #[test]
+    fn a_good_tree_loads() {
+        let (registry, memory) = (
+            registry(),
+            memory(&[
+                (
+                    "main.xml",
+                    "<root BTCPP_format='4'><include path='b.xml'/><BehaviorTree ID='A'><Sequence name='s'>\
+                     <IsDay/><SubTree ID='B' text='{x}' name='b'/><Action ID='Wait' duration='{d}' _note='n'/>\
+                     </Sequence></BehaviorTree></root>",
+                ),
+                (
+                    "b.xml",
+                    "<root><BehaviorTree ID='B'><Say message='{text}'/></BehaviorTree></root>",
+                ),
+            ]),
+        );
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        let loaded = loader.load_file(Path::new("main.xml"), None).unwrap();
+        assert_eq!(lines(&loaded.warnings, &loaded.sources), [""; 0]);
+        let paths: Vec<&str> = loaded.def.nodes().map(|(_, node)| &*node.path).collect();
+        assert_eq!(paths, ["s", "IsDay::2", "b", "b/Say::4", "Wait::5"]);
+        assert_eq!(loaded.def.dialect(), Dialect::V4);
+        let (say, _) = loaded.def.nodes().nth(3).unwrap();
+        assert_eq!(loaded.def.place(say).as_deref(), Some("b.xml:1:29"));
+        let by_name = loader.load_file(Path::new("main.xml"), Some("B")).unwrap();
+        assert_eq!(by_name.def.id(), "B");
+    }
+
+    #[test]
+    fn structure_is_checked() {
+        for (content, expected) in [
+            ("<BehaviorTree><IsDay/></BehaviorTree>", &[][..]),
+            (
+                "<BehaviorTree ID='T'><IsDay/></BehaviorTree> text",
+                &["main.xml:2:46: warning[NT0115]: this text means nothing here and is ignored"],
+            ),
+            (
+                "<BehaviourTree ID='T'/><Sequence/>",
+                &[
+                    "main.xml:1:2: error[NT0215]: the file defines no tree",
+                    "main.xml:2:2: warning[NT0205]: `<BehaviourTree>` directly under `<root>` is ignored",
+                    "main.xml:2:25: warning[NT0205]: `<Sequence>` directly under `<root>` is ignored",
+                ],
+            ),
+            (
+                "<BehaviorTree><IsDay/></BehaviorTree><TreeNodesModel/>",
+                &["main.xml:2:2: error[NT0210]: a `<BehaviorTree>` without `ID`"],
+            ),
+            (
+                "<BehaviorTree ID='T'><IsDay/></BehaviorTree><TreeNodesModel/><TreeNodesModel/><Action/>",
+                &[
+                    "main.xml:2:63: error[NT0206]: a second `<TreeNodesModel>`",
+                    "main.xml:2:79: error[NT0207]: `<Action>` without `ID`",
+                ],
+            ),
+            (
+                "<BehaviorTree ID='a b'><IsDay/></BehaviorTree>",
+                &["main.xml:2:19: error[NT0211]: `a b` cannot be the name of a tree"],
+            ),
+            (
+                "<BehaviorTree ID='Wait'><IsDay/></BehaviorTree>",
+                &["main.xml:2:19: error[NT0212]: `Wait` is a node type; a tree needs another name"],
+            ),
+            (
+                "<BehaviorTree ID='T'/>",
+                &["main.xml:2:2: error[NT0214]: this `<BehaviorTree>` is empty"],
+            ),
+            (
+                "<BehaviorTree ID='T'><IsDay/><Wait/></BehaviorTree>",
+                &["main.xml:2:2: error[NT0214]: this `<BehaviorTree>` has 2 children"],
+            ),
+            (
+                "<BehaviorTree ID='T'><IsDay/></BehaviorTree><BehaviorTree ID='T'><Wait/></BehaviorTree>",
+                &["main.xml:2:19: warning[NT0213]: the tree `T` is defined again"],
+            ),
+            (
+                "<BehaviorTree ID='T'><IsDay/></BehaviorTree><TreeNodesModel><SubTree/><Action ID='X'/>\
+              <SubTree ID='S'><input_port/><input_port name='_a'/><output_port name='1a'/><port name='x'/>\
+              </SubTree></TreeNodesModel>",
+                &[
+                    "main.xml:2:61: error[NT0207]: `<SubTree>` in a model without `ID`",
+                    "main.xml:2:103: error[NT0208]: `<input_port>` without `name`",
+                    "main.xml:2:158: error[NT0208]: `1a` cannot be the name of a port",
+                    "main.xml:2:164: warning[NT0205]: `<port>` declares no port",
+                ],
+            ),
+        ] {
+            assert_eq!(of_text(content), expected, "{content}");
+        }
+        let other = problems(
+            &[("main.xml", "<BehaviorTree ID='T'><IsDay/></BehaviorTree>")],
+            None,
+        );
+        assert_eq!(
+            other,
+            ["main.xml:1:2: error[NT0201]: the outermost element is `<BehaviorTree>`, not `<root>`"]
+        );
+    }
+
+    #[test]
+    fn nodes_are_checked() {
+        for (content, expected) in [
+            (
+                "<Sequnce><IsDay/></Sequnce>",
+                &["main.xml:3:2: error[NT0301]: unknown node 'Sequnce'"][..],
+            ),
+            (
+                "<Action ID='Wiat'/>",
+                &["main.xml:3:13: error[NT0301]: unknown node 'Wiat'"],
+            ),
+            (
+                "<Sequence><Control><Wait/></Control><Action ID=''/></Sequence>",
+                &[
+                    "main.xml:3:12: error[NT0209]: `<Control>` without `ID`",
+                    "main.xml:3:38: error[NT0209]: `<Action>` without `ID`",
+                ],
+            ),
+            (
+                "<SubTree/>",
+                &["main.xml:3:2: error[NT0209]: `<SubTree>` without `ID`"],
+            ),
+            (
+                "<Wait ID='x'/>",
+                &["main.xml:3:7: error[NT0303]: `<Wait>` has an `ID`"],
+            ),
+            (
+                "<Wait name='&#127;'/>",
+                &["main.xml:3:13: error[NT0304]: the name of this node has a control character"],
+            ),
+            (
+                "<Condition ID='Wait'/>",
+                &["main.xml:3:2: warning[NT0305]: `Wait` is registered as Action, not as Condition"],
+            ),
+            (
+                "<Wait _skipif='true' _description='x' __autoremap='1'/>",
+                &[
+                    "main.xml:3:7: warning[NT0306]: `_skipif` is only metadata and has no effect",
+                    "main.xml:3:39: warning[NT0307]: `__autoremap` has no effect in version 4",
+                ],
+            ),
+            (
+                "<a.b/>",
+                &["main.xml:3:2: error[NT0211]: `a.b` cannot be the name of a node type"],
+            ),
+            (
+                "<Sequence/>",
+                &["main.xml:3:2: error[NT0302]: 'Sequence' takes at least 1 children and has 0"],
+            ),
+            (
+                "<Inverter><IsDay/><IsDay/></Inverter>",
+                &["main.xml:3:2: error[NT0302]: 'Inverter' takes exactly one child and has 2"],
+            ),
+            (
+                "<Wait>x<IsDay/></Wait>",
+                &[
+                    "main.xml:3:2: error[NT0302]: 'Wait' takes no children and has 1",
+                    "main.xml:3:7: warning[NT0115]: this text means nothing here and is ignored",
+                ],
+            ),
+            (
+                "<Sequence><Wait duratoin='1'/><Say/><Wait duration='long'/><Wait duration='{@a@b}'/></Sequence>",
+                &[
+                    "main.xml:3:17: error[NT0401]: 'Wait' has no port 'duratoin'",
+                    "main.xml:3:32: error[NT0402]: 'Say' needs the port 'message'",
+                    "main.xml:3:53: error[NT0403]: port 'duration' is of type double: 'long' is not a number",
+                    "main.xml:3:76: error[NT0405]: '@a@b' is not a key: '@' may stand once, before a name",
+                ],
+            ),
+            (
+                "<SubTree ID='T'/>",
+                &["main.xml:3:14: error[NT0502]: the tree 'T' contains itself: T > T"],
+            ),
+            (
+                "<SubTree ID='Tt'/>",
+                &["main.xml:3:14: error[NT0501]: there is no tree 'Tt'"],
+            ),
+            (
+                "<SubTree ID='T'><remap internal='a' external='b'/></SubTree>",
+                &[
+                    "main.xml:3:14: error[NT0502]: the tree 'T' contains itself: T > T",
+                    "main.xml:3:18: error[NT0309]: a `<SubTree>` has no children",
+                ],
+            ),
+            (
+                "<SubTreePlus ID='T2'/>",
+                &[
+                    "main.xml:3:2: error[NT0301]: version 4 has no `<SubTreePlus>`",
+                    "main.xml:3:18: error[NT0501]: there is no tree 'T2'",
+                ],
+            ),
+        ] {
+            assert_eq!(of_tree(content), expected, "{content}");
+        }
+    }
+
+    #[test]
+    fn a_models_declaration_is_no_registration() {
+        let text = "<root BTCPP_format='4'><BehaviorTree ID='T'><Fly/></BehaviorTree>\
+            <TreeNodesModel><Action ID='Fly'/></TreeNodesModel></root>";
+        let (registry, memory) = (registry(), memory(&[]));
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        let refused = loader.load_text("<text>", text, Path::new(""), None).unwrap_err();
+        let shown = refused.to_string();
+        assert!(
+            shown.contains("= help: a `<TreeNodesModel>` declares it, but that is for editors"),
+            "{shown}"
+        );
+        assert_eq!(
+            refused.one_line(),
+            "<text>:1:46: error[NT0301]: unknown node 'Fly'"
+        );
+    }
+
+    #[test]
+    fn the_tree_to_run_is_found() {
+        let tree = |id: &str| format!("<BehaviorTree ID='{id}'><IsDay/></BehaviorTree>");
+        let include = "<include path='b.xml'/>".to_owned();
+        for (root, content, main, expected) in [
+            ("", tree("A"), None, Ok("A")),
+            (
+                "",
+                "<BehaviorTree><IsDay/></BehaviorTree>".to_owned(),
+                None,
+                Ok("BehaviorTree_0"),
+            ),
+            ("main_tree_to_execute='B'", tree("A") + &tree("B"), None, Ok("B")),
+            (
+                "main_tree_to_execute='B'",
+                tree("A") + &tree("B"),
+                Some("A"),
+                Ok("A"),
+            ),
+            (
+                "main_tree_to_execute='C'",
+                tree("A") + &tree("B"),
+                None,
+                Err("there is no tree `C`"),
+            ),
+            (
+                "",
+                tree("A") + &tree("B"),
+                None,
+                Err("the file defines several trees and does not say which to run"),
+            ),
+            ("", tree("A"), Some("AA"), Err("there is no tree `AA`")),
+            ("", include.clone() + &tree("A"), None, Ok("A")),
+            ("", include.clone(), None, Ok("Z")),
+            ("", include + &tree("A"), Some("Z"), Ok("Z")),
+        ] {
+            let text = format!("<root BTCPP_format='4' {root}>{content}</root>");
+            let z = "<root><BehaviorTree ID='Z'><Wait/></BehaviorTree></root>";
+            let (registry, memory) = (registry(), memory(&[("main.xml", &text), ("b.xml", z)]));
+            let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+            let result = loader.load_file(Path::new("main.xml"), main);
+            match (&result, expected) {
+                (Ok(loaded), Ok(id)) => assert_eq!(loaded.def.id(), id),
+                (Err(refused), Err(message)) => assert!(refused.one_line().ends_with(message), "{refused}"),
+                _ => panic!("{text}: {result:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_run_may_be_wrong_but_not_unknown() {
+        let text = "<root BTCPP_format='4' main_tree_to_execute='A'>\n<BehaviorTree ID='A'><IsDay/></BehaviorTree>\n\
+            <BehaviorTree ID='B'><Wait duration='x'/></BehaviorTree>\n\
+            <BehaviorTree ID='C'><SubTree ID='D'/></BehaviorTree>\n\
+            <BehaviorTree ID='D'><SubTree ID='C'/></BehaviorTree>\n</root>";
+        let expected = [
+            "main.xml:3:38: warning[NT0403]: port 'duration' is of type double: 'x' is not a number",
+            "main.xml:5:35: warning[NT0502]: the tree 'C' contains itself: C > D > C",
+        ];
+        assert_eq!(problems(&[("main.xml", text)], None), expected);
+        let unknown = text.replace("<Wait duration='x'/>", "<Wiat/>");
+        let found = problems(&[("main.xml", &unknown)], None);
+        assert_eq!(found[0], "main.xml:3:23: error[NT0301]: unknown node 'Wiat'");
+
+        let (registry, memory) = (registry(), memory(&[("main.xml", text)]));
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        let checked = loader.check_files(&[Path::new("main.xml")]);
+        let found = lines(&checked.diagnostics, &checked.sources);
+        assert_eq!(found, expected.map(|line| line.replace("warning", "error")));
+    }
+
+    #[test]
+    fn an_unfinished_file_is_not_blamed_for_what_is_missing() {
+        assert_eq!(
+            problems(
+                &[(
+                    "main.xml",
+                    "<root BTCPP_format='4'><include path='no.xml'/><BehaviorTree ID='T'><SubTree ID='X'/></BehaviorTree></root>"
+                )],
+                None
+            ),
+            ["main.xml:1:39: error[NT0001]: cannot read `no.xml`: no such file"]
+        );
+        assert_eq!(
+            problems(
+                &[(
+                    "main.xml",
+                    "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><!--"
+                )],
+                None
+            ),
+            ["main.xml:1:55: error[NT0101]: the comment is not closed by `-->`"]
+        );
+    }
+
+    #[test]
+    fn version_3_has_its_own_rules() {
+        let text = "<root BTCPP_format='3' main_tree_to_execute='A'>\n\
+            <BehaviorTree ID='A'><Sequence><SubTree ID='B' k='{x}'/><SubTreePlus ID='B' k='{x}' __autoremap='1'/>\
+            <Wait ID='x' _while='1'/></Sequence></BehaviorTree>\n\
+            <BehaviorTree ID='B'><Wait duration='${d}'/></BehaviorTree>\n\
+            <BehaviorTree ID='B'><Say/></BehaviorTree>\n</root>";
+        assert_eq!(
+            problems(&[("main.xml", text)], None),
+            [
+                "main.xml:2:48: warning[NT0307]: in version 3 a `<SubTree>` takes keys without braces; these become part of the key",
+                "main.xml:2:115: warning[NT0307]: `_while` has no effect in version 3",
+                "main.xml:4:19: warning[NT0213]: the tree `B` is defined again",
+            ]
+        );
+    }
+
+    /// Guarantee G7, as far as loading goes: all errors together and no tree, or a tree. What holds a tree
+    /// keeps it, because nothing here can reach it.
+    #[test]
+    fn a_load_is_whole_or_nothing() {
+        let memory = memory(&[
+            (
+                "good.xml",
+                "<root BTCPP_format='4'><BehaviorTree ID='T'><IsDay/></BehaviorTree></root>",
+            ),
+            (
+                "main.xml",
+                "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><IsDay/><Nope/><Say/></Sequence></BehaviorTree></root>",
+            ),
+        ]);
+        let registry = registry();
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        let running = loader.load_file(Path::new("good.xml"), None).unwrap().def;
+        let refused = loader.load_file(Path::new("main.xml"), None).unwrap_err();
+        assert_eq!(refused.diagnostics.count(Severity::Error), 2);
+        assert_eq!((running.id(), running.len()), ("T", 1));
+    }
+
+    /// Small files that mean very large trees, and names made to be slow to compare.
+    #[test]
+    fn hostile_files_end_in_bounded_time() {
+        let mut bomb = String::from("<root BTCPP_format='4' main_tree_to_execute='t0'>");
+        for level in 0..40 {
+            let call = format!("<SubTree ID='t{}'/>", level + 1);
+            bomb += &format!("<BehaviorTree ID='t{level}'><Sequence>{call}{call}</Sequence></BehaviorTree>");
+        }
+        bomb += "<BehaviorTree ID='t40'><IsDay/></BehaviorTree>";
+        for caller in 0..1000 {
+            bomb += &format!("<BehaviorTree ID='c{caller}'><SubTree ID='t0'/></BehaviorTree>");
+        }
+        bomb += "</root>";
+        let chain: String = (0..2000)
+            .map(|level| {
+                format!(
+                    "<BehaviorTree ID='t{level}'><SubTree ID='t{}'/></BehaviorTree>",
+                    level + 1
+                )
+            })
+            .collect();
+        let deep = format!(
+            "<root BTCPP_format='4' main_tree_to_execute='t0'>{chain}\
+             <BehaviorTree ID='t2000'>{}<IsDay/>{}</BehaviorTree></root>",
+            "<Inverter>".repeat(limits::TREE_DEPTH - 1),
+            "</Inverter>".repeat(limits::TREE_DEPTH - 1)
+        );
+        let long = "x".repeat(1_000_000);
+        let names = format!(
+            "<root BTCPP_format='4'><BehaviorTree ID='{long}'><Sequence><{long}y/><SubTree ID='{long}z'/></Sequence></BehaviorTree></root>"
+        );
+        let started = Instant::now();
+        for (text, expected) in [(&bomb, "NT0505"), (&deep, "NT0505"), (&names, "NT0301")] {
+            let (registry, memory) = (registry(), memory(&[("main.xml", text)]));
+            let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+            let refused = loader.load_file(Path::new("main.xml"), None).unwrap_err();
+            let shown = refused.one_line();
+            assert!(shown.contains(expected), "{}", &shown[..shown.len().min(500)]);
+        }
+        assert!(started.elapsed().as_secs() < 120);
+    }
+}

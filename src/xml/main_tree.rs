@@ -1,0 +1,73 @@
+//! Which tree of a file to run.
+
+use std::borrow::Cow;
+
+use crate::bt::nearest;
+
+use super::code::Code;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::document::Attribute;
+use super::forest::Forest;
+use super::includes::Documents;
+use super::source::Span;
+
+pub(super) fn main_attribute(documents: &Documents) -> Option<Attribute<'_>> {
+    documents.entry()?.root()?.attribute("main_tree_to_execute")
+}
+
+/// The tree to run where nobody asked for one: what the root element names, else the only tree of the file,
+/// else the only tree at all.
+pub(super) fn main_tree<'d>(
+    documents: &'d Documents,
+    forest: &Forest<'d>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Cow<'d, str>> {
+    let root = documents.entry()?.root()?;
+    if let Some(attribute) = main_attribute(documents) {
+        if forest.spec.trees.contains_key(attribute.value()) {
+            return Some(Cow::Borrowed(attribute.value()));
+        }
+        diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), forest));
+        return None;
+    }
+    let own = forest.trees_of.get(&root.document().file());
+    if let Some([only]) = own.map(Vec::as_slice) {
+        return Some(only.clone());
+    }
+    let mut all = forest.spec.trees.keys();
+    match (all.next(), all.next()) {
+        (Some(only), None) => return Some(only.clone()),
+        (None, _) if diagnostics.has_errors() => return None,
+        _ => {}
+    }
+    let problem = match list(forest.spec.trees.keys()) {
+        None => Diagnostic::new(Code::NoMainTree, root.name_span(), "the file defines no tree")
+            .help("a tree is a `<BehaviorTree ID=\"…\">`"),
+        Some(trees) => {
+            let message = "the file defines several trees and does not say which to run";
+            Diagnostic::new(Code::NoMainTree, root.name_span(), message).help(format!(
+                "write `<root main_tree_to_execute=\"…\">`, or ask for one of: {trees}"
+            ))
+        }
+    };
+    diagnostics.push(problem);
+    None
+}
+
+pub(super) fn no_such_tree(name: &str, span: Span, forest: &Forest<'_>) -> Diagnostic {
+    let names = || forest.spec.trees.keys();
+    let help = match nearest(name, names().map(AsRef::as_ref)) {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None => list(names()).map(|trees| format!("the trees are: {trees}")),
+    };
+    Diagnostic::new(Code::NoMainTree, span, format!("there is no tree `{name}`")).maybe_help(help)
+}
+
+/// The first few names; `None` if there are none.
+fn list<'n>(names: impl Iterator<Item = &'n Cow<'n, str>>) -> Option<String> {
+    let mut names: Vec<&str> = names.map(AsRef::as_ref).take(11).collect();
+    if names.len() > 10 {
+        names[10] = "…";
+    }
+    (!names.is_empty()).then(|| names.join(", "))
+}

@@ -1,0 +1,75 @@
+//! What the compiler found, as diagnostics.
+
+use crate::bt::{Problem, ProblemKind};
+
+use super::code::Code;
+use super::diagnostic::Diagnostic;
+use super::document::{Attribute, Element};
+use super::forest::Forest;
+use super::includes::Documents;
+use super::source::Span;
+
+/// The code of a kind of problem.
+pub(super) fn code(kind: ProblemKind) -> Code {
+    match kind {
+        ProblemKind::UnknownNode => Code::UnknownNode,
+        ProblemKind::UnknownTree => Code::UnknownTree,
+        ProblemKind::UnknownPort => Code::UnknownPort,
+        ProblemKind::MissingPort => Code::MissingPort,
+        ProblemKind::BadLiteral => Code::BadLiteral,
+        ProblemKind::TypeClash => Code::TypeClash,
+        ProblemKind::BadScript => Code::BadScript,
+        ProblemKind::ChildCount => Code::ChildCount,
+        ProblemKind::Refused => Code::Refused,
+        ProblemKind::Recursion => Code::Recursion,
+        ProblemKind::Limit => Code::TreeTooLarge,
+        ProblemKind::DuplicatePath => Code::DuplicatePath,
+        ProblemKind::MissingModelPort => Code::MissingModelPort,
+        ProblemKind::BadKey => Code::BadKey,
+        ProblemKind::NameClash => Code::NameClash,
+        ProblemKind::NeverWritten => Code::NeverWritten,
+        ProblemKind::Unreachable => Code::Unreachable,
+        ProblemKind::NeverFires => Code::NeverFires,
+        ProblemKind::TwoAsynchronous => Code::TwoAsynchronous,
+    }
+}
+
+/// The diagnostic for a problem; `None` where the reader has reported that place already.
+pub(super) fn diagnostic(
+    problem: &Problem,
+    documents: &Documents,
+    forest: &Forest<'_>,
+) -> Option<Diagnostic> {
+    let node = Span::from(problem.span);
+    let concerns_id = matches!(
+        problem.kind,
+        ProblemKind::UnknownNode | ProblemKind::UnknownTree | ProblemKind::Recursion
+    );
+    if concerns_id && forest.reported.contains(&node) {
+        return None;
+    }
+    let element = documents
+        .document(node.file)
+        .and_then(|document| document.element_at(node.start));
+    // The compiler knows where the node is; what is wrong is its ID, which in the explicit form is a value.
+    let id = element
+        .filter(|_| concerns_id)
+        .and_then(|element| element.attribute("ID"))
+        .filter(|id| !id.value().is_empty());
+    let span = id.map_or(node, Attribute::value_span);
+    let mut diagnostic = Diagnostic::new(code(problem.kind), span, problem.message.clone());
+    for (span, text) in &problem.related {
+        diagnostic = diagnostic.also(Span::from(*span), text.clone());
+    }
+    if problem.kind == ProblemKind::UnknownNode
+        && let Some(name) = id.map(Attribute::value).or(element.map(Element::name))
+        && forest.declared.contains(name)
+    {
+        return Some(
+            diagnostic.help(
+                "a `<TreeNodesModel>` declares it, but that is for editors; no such node is registered",
+            ),
+        );
+    }
+    Some(diagnostic.maybe_help(problem.help.clone()))
+}
