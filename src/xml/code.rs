@@ -125,6 +125,7 @@ codes! {
     404 TypeClash Error "Two uses of one blackboard key have types that do not convert into each other."
     405 BadKey Error "A blackboard key is empty or has a second `@`."
     406 NeverWritten Warning "A blackboard key is read, and nothing ever writes it."
+    407 Unsupported Warning "A port is set that this build cannot serve, because the interface it was built with has no such field."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

@@ -31,6 +31,7 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::Unreachable => Code::Unreachable,
         ProblemKind::NeverFires => Code::NeverFires,
         ProblemKind::TwoAsynchronous => Code::TwoAsynchronous,
+        ProblemKind::Unsupported => Code::Unsupported,
     }
 }
 
@@ -72,4 +73,27 @@ pub(super) fn diagnostic(
         );
     }
     Some(diagnostic.maybe_help(problem.help.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Severity;
+    use super::*;
+
+    #[test]
+    fn compiler_and_catalogue_agree_on_what_is_an_error() {
+        for kind in [
+            ProblemKind::UnknownNode,
+            ProblemKind::BadScript,
+            ProblemKind::NeverWritten,
+            ProblemKind::Unreachable,
+            ProblemKind::NeverFires,
+            ProblemKind::TwoAsynchronous,
+            ProblemKind::Unsupported,
+        ] {
+            let problem = Problem::new(kind, crate::bt::Span::default(), "");
+            let warns = code(kind).severity() == Severity::Warning;
+            assert_eq!(problem.is_warning(), warns, "{kind:?}");
+        }
+    }
 }
