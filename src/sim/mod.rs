@@ -14,6 +14,7 @@ pub mod controller;
 pub mod costmap;
 pub mod faults;
 pub mod map;
+pub mod pace;
 pub mod path_check;
 pub mod pgm;
 pub mod plan_path;

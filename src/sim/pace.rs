@@ -1,0 +1,104 @@
+//! When to step and when to publish.
+
+use std::time::Duration;
+
+use crate::bt::Time;
+use crate::msg::duration::from_seconds;
+
+/// Turns real time into steps: step n is due at start + n periods, so nothing drifts. A simulation that cannot keep
+/// up runs slower than asked instead of stepping in bursts: servers that jump by seconds would be another robot.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    start: Time,
+    steps: u64,
+    period: Duration,
+    /// Steps that were given up because the machine was too slow.
+    pub missed: u64,
+}
+
+/// Steps that may be made up at once.
+const MOST_BEHIND: u64 = 5;
+
+impl Pace {
+    /// A pace from `now` on, in real time: `period` simulated seconds a step, `speed_factor` of them a second.
+    pub fn new(now: Time, period: Duration, speed_factor: f64) -> Self {
+        Self {
+            start: now,
+            steps: 0,
+            // Not zero, whatever the factor: a due step must always lie ahead.
+            period: period
+                .div_f64(speed_factor.clamp(1e-6, 1e6))
+                .max(Duration::from_micros(1)),
+            missed: 0,
+        }
+    }
+
+    /// The steps due since the last call.
+    pub fn due(&mut self, now: Time) -> u64 {
+        let elapsed = now.since(self.start).as_nanos() / self.period.as_nanos().max(1);
+        let behind = u64::try_from(elapsed)
+            .unwrap_or(u64::MAX)
+            .saturating_sub(self.steps);
+        self.steps = self.steps.saturating_add(behind);
+        let steps = behind.min(MOST_BEHIND);
+        self.missed += behind - steps;
+        steps
+    }
+
+    /// When the next step is due, in real time.
+    pub fn next(&self) -> Time {
+        let nanoseconds = self.period.as_nanos().saturating_mul(u128::from(self.steps) + 1);
+        self.start + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
+}
+
+/// Something that happens so many times a simulated second.
+#[derive(Clone, Debug, Default)]
+pub struct Rate {
+    next: Time,
+}
+
+impl Rate {
+    /// Whether it is time, at `hertz`; 0 is never. The first is at once.
+    pub fn is_due(&mut self, now: Time, hertz: f64) -> bool {
+        if hertz <= 0.0 || now < self.next {
+            return false;
+        }
+        let period = from_seconds(1.0 / hertz);
+        // From when it was due, not from now, so that the rate holds although steps do not divide it; from now
+        // where that is already past, so that there is no burst.
+        let regular = self.next + period;
+        self.next = if regular > now { regular } else { now + period };
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pace, Rate};
+    use crate::bt::Time;
+    use std::time::Duration;
+
+    #[test]
+    fn keeps_pace_without_drift_or_bursts() {
+        let at = Time::from_millis;
+        let mut pace = Pace::new(at(100), Duration::from_millis(20), 2.0);
+        assert_eq!(pace.next(), at(110));
+        assert_eq!(pace.due(at(109)), 0);
+        assert_eq!(pace.due(at(113)), 1);
+        assert_eq!(pace.next(), at(120), "not 123");
+        assert_eq!(pace.due(at(145)), 3);
+        assert_eq!(pace.due(at(1145)), 5);
+        assert_eq!((pace.missed, pace.next()), (95, at(1150)));
+    }
+
+    #[test]
+    fn rates_hold_on_average() {
+        let mut rate = Rate::default();
+        let count = (0..500)
+            .filter(|step| rate.is_due(Time::from_millis(step * 20), 30.0))
+            .count();
+        assert_eq!(count, 300);
+        assert!(!Rate::default().is_due(Time::ZERO, 0.0));
+    }
+}
