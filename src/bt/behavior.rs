@@ -27,6 +27,12 @@ pub trait Behavior: Send + Sync {
         cx.halt_children(reason);
     }
 
+    /// Whether the node visits its children in the order of their priorities
+    /// ([`Context::order_children`]). Where it does not, a child with a `_priority` is refused.
+    fn honours_priority(&self) -> bool {
+        false
+    }
+
     /// Called for every node when a tree got its resources, before its first tick: open what is needed.
     fn attach(&self, _cx: &mut Context<'_>) {}
 

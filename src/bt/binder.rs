@@ -146,6 +146,22 @@ impl PortSink for Binder<'_, '_> {
         }
     }
 
+    fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
+        let name = key.strip_prefix('@').unwrap_or(key);
+        if name.is_empty() || name.contains('@') {
+            let message = format!("'{key}' is not a key: '@' may stand once, before a name");
+            self.problems
+                .push(Problem::new(ProblemKind::BadKey, self.spec.span, message));
+            return None;
+        }
+        let mut names = ScriptNames {
+            scope: self.scope,
+            scopes: self.scopes,
+            span: self.spec.span,
+        };
+        Some(names.slot(key, access))
+    }
+
     fn children(&self) -> usize {
         self.spec.children.len()
     }

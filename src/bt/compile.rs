@@ -13,9 +13,11 @@ use super::definition::{NodeDef, NodeIndex, NodeInfo, TreeDef};
 use super::guard::Guards;
 use super::nodes::SubTree;
 use super::port::Ports;
+use super::priority::Priorities;
 use super::problem::{Problem, ProblemKind};
 use super::registry::{NodeType, Registry};
 use super::scope::Scopes;
+use super::script::Script;
 use super::spec::{ForestSpec, NodeSpec, TreeSpec};
 use super::suggest::nearest;
 
@@ -64,6 +66,7 @@ struct Compiler<'f, 's> {
     behaviors: Vec<(Box<dyn Behavior>, u32)>,
     info: Vec<NodeInfo>,
     guards: FxHashMap<u32, Guards>,
+    priorities: FxHashMap<u32, Priorities>,
     problems: Vec<Problem>,
     /// Trees under instantiation, outermost first.
     open_trees: Vec<&'f str>,
@@ -81,6 +84,7 @@ impl<'f, 's> Compiler<'f, 's> {
             behaviors: Vec::new(),
             info: Vec::new(),
             guards: FxHashMap::default(),
+            priorities: FxHashMap::default(),
             problems: Vec::new(),
             open_trees: Vec::new(),
             paths: FxHashSet::default(),
@@ -186,11 +190,16 @@ impl<'f, 's> Compiler<'f, 's> {
         } else {
             let behavior = self.build(tree, spec, scope, node_type, index);
             let kind = self.info[index.index()].kind;
-            let flags = if kind == NodeKind::Decorator {
-                NodeDef::RESETS_CHILD
-            } else {
-                0
+            let open = node_type.is_some_and(|node_type| node_type.manifest.open);
+            let mut flags = match kind {
+                NodeKind::Decorator => NodeDef::RESETS_CHILD,
+                // Mocks may stand for anything.
+                NodeKind::Condition if !open => NodeDef::CONDITION,
+                NodeKind::Condition | NodeKind::Action | NodeKind::Control | NodeKind::SubTree => 0,
             };
+            if self.compile_priorities(spec, scope, index, behavior.honours_priority()) {
+                flags |= NodeDef::PRIORITY;
+            }
             self.behaviors.push((behavior, flags));
             self.compile_guards(tree, spec, scope, index);
             for child in &spec.children {
@@ -260,6 +269,43 @@ impl<'f, 's> Compiler<'f, 's> {
         let behavior = (node_type.make)(&mut Ports { sink: &mut binder });
         binder.check_attributes();
         behavior
+    }
+
+    /// Compiles the priorities of a node's children; whether there are any.
+    fn compile_priorities(
+        &mut self,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        index: NodeIndex,
+        honoured: bool,
+    ) -> bool {
+        let scripts: Vec<Option<Script>> = spec
+            .children
+            .iter()
+            .map(|child| {
+                let attribute = child.attributes.iter().find(|it| it.name == "_priority")?;
+                if !honoured {
+                    let message = format!("'{}' does not visit its children by priority", spec.id);
+                    self.problems.push(
+                        Problem::new(ProblemKind::Refused, attribute.name_span, message)
+                            .help("remove _priority: the place of each child has a meaning here"),
+                    );
+                    return None;
+                }
+                super::binder::compile_script(
+                    attribute,
+                    scope,
+                    &mut self.scopes,
+                    self.registry.enums(),
+                    &mut self.problems,
+                )
+            })
+            .collect();
+        let any = scripts.iter().any(Option::is_some);
+        if any {
+            self.priorities.insert(index.0, Priorities(scripts.into()));
+        }
+        any
     }
 
     fn compile_guards(&mut self, tree: &TreeSpec<'_>, spec: &NodeSpec<'_>, scope: ScopeId, index: NodeIndex) {
@@ -375,6 +421,7 @@ impl<'f, 's> Compiler<'f, 's> {
             nodes,
             children: children.into_boxed_slice(),
             guards: self.guards,
+            priorities: self.priorities,
             info: self.info.into_boxed_slice(),
             slots,
             scopes,

@@ -6,7 +6,10 @@ use super::behavior::{Thrown, Tick};
 use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
 use super::definition::{NodeDef, NodeIndex, TreeDef};
 use super::error::TickError;
+use super::event::{Event, Events};
 use super::observer::Observer;
+use super::priority::Orders;
+use super::random::Random;
 use super::resource::{Resource, Resources};
 use super::script::Script;
 use super::types::TypeInfo;
@@ -48,8 +51,18 @@ pub(crate) struct Run {
     /// The node under execution: who panicked.
     pub(crate) current: u32,
     pub(crate) failure: Option<Box<TickError>>,
+    pub(crate) random: Random,
+    pub(crate) orders: Orders,
+    pub(crate) events: Events,
     /// Ticks of the root so far.
     pub(crate) ticks: u64,
+}
+
+impl Run {
+    pub(crate) fn begin_tick(&mut self, now: Time) {
+        self.resources.begin_tick(now);
+        self.events.begin_tick(self.woken);
+    }
 }
 
 /// One node's view of the run.
@@ -178,6 +191,11 @@ impl<'t> Context<'t> {
     #[inline]
     fn child(&self, position: usize) -> u32 {
         let node = &self.def.nodes[self.node as usize];
+        let position = if node.flags & NodeDef::PRIORITY == 0 {
+            position
+        } else {
+            self.position_in_file(position)
+        };
         self.def.children[node.first_child as usize + position]
     }
 
@@ -218,11 +236,11 @@ impl<'t> Context<'t> {
         if compiled.flags & NodeDef::RESETS_CHILD != 0 {
             self.reset_completed_child(compiled);
         }
-        self.finish_tick(node, status)
+        self.finish_tick(node, compiled, status)
     }
 
     #[inline]
-    fn finish_tick(&mut self, node: u32, status: NodeStatus) -> Tick {
+    fn finish_tick(&mut self, node: u32, compiled: &NodeDef, status: NodeStatus) -> Tick {
         match status {
             NodeStatus::Skipped => {
                 if let Some(observer) = &mut self.run.observer {
@@ -236,6 +254,14 @@ impl<'t> Context<'t> {
                     node,
                 }
                 .throw("a node must not return IDLE: it is the status of a node that was not ticked"));
+            }
+            NodeStatus::Running if compiled.flags & NodeDef::CONDITION != 0 => {
+                return Err(Context {
+                    def: self.def,
+                    run: self.run,
+                    node,
+                }
+                .throw("a condition must not return RUNNING: it looks and answers; make it an action"));
             }
             NodeStatus::Running | NodeStatus::Success | NodeStatus::Failure => self.store(node, status),
         }
@@ -270,7 +296,7 @@ impl<'t> Context<'t> {
         if let Some(guards) = guards {
             status = guards.after(&mut inner, status)?;
         }
-        self.finish_tick(node, status)
+        self.finish_tick(node, compiled, status)
     }
 
     /// What `DecoratorNode::executeTick` does last: a completed child is reset.
@@ -394,6 +420,27 @@ impl<'t> Context<'t> {
     #[inline]
     pub fn resource<T: Resource>(&mut self) -> Option<&mut T> {
         self.run.resources.get()
+    }
+
+    /// The events that this tick sees, oldest first.
+    pub fn events(&self) -> &[Event] {
+        &self.run.events.current
+    }
+
+    /// The next random number, evenly in `0.0..1.0`. The same seed ([`Tree::set_seed`](super::Tree::set_seed)) gives
+    /// the same numbers.
+    pub fn random(&mut self) -> f64 {
+        self.run.random.unit()
+    }
+
+    /// The entry that a key has in this node's own scope, where it is not remapped into another.
+    pub fn find_own(&self, key: &str) -> Option<SlotId> {
+        let scope = self.def.info[self.node as usize].scope;
+        let own = &self.def.scopes[scope.0 as usize].own;
+        own.iter()
+            .find(|(name, _)| **name == *key)
+            .map(|(_, slot)| *slot)
+            .or_else(|| self.run.blackboard.dynamic(scope, key))
     }
 
     /// Evaluates a script.

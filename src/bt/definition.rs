@@ -7,6 +7,7 @@ use super::Enums;
 use super::behavior::{Behavior, Dialect, NodeKind};
 use super::blackboard::{Entry, ScopeId, SlotId};
 use super::guard::Guards;
+use super::priority::Priorities;
 use super::types::TypeInfo;
 use super::value::Value;
 use rustc_hash::FxHashMap;
@@ -57,10 +58,14 @@ pub(crate) struct NodeDef {
 }
 
 impl NodeDef {
-    /// Pre- or postconditions, hooks or priorities: the slow path.
+    /// Pre- or postconditions: the slow path.
     pub(crate) const GUARDED: u32 = 1;
     /// A completed child is reset after the tick (decorators and subtrees).
     pub(crate) const RESETS_CHILD: u32 = 2;
+    /// Children have priorities: positions go through an order.
+    pub(crate) const PRIORITY: u32 = 4;
+    /// A condition: it must not return RUNNING.
+    pub(crate) const CONDITION: u32 = 8;
 }
 
 /// What messages, monitors and builders need of a node.
@@ -115,6 +120,7 @@ pub struct TreeDef {
     pub(crate) nodes: Box<[NodeDef]>,
     pub(crate) children: Box<[u32]>,
     pub(crate) guards: FxHashMap<u32, Guards>,
+    pub(crate) priorities: FxHashMap<u32, Priorities>,
     pub(crate) info: Box<[NodeInfo]>,
     pub(crate) slots: Box<[SlotDef]>,
     pub(crate) scopes: Box<[ScopeDef]>,

@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 use super::Context;
 use super::behavior::{Dialect, Thrown};
 use super::blackboard::SlotId;
-use super::script::Script;
+use super::script::{Access, Script};
 use super::types::{PortValue, Text, TypeInfo};
 use super::value::Value;
 
@@ -93,6 +93,8 @@ pub(crate) trait PortSink {
     /// The names of all attributes that could be ports.
     fn attributes(&self) -> Vec<String>;
     fn script(&mut self, declaration: &PortDecl) -> Option<Script>;
+    /// The entry of a key that the node names in another way than as a port's pointer.
+    fn key(&mut self, key: &str, access: Access) -> Option<SlotId>;
     fn children(&self) -> usize;
     fn dialect(&self) -> Dialect;
     fn problem(&mut self, message: String);
@@ -142,6 +144,12 @@ impl<'b> Ports<'b> {
     /// The names of the attributes that the file gives and that may be ports: for nodes that take any.
     pub fn attributes(&self) -> Vec<String> {
         self.sink.attributes()
+    }
+
+    /// The entry of a key that the node reads or writes although no port points at it: `SetBlackboard`'s `output_key`.
+    /// `None` while declarations are collected.
+    pub fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
+        self.sink.key(key, access)
     }
 
     /// How many children the node has in this file (zero while declarations are collected).

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
+use super::blackboard::SlotId;
 use super::port::{Binding, PortDecl, PortSink, Ports};
-use super::script::Script;
+use super::script::{Access, Script};
 use super::{Context, Enums};
 
 type Make = Arc<dyn Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync>;
@@ -266,6 +267,10 @@ impl PortSink for Collector {
 
     fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
         self.ports.push(declaration.clone());
+        None
+    }
+
+    fn key(&mut self, _key: &str, _access: Access) -> Option<SlotId> {
         None
     }
 

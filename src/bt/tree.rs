@@ -7,7 +7,10 @@ use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
 use super::context::{self, Cell, Context, Run};
 use super::definition::{NodeIndex, TreeDef};
 use super::error::TickError;
+use super::event::Events;
 use super::observer::Observer;
+use super::priority::Orders;
+use super::random::Random;
 use super::resource::{Resource, Resources};
 use super::types::PortValue;
 use super::value::Value;
@@ -39,6 +42,9 @@ impl Tree {
             wake_at: None,
             current: 0,
             failure: None,
+            random: Random::default(),
+            orders: Orders::default(),
+            events: Events::default(),
             ticks: 0,
         };
         Self { def, run }
@@ -84,6 +90,16 @@ impl Tree {
         self.run.observer = observer;
     }
 
+    /// Where the run's random numbers begin; 0 unless set.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.run.random = Random::new(seed);
+    }
+
+    /// Tells the nodes that something happened; the next tick sees it, and no later one.
+    pub fn emit(&mut self, name: impl Into<Arc<str>>, data: Value) {
+        self.run.events.emit(name.into(), data);
+    }
+
     /// The definition that is run.
     pub fn definition(&self) -> &Arc<TreeDef> {
         &self.def
@@ -104,7 +120,7 @@ impl Tree {
     /// # Errors
     /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree.
     pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        self.run.resources.begin_tick(now);
+        self.run.begin_tick(now);
         let result = self.execute_root(now);
         self.run.resources.end_tick(now);
         result
@@ -115,7 +131,7 @@ impl Tree {
     /// # Errors
     /// As [`Tree::tick_exactly_once`].
     pub fn tick(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        self.run.resources.begin_tick(now);
+        self.run.begin_tick(now);
         let mut result = self.execute_root(now);
         for _ in 0..MOST_WAKE_UPS {
             if !matches!(result, Ok(NodeStatus::Running)) || !self.run.woken {

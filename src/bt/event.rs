@@ -1,0 +1,118 @@
+//! Events: what happened outside, by name, for the nodes that wait for it (`Signal`).
+
+use std::sync::Arc;
+
+use super::value::Value;
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Counts all events of a run, from 1.
+    pub number: u64,
+    /// Its name: words with dots between, `battery.low`.
+    pub name: Arc<str>,
+    /// What it carries.
+    pub data: Value,
+}
+
+/// The events that a tick sees.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    /// Seen by the tick under way, oldest first.
+    pub(crate) current: Vec<Event>,
+    /// Arrived since the last tick began.
+    arriving: Vec<Event>,
+    count: u64,
+}
+
+impl Events {
+    pub(crate) fn emit(&mut self, name: Arc<str>, data: Value) {
+        self.count += 1;
+        self.arriving.push(Event {
+            number: self.count,
+            name,
+            data,
+        });
+    }
+
+    /// Lets a tick see what arrived. What the tick before saw is gone, unless a node asked to be ticked again at once
+    /// before it came to the node that waits.
+    pub(crate) fn begin_tick(&mut self, keep: bool) {
+        if !keep {
+            self.current.clear();
+        }
+        self.current.append(&mut self.arriving);
+    }
+}
+
+/// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one, the whole name has to match.
+/// Also the pattern of substitution rules (`spec/btcpp.md` 6.7).
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut from) = (0, 0);
+    // Where to go on when what followed the last star did not match.
+    let mut retry: Option<(usize, usize)> = None;
+    while from < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                retry = Some((at + 1, from));
+                at += 1;
+            }
+            Some(b'?') => {
+                at += 1;
+                from += 1;
+            }
+            Some(byte) if *byte == name[from] => {
+                at += 1;
+                from += 1;
+            }
+            _ => {
+                let Some((star, tried)) = retry else { return false };
+                retry = Some((star, tried + 1));
+                at = star;
+                from = tried + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, expected) in [
+            ("a.*", "a.b", true),
+            ("a.*", "a.", true),
+            ("a.*", "a", false),
+            ("a.*", "b.a.c", false),
+            ("*", "", true),
+            ("*.low", "battery.low", true),
+            ("*.low", "battery.lower", false),
+            ("a*b*c", "axxbyybzc", true),
+            ("a*b*c", "axxbyybz", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("exact", "exact", true),
+            ("", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_tick_sees_what_arrived_before_it_once() {
+        let mut events = Events::default();
+        events.emit("a".into(), Value::Empty);
+        assert!(events.current.is_empty());
+        events.begin_tick(false);
+        assert_eq!(events.current.len(), 1);
+        events.begin_tick(true);
+        assert_eq!(events.current.len(), 1);
+        events.begin_tick(false);
+        assert!(events.current.is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! `ReactiveFallback`: children from the first at every tick, while they fail.
+
+use super::reactive_sequence::halt_others;
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// The memoryless fallback: earlier children are tried again while a later one runs.
+#[derive(Debug)]
+pub struct ReactiveFallback;
+
+impl Node for ReactiveFallback {
+    const ID: &'static str = "ReactiveFallback";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Starts from the first child at every tick, so that an earlier child takes over from a \
+        later one that runs. When a child succeeds or another one starts to run, what ran before is halted in the \
+        same tick. FAILURE when all children have failed in one tick. The classical selector without memory.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for ReactiveFallback {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        cx.set_status(NodeStatus::Running);
+        cx.order_children()?;
+        let count = cx.child_count();
+        let mut all_skipped = true;
+        for position in 0..count {
+            match cx.tick_child(position)? {
+                NodeStatus::Failure | NodeStatus::Idle => all_skipped = false,
+                NodeStatus::Skipped => cx.halt_child(position, HaltReason::Preempted),
+                NodeStatus::Running => {
+                    halt_others(cx, position);
+                    return Ok(NodeStatus::Running);
+                }
+                NodeStatus::Success => {
+                    cx.halt_children(HaltReason::Preempted);
+                    return Ok(NodeStatus::Success);
+                }
+            }
+        }
+        cx.reset_children();
+        Ok(if all_skipped {
+            NodeStatus::Skipped
+        } else {
+            NodeStatus::Failure
+        })
+    }
+
+    fn honours_priority(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::reactive_fallback;
+    use crate::bt::testing::{Scene, condition, leaf};
+
+    #[test]
+    fn an_earlier_child_takes_over() {
+        Scene::new(reactive_fallback([condition("done", "FFS"), leaf("act", "R")])).check(
+            "= done act
+             R F R
+             R F R
+             S S . !act
+             R F R",
+        );
+    }
+
+    #[test]
+    fn what_ran_is_halted_once_when_an_earlier_child_starts_to_run() {
+        Scene::new(reactive_fallback([leaf("a", "FRRF"), leaf("b", "R")])).check(
+            "= a b
+             R F R
+             R R . !b
+             R R .
+             R F R",
+        );
+    }
+
+    #[test]
+    fn it_fails_when_all_did_and_is_skipped_when_all_were() {
+        Scene::new(reactive_fallback([leaf("a", "F-"), leaf("b", "F--")])).check(
+            "= a b
+             F F F
+             - - -
+             F F -",
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! `SequenceWithMemory` and version 3's `SequenceStar`: a sequence that goes on where it failed.
+
+use super::sequence::keep;
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// A sequence that remembers the child that failed.
+#[derive(Debug)]
+pub struct SequenceWithMemory;
+
+impl Node for SequenceWithMemory {
+    const ID: &'static str = "SequenceWithMemory";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks its children in order and never ticks one again that has succeeded: after a \
+        FAILURE, and after a halt, the next activation goes on with the same child. It starts over when the last \
+        child has succeeded. Between children that succeed within one tick it lets the tree react.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for SequenceWithMemory {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        tick::<true>(cx)
+    }
+
+    fn honours_priority(&self) -> bool {
+        true
+    }
+}
+
+/// Version 3's form of it.
+#[derive(Debug)]
+pub struct SequenceStar;
+
+impl Node for SequenceStar {
+    const ID: &'static str = "SequenceStar";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks its children in order and never ticks one again that has succeeded: after a \
+        FAILURE the next activation goes on with the child that failed. A halt starts it over.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for SequenceStar {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        tick::<false>(cx)
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        *cx.memory() = Default::default();
+        cx.halt_children(reason);
+    }
+
+    fn honours_priority(&self) -> bool {
+        true
+    }
+}
+
+/// `memory.index` is the child at work, `memory.count` the skipped ones of this activation.
+fn tick<const YIELDS: bool>(cx: &mut Context<'_>) -> Tick {
+    if cx.is_fresh() {
+        cx.memory().count = 0;
+    }
+    cx.set_status(NodeStatus::Running);
+    let count = cx.child_count();
+    let mut memory = *cx.memory();
+    if memory.index == 0 {
+        cx.order_children()?;
+    }
+    while (memory.index as usize) < count {
+        let at_rest = YIELDS && cx.child_status(memory.index as usize) == NodeStatus::Idle;
+        match cx.tick_child(memory.index as usize) {
+            Ok(NodeStatus::Success | NodeStatus::Idle) => {
+                memory.index += 1;
+                if at_rest && (memory.index as usize) < count {
+                    *cx.memory() = memory;
+                    cx.wake();
+                    return Ok(NodeStatus::Running);
+                }
+            }
+            Ok(NodeStatus::Skipped) => {
+                memory.index += 1;
+                memory.count += 1;
+            }
+            Ok(NodeStatus::Running) => {
+                *cx.memory() = memory;
+                return Ok(NodeStatus::Running);
+            }
+            Ok(NodeStatus::Failure) => {
+                for position in memory.index as usize..count {
+                    cx.halt_child(position, HaltReason::ParentFinished);
+                }
+                *cx.memory() = memory;
+                return Ok(NodeStatus::Failure);
+            }
+            Err(thrown) => return keep(cx, memory, thrown),
+        }
+    }
+    let all_skipped = memory.count as usize == count;
+    cx.reset_children();
+    *cx.memory() = Default::default();
+    Ok(if all_skipped {
+        NodeStatus::Skipped
+    } else {
+        NodeStatus::Success
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{node, reactive_sequence, sequence_with_memory};
+    use crate::bt::testing::{Scene, condition, leaf};
+
+    #[test]
+    fn it_goes_on_where_it_failed() {
+        Scene::new(sequence_with_memory([
+            leaf("a", "S"),
+            leaf("b", "FRS"),
+            leaf("c", "S"),
+        ]))
+        .drain()
+        .check(
+            "= a b c
+                 F S F .
+                 R . R .
+                 S . S S
+                 F S F .",
+        );
+    }
+
+    #[test]
+    fn it_yields_between_children() {
+        Scene::new(sequence_with_memory([leaf("a", "S"), leaf("b", "S")])).check(
+            "= a b
+             R* S .
+             S . S",
+        );
+    }
+
+    #[test]
+    fn a_halt_does_not_forget_the_place() {
+        let patrol = sequence_with_memory([leaf("A", "S"), leaf("B", "RS"), leaf("C", "R")]);
+        Scene::new(reactive_sequence([condition("battery", "SSFSS"), patrol]))
+            .drain()
+            .check(
+                "= battery A B C
+                 R SS S R .
+                 F F . . . !B
+                 R SS . S R",
+            );
+    }
+
+    #[test]
+    fn a_halt_of_version_3s_starts_over() {
+        let patrol = node("SequenceStar").children([leaf("A", "S"), leaf("B", "FR"), leaf("C", "S")]);
+        Scene::new(reactive_sequence([condition("battery", "SSFS"), patrol]))
+            .v3()
+            .check(
+                "= battery A B C
+             F S S F .
+             R S . R .
+             F F . . . !B
+             F S S F .",
+            );
+    }
+}

@@ -1,0 +1,85 @@
+//! The order in which a composite visits its children, where they have priorities (`_priority`).
+
+use rustc_hash::FxHashMap;
+
+use super::behavior::Thrown;
+use super::context::Context;
+use super::definition::NodeDef;
+use super::script::Script;
+use super::types::PortValue;
+
+/// The priority of a child that does not say otherwise.
+pub(crate) const USUAL: f64 = 1.0;
+
+/// The priority scripts of one composite's children, by their position in the file.
+#[derive(Debug)]
+pub(crate) struct Priorities(pub(crate) Box<[Option<Script>]>);
+
+/// The children of one composite, highest priority first.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// Priority and position in the file.
+    ranks: Vec<(f64, u32)>,
+}
+
+/// The orders of a run, by composite; empty where no tree uses priorities.
+pub(crate) type Orders = FxHashMap<u32, Order>;
+
+impl Context<'_> {
+    /// Evaluates the children's `_priority` scripts and lets positions mean the children in that order: the highest
+    /// first, equal ones as in the file. A composite calls it whenever it starts from its first child. Costs nothing
+    /// where no child has a priority.
+    ///
+    /// # Errors
+    /// [`Thrown`] where a script fails or gives no number.
+    #[inline]
+    pub fn order_children(&mut self) -> Result<(), Thrown> {
+        if self.def.nodes[self.node as usize].flags & NodeDef::PRIORITY == 0 {
+            return Ok(());
+        }
+        self.sort_children()
+    }
+
+    #[cold]
+    fn sort_children(&mut self) -> Result<(), Thrown> {
+        let def = self.def;
+        let Some(Priorities(scripts)) = def.priorities.get(&self.node) else {
+            return Ok(());
+        };
+        let mut ranks = std::mem::take(&mut self.run.orders.entry(self.node).or_default().ranks);
+        ranks.clear();
+        for (position, script) in scripts.iter().enumerate() {
+            let priority = match script {
+                None => USUAL,
+                Some(script) => {
+                    let value = self.run(script)?;
+                    f64::from_value(&value).map_err(|reason| {
+                        let message = format!("_priority of child {}: {reason}", position + 1);
+                        self.throw(message)
+                    })?
+                }
+            };
+            ranks.push((priority, position as u32));
+        }
+        // Unstable sorting allocates nothing; positions make it stable.
+        ranks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.run.orders.entry(self.node).or_default().ranks = ranks;
+        Ok(())
+    }
+
+    /// The position in the file of the child that a position means now.
+    pub(crate) fn position_in_file(&self, position: usize) -> usize {
+        let order = self.run.orders.get(&self.node);
+        order
+            .and_then(|order| order.ranks.get(position))
+            .map_or(position, |(_, position)| *position as usize)
+    }
+
+    /// The priority that [`Context::order_children`] found for a child: 1 where it has none.
+    pub fn child_priority(&self, position: usize) -> f64 {
+        let order = self.run.orders.get(&self.node);
+        order
+            .and_then(|order| order.ranks.get(position))
+            .map_or(USUAL, |(priority, _)| *priority)
+    }
+}
