@@ -20,7 +20,7 @@
 //! | [`nav`] | Nav2's node library, and the traits by which it asks for actions, services, topics, transforms |
 //! | `ros` | the only room that knows r2r (feature `ros`) |
 //! | [`sim`] | a robot on a plane with the servers that trees call |
-//! | `navigator` | the node: lifecycle, navigate actions, preemption, swap, tick loop (feature `ros`) |
+//! | [`navigator`] | the node: lifecycle, navigate actions, preemption, swap, tick loop |
 //! | [`monitor`] | what shows a run |
 //! | [`cli`] | one file a command |
 
@@ -30,7 +30,6 @@ pub mod goal;
 pub mod monitor;
 pub mod msg;
 pub mod nav;
-#[cfg(feature = "ros")]
 pub mod navigator;
 #[cfg(feature = "ros")]
 pub mod ros;

@@ -1,3 +1,7 @@
 //! The `navtree` executable: arguments, then the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    navtree::cli::main(std::env::args_os())
+}

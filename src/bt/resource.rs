@@ -44,6 +44,11 @@ impl Resources {
             .downcast_mut()
     }
 
+    /// Takes in what has arrived, without a tick: for owners that hold the resources while no tree runs.
+    pub fn begin(&mut self, now: Time) {
+        self.begin_tick(now);
+    }
+
     pub(crate) fn begin_tick(&mut self, now: Time) {
         for (_, resource) in &mut self.items {
             resource.begin_tick(now);

@@ -1,1 +1,178 @@
-//! The command line: one file a command.
+//! The command line: one file a command. Exit codes: 0 all well, 1 the trees have problems, 2 could not run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod check;
+mod models;
+mod palette;
+mod show;
+
+use palette::add_palettes;
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exit {
+    /// All well.
+    Good,
+    /// It ran, and the trees have problems.
+    Problems,
+    /// It could not run.
+    Failed,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Good => Self::SUCCESS,
+            Exit::Problems => Self::from(1),
+            Exit::Failed => Self::from(2),
+        }
+    }
+}
+
+/// Behavior trees for robot navigation. Without a command, runs the ROS 2 node `bt_navigator`.
+#[derive(Parser)]
+#[command(name = "navtree", version, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Checks tree files: all problems, each with its place.
+    Check(check::Arguments),
+    /// Shows a tree.
+    Show(show::Arguments),
+    /// Writes the palette for Groot, the XML schema or the node reference page.
+    Models(models::Arguments),
+    /// Runs the ROS 2 node `bt_navigator` (the default).
+    #[cfg(feature = "ros")]
+    Run,
+}
+
+/// Runs the program.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = without_ros_arguments(arguments);
+    let parsed = match Arguments::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let exit = match parsed.command {
+        Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Show(arguments)) => show::run(&arguments),
+        Some(Command::Models(arguments)) => models::run(&arguments),
+        #[cfg(feature = "ros")]
+        Some(Command::Run) | None => run::run(),
+        #[cfg(not(feature = "ros"))]
+        None => {
+            eprintln!("navtree: this build has no ROS: see navtree --help for what it can do");
+            Exit::Failed
+        }
+    };
+    exit.into()
+}
+
+/// Leaves out `--ros-args … [--]`, which is rcl's to read.
+fn without_ros_arguments(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut inside = false;
+    let mut rest = Vec::new();
+    for argument in arguments {
+        match argument.to_str() {
+            Some("--ros-args") => inside = true,
+            Some("--") if inside => inside = false,
+            _ if inside => {}
+            _ => rest.push(argument),
+        }
+    }
+    rest
+}
+
+/// Options of every command that reads trees.
+#[derive(clap::Args)]
+pub(crate) struct TreeArguments {
+    /// Show warnings with this code (or `warnings`: all) as warnings.
+    #[arg(short = 'W', long = "warn", value_name = "CODE")]
+    warn: Vec<String>,
+    /// Treat warnings with this code (or `warnings`: all) as errors.
+    #[arg(short = 'D', long = "deny", value_name = "CODE")]
+    deny: Vec<String>,
+    /// Do not show warnings with this code (or `warnings`: all).
+    #[arg(short = 'A', long = "allow", value_name = "CODE")]
+    allow: Vec<String>,
+}
+
+impl TreeArguments {
+    /// The wishes; later options win over earlier ones of another kind in the order allow, warn, deny.
+    pub(crate) fn levels(&self) -> Result<crate::xml::Levels, String> {
+        use crate::xml::{Level, Levels};
+        let mut levels = Levels::new();
+        for (codes, level) in [
+            (&self.allow, Level::Allow),
+            (&self.warn, Level::Warn),
+            (&self.deny, Level::Deny),
+        ] {
+            for code in codes {
+                if code == "warnings" {
+                    levels.set_warnings(level);
+                } else {
+                    levels.set(code.parse().map_err(|error| format!("{code}: {error}"))?, level);
+                }
+            }
+        }
+        Ok(levels)
+    }
+}
+
+/// All XML files behind the paths: files as they are, directories with all that is below them, sorted.
+pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    let mut waiting: Vec<PathBuf> = paths.iter().rev().cloned().collect();
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let mut inside: Vec<PathBuf> = entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "xml"))
+                .collect();
+            inside.sort_by(|a, b| b.cmp(a));
+            waiting.append(&mut inside);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_ros_arguments;
+
+    #[test]
+    fn ros_arguments_are_not_ours() {
+        let all = [
+            "navtree",
+            "--ros-args",
+            "-r",
+            "a:=b",
+            "--",
+            "check",
+            "x.xml",
+            "--ros-args",
+            "-p",
+            "x:=1",
+        ];
+        assert_eq!(
+            without_ros_arguments(all.map(Into::into)),
+            ["navtree", "check", "x.xml"]
+        );
+    }
+}

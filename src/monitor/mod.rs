@@ -1,1 +1,5 @@
-//! What shows a run: terminal view, logs, recordings.
+//! What shows a tree and its run: drawings, terminal view, logs, recordings.
+#![forbid(unsafe_code)]
+
+pub mod drawing;
+pub mod models;

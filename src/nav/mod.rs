@@ -12,3 +12,8 @@ mod world;
 pub use link::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
 pub use settings::Settings;
 pub use world::{Progress, Sample, World};
+
+/// All node types: BehaviorTree.CPP's, navtree's and Nav2's.
+pub fn registry() -> crate::bt::Registry {
+    crate::bt::Registry::builtin()
+}

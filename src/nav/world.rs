@@ -33,6 +33,9 @@ pub struct Sample {
     pub received: Time,
 }
 
+/// Told of every message when it is taken in.
+type Listener = Box<dyn FnMut(TopicId, &Payload, Time) + Send>;
+
 /// The resource through which Nav2's nodes act. A leaf that is halted has its ticket forgotten here, at once, so that
 /// nothing that arrives later can reach it or its next activation (guarantee G4); what became of its goal is the
 /// Custodian's business.
@@ -48,7 +51,7 @@ pub struct World {
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
     events: Vec<Event>,
-    listeners: Vec<Box<dyn FnMut(TopicId, &Payload, Time) + Send>>,
+    listeners: Vec<Listener>,
 }
 
 impl World {

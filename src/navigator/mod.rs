@@ -1,1 +1,27 @@
 //! The node: lifecycle, the navigate actions, preemption, swap, tick loop.
+//!
+//! [`Navigator`] is the whole of it without ROS, driven by calls and a clock; what needs r2r is thin and lives beside it
+//! (feature `ros`).
+#![forbid(unsafe_code)]
+
+mod core;
+mod feedback;
+mod goal;
+mod kind;
+mod library;
+mod log;
+mod options;
+mod robot;
+mod schedule;
+mod seed;
+mod session;
+mod thread;
+
+pub use self::core::Navigator;
+pub use goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
+pub use kind::NavigatorKind;
+pub use library::TreeLibrary;
+pub use options::Options;
+pub(crate) use robot::Robot;
+pub use schedule::Schedule;
+pub use thread::{Handle, TickClock, TickStatistics, TickThread};

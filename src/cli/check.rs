@@ -1,0 +1,107 @@
+//! `navtree check`: all problems of tree files, each with its place.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use super::{Exit, TreeArguments, tree_files};
+use crate::xml::{Checked, Colour, Loader, Severity};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Tree files, or directories to look for them in.
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    /// How to print problems.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// A palette (TreeNodesModel) whose nodes are taken as known.
+    #[arg(long, value_name = "FILE")]
+    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    trees: TreeArguments,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// With excerpts, for people.
+    Text,
+    /// One line a problem.
+    Short,
+    /// One array of objects.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Exit {
+    let mut registry = crate::nav::registry();
+    let outcome = arguments.trees.levels().and_then(|levels| {
+        super::add_palettes(&mut registry, &arguments.palette)?;
+        Ok((levels, tree_files(&arguments.paths)?))
+    });
+    let (levels, files) = match outcome {
+        Ok(outcome) => outcome,
+        Err(message) => {
+            eprintln!("navtree check: {message}");
+            return Exit::Failed;
+        }
+    };
+    let colour = if std::io::stdout().is_terminal() {
+        Colour::Always
+    } else {
+        Colour::Never
+    };
+    let (mut errors, mut warnings) = (0, 0);
+    let mut values = Vec::new();
+    for file in &files {
+        // Each file by itself: two files of one directory may well hold trees of the same ID.
+        let Checked { diagnostics, sources } =
+            Loader::new(&registry).levels(levels.clone()).check_files(&[file]);
+        errors += diagnostics.count(Severity::Error);
+        warnings += diagnostics.count(Severity::Warning);
+        match arguments.format {
+            Format::Text => {
+                for diagnostic in &diagnostics {
+                    println!("{}", diagnostic.render(&sources, colour));
+                }
+            }
+            Format::Short => {
+                for diagnostic in &diagnostics {
+                    println!("{}", diagnostic.one_line(&sources));
+                }
+            }
+            Format::Json => values.push(diagnostics.to_json(&sources)),
+            Format::Sarif => values.push(diagnostics.to_sarif(&sources)),
+        }
+    }
+    match arguments.format {
+        Format::Text => println!("{} files: {errors} errors, {warnings} warnings", files.len()),
+        Format::Short => {}
+        Format::Json => println!("{:#}", joined(values)),
+        Format::Sarif => println!("{:#}", joined_sarif(values)),
+    }
+    if errors == 0 { Exit::Good } else { Exit::Problems }
+}
+
+/// One array out of several.
+fn joined(values: Vec<serde_json::Value>) -> serde_json::Value {
+    values
+        .into_iter()
+        .filter_map(|value| value.as_array().cloned())
+        .flatten()
+        .collect()
+}
+
+/// One log out of several: a run a file.
+fn joined_sarif(values: Vec<serde_json::Value>) -> serde_json::Value {
+    let mut logs = values.into_iter();
+    let Some(mut log) = logs.next() else {
+        return serde_json::Value::Null;
+    };
+    for other in logs {
+        if let (Some(runs), Some(more)) = (log["runs"].as_array_mut(), other["runs"].as_array()) {
+            runs.extend(more.iter().cloned());
+        }
+    }
+    log
+}

@@ -1,0 +1,72 @@
+//! `navtree show`: a tree as text or as a picture.
+
+use std::path::PathBuf;
+
+use super::{Exit, TreeArguments};
+use crate::monitor::drawing;
+use crate::xml::{Colour, Loader};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The tree file.
+    file: PathBuf,
+    /// Which tree of the file; without it, the main one.
+    #[arg(long, value_name = "ID")]
+    tree: Option<String>,
+    /// As what.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// A palette (TreeNodesModel) whose nodes are taken as known.
+    #[arg(long, value_name = "FILE")]
+    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    trees: TreeArguments,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Indented lines.
+    Text,
+    /// For Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+    /// For Markdown.
+    Mermaid,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Exit {
+    let mut registry = crate::nav::registry();
+    let prepared = arguments.trees.levels().and_then(|levels| {
+        super::add_palettes(&mut registry, &arguments.palette)?;
+        Ok(levels)
+    });
+    let levels = match prepared {
+        Ok(levels) => levels,
+        Err(message) => {
+            eprintln!("navtree show: {message}");
+            return Exit::Failed;
+        }
+    };
+    match Loader::new(&registry)
+        .levels(levels)
+        .load_file(&arguments.file, arguments.tree.as_deref())
+    {
+        Ok(loaded) => {
+            let text = match arguments.format {
+                Format::Text => drawing::text(&loaded.def),
+                Format::Dot => drawing::dot(&loaded.def),
+                Format::Svg => drawing::svg(&loaded.def),
+                Format::Mermaid => drawing::mermaid(&loaded.def),
+            };
+            print!("{text}");
+            Exit::Good
+        }
+        Err(refused) => {
+            for diagnostic in &refused.diagnostics {
+                eprintln!("{}", diagnostic.render(&refused.sources, Colour::Never));
+            }
+            Exit::Problems
+        }
+    }
+}

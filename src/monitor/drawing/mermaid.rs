@@ -1,0 +1,26 @@
+//! Mermaid, for Markdown pages.
+
+use std::fmt::Write;
+
+use super::label;
+use crate::bt::{NodeKind, TreeDef};
+
+/// A `flowchart` from the root down.
+pub fn mermaid(def: &TreeDef) -> String {
+    let mut out = "flowchart TD\n".to_owned();
+    for (node, info) in def.nodes() {
+        let (open, close) = match info.kind {
+            NodeKind::Action => ("[", "]"),
+            NodeKind::Condition => ("([", "])"),
+            NodeKind::Control => ("{{", "}}"),
+            NodeKind::Decorator => ("{", "}"),
+            NodeKind::SubTree => ("[[", "]]"),
+        };
+        let text = label(def, node).replace('"', "#quot;");
+        let _ = writeln!(out, "  n{}{open}\"{text}\"{close}", node.index() + 1);
+        for child in def.children(node) {
+            let _ = writeln!(out, "  n{} --> n{}", node.index() + 1, child.index() + 1);
+        }
+    }
+    out
+}

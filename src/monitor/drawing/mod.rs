@@ -1,0 +1,29 @@
+//! A definition as text or as a picture: one file a format.
+
+use crate::bt::{NodeIndex, TreeDef};
+
+mod dot;
+mod mermaid;
+mod svg;
+mod text;
+
+pub use dot::dot;
+pub use mermaid::mermaid;
+pub use svg::svg;
+pub use text::text;
+
+/// `Name (ID)`, or the ID alone where they are the same.
+fn label(def: &TreeDef, node: NodeIndex) -> String {
+    let info = def.node(node);
+    if info.name == info.id {
+        info.id.to_string()
+    } else {
+        format!("{} ({})", info.name, info.id)
+    }
+}
+
+/// The attributes of a node that are ports, as written.
+fn ports(def: &TreeDef, node: NodeIndex) -> impl Iterator<Item = (&str, &str)> {
+    let attributes = def.node(node).attributes.iter();
+    attributes.map(|(name, value)| (&**name, &**value))
+}

@@ -1,0 +1,45 @@
+//! The palette for Groot: a `TreeNodesModel` (`spec/btcpp.md` 6.6).
+
+use std::fmt::Write;
+
+use super::escape;
+use crate::bt::{Manifest, Registry};
+
+/// All node types, sorted by ID.
+pub fn palette(registry: &Registry) -> String {
+    let mut out = "<root BTCPP_format=\"4\">\n  <TreeNodesModel>\n".to_owned();
+    for manifest in registry.manifests() {
+        write_model(manifest, &mut out);
+    }
+    out.push_str("  </TreeNodesModel>\n</root>\n");
+    out
+}
+
+fn write_model(manifest: &Manifest, out: &mut String) {
+    let kind = manifest.kind.name();
+    if manifest.ports.is_empty() {
+        let _ = writeln!(out, "    <{kind} ID=\"{}\"/>", escape(&manifest.id));
+        return;
+    }
+    let _ = writeln!(out, "    <{kind} ID=\"{}\">", escape(&manifest.id));
+    for port in &manifest.ports {
+        let element = port.direction.element();
+        let default = port
+            .default
+            .as_ref()
+            .map_or_else(String::new, |text| format!(" default=\"{}\"", escape(text)));
+        let unit = if port.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", port.unit)
+        };
+        let _ = writeln!(
+            out,
+            "      <{element} name=\"{}\" type=\"{}\"{default}>{}{unit}</{element}>",
+            escape(&port.name),
+            escape(port.info.cpp_name),
+            escape(&port.doc)
+        );
+    }
+    let _ = writeln!(out, "    </{kind}>");
+}

@@ -1,0 +1,499 @@
+//! The navigator proper: goals in, ticks, results out. No ROS here: it is driven by the tick thread, and by tests on a
+//! virtual clock.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::goal::{ClientGoal, Ending, NavigationError, Report, Request};
+use super::log::ChangeLog;
+use super::options::Options;
+use super::session::Session;
+use super::{NavigatorKind, Robot};
+use crate::bt::{HaltReason, NodeStatus, Resources, Time, Tree, TreeDef};
+use crate::goal::GoalId;
+use crate::msg::{PoseStamped, TransformStamped};
+use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
+
+/// What the navigator is doing.
+enum State {
+    Idle,
+    /// A tree is ticked for a goal.
+    Running(Session),
+    /// A tree was halted; what it had started is still stopping.
+    Stopping {
+        /// Whom to tell when it has stopped.
+        session: Option<Session>,
+        ending: Ending,
+        message: String,
+        deadline: Time,
+    },
+}
+
+/// A goal whose tree is there and whose poses cannot be expressed in the global frame yet.
+struct Arrival {
+    request: Request,
+    deadline: Time,
+}
+
+/// Runs navigation goals, one at a time, for both navigate actions.
+///
+/// Nothing here waits. A goal is taken up only when everything it needs is there; until then, and if it never is, the
+/// goal that runs goes on (guarantee G7). A goal that has to make room is halted first, and the next tree starts when
+/// what the old one moved has stopped, or a deadline has passed.
+pub struct Navigator {
+    options: Options,
+    state: State,
+    /// A tree is kept between goals, with its blackboard and its nodes' memories, as Nav2 keeps it.
+    trees: [Option<Tree>; 2],
+    /// The world, while no tree has it.
+    resources: Resources,
+    arrivals: VecDeque<Arrival>,
+    /// Taken up when the state is idle again.
+    next: Option<Request>,
+    log: ChangeLog,
+    log_topic: Option<TopicId>,
+}
+
+impl Navigator {
+    /// A navigator in a world.
+    pub fn new(world: World, options: Options) -> Self {
+        let mut resources = Resources::default();
+        resources.insert(world);
+        let mut navigator = Self {
+            options,
+            state: State::Idle,
+            trees: [None, None],
+            resources,
+            arrivals: VecDeque::new(),
+            next: None,
+            log: ChangeLog::default(),
+            log_topic: None,
+        };
+        navigator.log_topic = navigator.advertise_log().ok();
+        navigator
+    }
+
+    fn advertise_log(&mut self) -> Result<TopicId, LinkError> {
+        self.world()
+            .map_or(Err(LinkError::Refused("there is no world".to_owned())), |world| {
+                world.advertise(&TopicSpec {
+                    name: "behavior_tree_log".into(),
+                    type_name: "nav2_msgs/msg/BehaviorTreeLog".into(),
+                    depth: 10,
+                    reliable: true,
+                    transient_local: false,
+                    form: Form::Plain,
+                })
+            })
+    }
+
+    fn world(&mut self) -> Option<&mut World> {
+        match &self.state {
+            State::Running(session) => self.trees[session.kind().index()].as_mut()?.resource(),
+            State::Idle | State::Stopping { .. } => self.resources.get(),
+        }
+    }
+
+    /// Whether there is nothing to tick, to wait for or to answer.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle) && self.arrivals.is_empty() && self.next.is_none()
+    }
+
+    /// Whether a tree is running.
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, State::Running(_))
+    }
+
+    /// The tree that runs, or ran last for a navigator.
+    pub fn tree(&self, kind: NavigatorKind) -> Option<&Tree> {
+        self.trees[kind.index()].as_ref()
+    }
+
+    /// Takes in a goal that its client was told is accepted.
+    pub fn goal(&mut self, request: Request, now: Time) {
+        if let Err(message) = &request.tree {
+            let message = message.clone();
+            refuse(request, NavigationError::FailedToLoadBehaviorTree, message);
+            return;
+        }
+        let busy_kind = match &self.state {
+            State::Running(session) => Some(session.kind()),
+            State::Idle | State::Stopping { .. } => None,
+        };
+        if busy_kind.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
+            let message = "the other navigator is at work: cancel its goal first, or set \
+                allow_navigator_preemption";
+            refuse(request, NavigationError::Unknown, message.to_owned());
+            return;
+        }
+        let deadline = now + self.options.arrival_patience;
+        self.arrivals.push_back(Arrival { request, deadline });
+        self.settle_arrivals(now);
+    }
+
+    /// Cancels a goal. Its client gets the result when what its tree started has stopped.
+    pub fn cancel(&mut self, goal: GoalId, now: Time) {
+        let client_gave_up = "cancelled before it was taken up";
+        if let Some(position) = self
+            .arrivals
+            .iter()
+            .position(|arrival| arrival.request.client.id() == goal)
+            && let Some(arrival) = self.arrivals.remove(position)
+        {
+            arrival.request.client.finish(canceled(client_gave_up));
+        }
+        if self.next.as_ref().is_some_and(|next| next.client.id() == goal)
+            && let Some(next) = self.next.take()
+        {
+            next.client.finish(canceled(client_gave_up));
+        }
+        if matches!(&self.state, State::Running(session) if session.id() == goal) {
+            self.stop(HaltReason::GoalCanceled, Ending::Canceled, String::new(), now);
+        }
+    }
+
+    /// Ends everything: the node is deactivated, or the process ends (guarantee G8).
+    pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
+        let message = format!("the navigator stopped: {reason}");
+        for arrival in self.arrivals.drain(..) {
+            arrival.request.client.finish(aborted(0, &message));
+        }
+        if let Some(next) = self.next.take() {
+            next.client.finish(aborted(0, &message));
+        }
+        if self.is_running() {
+            self.stop(reason, Ending::Aborted, message, now);
+        }
+    }
+
+    /// Halts the tree that runs and waits, without blocking, for what it had started.
+    fn stop(&mut self, reason: HaltReason, ending: Ending, message: String, now: Time) {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Running(session) => {
+                self.halt_tree(&session, reason, now);
+                let deadline = now + self.options.stop_timeout;
+                self.state = State::Stopping {
+                    session: Some(session),
+                    ending,
+                    message,
+                    deadline,
+                };
+                self.poll(now);
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// Halts a session's tree and takes the world back from it.
+    fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) {
+        if let Some(tree) = &mut self.trees[session.kind().index()] {
+            tree.halt(reason, now);
+            let def = Arc::clone(tree.definition());
+            self.resources = tree.take_resources();
+            self.publish_log(&def);
+        }
+    }
+
+    /// Looks after everything that is not a tick: goals that wait for a transform, and trees that are stopping.
+    /// Called at every period while the navigator is not idle, and when something has arrived.
+    pub fn poll(&mut self, now: Time) {
+        if !self.is_running() {
+            self.resources.begin(now);
+        }
+        self.settle_arrivals(now);
+        if let State::Stopping { deadline, .. } = &self.state {
+            let overdue = now >= *deadline;
+            let Some(world) = self.resources.get::<World>() else {
+                return;
+            };
+            if !overdue && !world.is_settled() {
+                return;
+            }
+            let left = if overdue { world.unsettled() } else { Vec::new() };
+            let State::Stopping {
+                session,
+                ending,
+                message,
+                ..
+            } = std::mem::replace(&mut self.state, State::Idle)
+            else {
+                return;
+            };
+            if let Some(session) = session {
+                let kind = session.kind();
+                let (error_code, error_message) = if left.is_empty() {
+                    (0, message)
+                } else {
+                    let left = left.join("; ");
+                    (
+                        NavigationError::Timeout.code(kind),
+                        format!("did not stop in time: {left}"),
+                    )
+                };
+                session.into_client().finish(Report {
+                    ending,
+                    error_code,
+                    error_message,
+                });
+            }
+        }
+        if matches!(self.state, State::Idle)
+            && let Some(next) = self.next.take()
+        {
+            self.start(next, now);
+        }
+    }
+
+    /// Takes up the goals whose poses can be expressed in the global frame by now.
+    fn settle_arrivals(&mut self, now: Time) {
+        for _ in 0..self.arrivals.len() {
+            let Some(mut arrival) = self.arrivals.pop_front() else {
+                return;
+            };
+            match self.in_global_frame(&arrival.request) {
+                Ok(poses) => {
+                    arrival.request.poses = poses;
+                    self.take_up(arrival.request, now);
+                }
+                Err(message) if now >= arrival.deadline => {
+                    refuse(arrival.request, NavigationError::TransformFailed, message);
+                }
+                Err(_) => self.arrivals.push_back(arrival),
+            }
+        }
+    }
+
+    /// The goal's poses in the global frame, where the robot has a pose too.
+    fn in_global_frame(&mut self, request: &Request) -> Result<Vec<PoseStamped>, String> {
+        let Some(world) = self.world() else {
+            return Err("there is no world".to_owned());
+        };
+        let settings = &world.settings;
+        let global: Arc<str> = settings.global_frame.as_str().into();
+        if request.kind == NavigatorKind::ToPose {
+            let base = &settings.robot_base_frame;
+            world
+                .transform(&global, base, None)
+                .map_err(|error| format!("the robot's pose is unknown: {error}"))?;
+        }
+        request
+            .poses
+            .iter()
+            .map(|pose| {
+                if pose.header.frame_id == global || pose.header.frame_id.is_empty() {
+                    let mut pose = pose.clone();
+                    pose.header.frame_id = Arc::clone(&global);
+                    return Ok(pose);
+                }
+                let at = (!pose.header.stamp.is_zero()).then_some(pose.header.stamp);
+                world
+                    .transform(&global, &pose.header.frame_id, at)
+                    .map(|transform| express(pose, &transform))
+                    .map_err(|error| format!("the goal cannot be expressed in '{global}': {error}"))
+            })
+            .collect()
+    }
+
+    /// Runs a goal: at once, in place of the one that runs, or when that has stopped.
+    fn take_up(&mut self, request: Request, now: Time) {
+        match &mut self.state {
+            State::Idle => self.start(request, now),
+            State::Running(session) => {
+                let same = request.kind == session.kind()
+                    && matches!((&request.tree, &self.trees[request.kind.index()]),
+                        (Ok(def), Some(tree)) if Arc::ptr_eq(def, tree.definition()));
+                if same {
+                    // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
+                    let old = session.replace(request.client, now);
+                    old.finish(aborted(0, "another goal took its place"));
+                    if let Some(tree) = &mut self.trees[request.kind.index()] {
+                        super::seed::goal(tree, &self.options, request.kind, &request.poses);
+                    }
+                } else {
+                    self.replace_next(request);
+                    let message = "another goal took its place".to_owned();
+                    self.stop(HaltReason::TreeSwapped, Ending::Aborted, message, now);
+                }
+            }
+            State::Stopping { .. } => self.replace_next(request),
+        }
+    }
+
+    /// Of several goals that wait, the newest counts.
+    fn replace_next(&mut self, request: Request) {
+        if let Some(older) = self.next.replace(request) {
+            older.client.finish(aborted(0, "another goal took its place"));
+        }
+    }
+
+    fn start(&mut self, request: Request, now: Time) {
+        let Ok(def) = &request.tree else { return };
+        let index = request.kind.index();
+        let keeps = self.trees[index]
+            .as_ref()
+            .is_some_and(|tree| Arc::ptr_eq(tree.definition(), def));
+        if !keeps {
+            let mut tree = Tree::new(Arc::clone(def));
+            tree.set_observer(Some(self.log.observer()));
+            self.trees[index] = Some(tree);
+        }
+        let Some(tree) = &mut self.trees[index] else {
+            return;
+        };
+        tree.put_resources(std::mem::take(&mut self.resources));
+        if !keeps {
+            tree.attach(now);
+        }
+        super::seed::goal(tree, &self.options, request.kind, &request.poses);
+        self.state = State::Running(Session::new(request.kind, request.client, now));
+    }
+
+    /// One tick, when the schedule says so.
+    pub fn tick(&mut self, now: Time) {
+        self.poll(now);
+        let State::Running(session) = &mut self.state else {
+            return;
+        };
+        let kind = session.kind();
+        let Some(tree) = &mut self.trees[kind.index()] else {
+            return;
+        };
+        let result = tree.tick(now);
+        let def = Arc::clone(tree.definition());
+        match result {
+            Ok(NodeStatus::Running | NodeStatus::Idle | NodeStatus::Skipped) => {
+                if session.feedback_is_due(now, self.options.feedback_period) {
+                    let robot = Robot::of(tree);
+                    session.send_feedback(tree, &self.options, &robot, now);
+                }
+                self.publish_log(&def);
+            }
+            Ok(status @ (NodeStatus::Success | NodeStatus::Failure)) => {
+                let (error_code, error_message) = super::seed::error_of(tree, &self.options);
+                let report = if status == NodeStatus::Success {
+                    Report {
+                        ending: Ending::Succeeded,
+                        error_code: 0,
+                        error_message: String::new(),
+                    }
+                } else if error_code == 0 && error_message.is_empty() {
+                    aborted(0, "the tree failed without an error code")
+                } else {
+                    Report {
+                        ending: Ending::Aborted,
+                        error_code,
+                        error_message,
+                    }
+                };
+                self.complete(HaltReason::ParentFinished, report, now);
+            }
+            Err(error) => {
+                tracing::error!("{error}");
+                let code = NavigationError::Unknown.code(kind);
+                self.complete(
+                    HaltReason::TreeFailed,
+                    Report {
+                        ending: Ending::Aborted,
+                        error_code: code,
+                        error_message: error.to_string(),
+                    },
+                    now,
+                );
+            }
+        }
+    }
+
+    /// The tree has ended: nothing of it may be left, then the client is told.
+    fn complete(&mut self, reason: HaltReason, report: Report, now: Time) {
+        let State::Running(session) = std::mem::replace(&mut self.state, State::Idle) else {
+            return;
+        };
+        self.halt_tree(&session, reason, now);
+        if let Some(tree) = &mut self.trees[session.kind().index()] {
+            super::seed::clear_errors(tree, &self.options);
+        }
+        session.into_client().finish(report);
+        self.poll(now);
+    }
+
+    fn publish_log(&mut self, def: &TreeDef) {
+        let Some(topic) = self.log_topic else { return };
+        let idle_transitions = self.options.log_idle_transitions;
+        let Some(world) = self.world() else { return };
+        let stamp = world.stamp();
+        if let Some(message) = self.log.take(def, stamp, idle_transitions)
+            && let Some(world) = self.world()
+        {
+            world.publish(topic, Payload::new(message));
+        }
+    }
+
+    /// How long the tick thread may sleep when no tick is due.
+    pub fn poll_period(&self) -> Duration {
+        self.options.period
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
+/// A pose in the frame that a transform leads to.
+fn express(pose: &PoseStamped, transform: &TransformStamped) -> PoseStamped {
+    let mut expressed = pose.clone();
+    expressed.pose = transform.transform.apply(&pose.pose);
+    expressed.header.frame_id = Arc::clone(&transform.header.frame_id);
+    expressed
+}
+
+fn refuse(request: Request, error: NavigationError, message: String) {
+    let error_code = error.code(request.kind);
+    tracing::warn!(
+        "{}: goal {} not taken up: {message}",
+        request.kind.action(),
+        request.client.id()
+    );
+    request.client.finish(Report {
+        ending: Ending::Aborted,
+        error_code,
+        error_message: message,
+    });
+}
+
+fn aborted(error_code: u16, message: &str) -> Report {
+    Report {
+        ending: Ending::Aborted,
+        error_code,
+        error_message: message.to_owned(),
+    }
+}
+
+fn canceled(message: &str) -> Report {
+    Report {
+        ending: Ending::Canceled,
+        error_code: 0,
+        error_message: message.to_owned(),
+    }
+}
+
+impl std::fmt::Debug for Navigator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match &self.state {
+            State::Idle => "idle",
+            State::Running(_) => "running",
+            State::Stopping { .. } => "stopping",
+        };
+        f.debug_struct("Navigator")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Compile-time proof that the navigator may live on a thread of its own.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Navigator>();
+    is_send::<Box<dyn ClientGoal>>();
+};

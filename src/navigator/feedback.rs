@@ -1,0 +1,56 @@
+//! How far it still is.
+
+use std::time::Duration;
+
+use crate::msg::{Path, Point};
+
+/// Speeds and distances below which no time is estimated, as in Nav2 (`spec/nav2.md` 2.8).
+const SLOWEST: f64 = 0.01;
+const SHORTEST: f64 = 0.1;
+
+/// Metres from the pose of the path nearest to the robot to the path's end.
+pub(crate) fn distance_remaining(path: &Path, robot: &Point) -> f64 {
+    path.closest_index(robot)
+        .map_or(0.0, |index| path.length_from(index))
+}
+
+/// The time that a distance takes at a speed.
+pub(crate) fn time_remaining(distance: f64, speed: f64) -> Duration {
+    if speed.abs() <= SLOWEST || distance <= SHORTEST {
+        return Duration::ZERO;
+    }
+    Duration::try_from_secs_f64(distance / speed.abs()).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::msg::{Header, Pose};
+
+    #[test]
+    fn the_rest_of_the_path_counts_from_the_nearest_pose() {
+        let path = Path::through(
+            Header::in_frame("map"),
+            (0..=4).map(|x| Pose::planar(f64::from(x), 0.0, 0.0)),
+        );
+        assert!(
+            (distance_remaining(
+                &path,
+                &Point {
+                    x: 1.2,
+                    y: 0.3,
+                    z: 0.0
+                }
+            ) - 3.0)
+                .abs()
+                < 1e-9
+        );
+        assert_eq!(distance_remaining(&Path::default(), &Point::default()), 0.0);
+    }
+
+    #[test]
+    fn no_time_is_estimated_for_a_robot_that_stands() {
+        assert_eq!(time_remaining(5.0, 0.005), Duration::ZERO);
+        assert_eq!(time_remaining(5.0, 0.5), Duration::from_secs(10));
+    }
+}

@@ -1,0 +1,98 @@
+//! A navigation goal as the navigator sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::bt::TreeDef;
+use crate::goal::GoalId;
+use crate::msg::PoseStamped;
+
+use super::NavigatorKind;
+
+/// How a navigation goal ended for its client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// The tree succeeded.
+    Succeeded,
+    /// The tree failed, could not be loaded, or another goal took its place.
+    Aborted,
+    /// The client cancelled it, or the node was deactivated.
+    Canceled,
+}
+
+/// The error codes that Nav2's main branch defines for the navigate actions; Jazzy's interfaces carry them as numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u16)]
+pub enum NavigationError {
+    /// No error.
+    None = 0,
+    /// The tree raised an error, or failed without a code.
+    Unknown = 9000,
+    /// The tree file is missing or broken.
+    FailedToLoadBehaviorTree = 9001,
+    /// The robot's pose is unknown, or the goal cannot be expressed in the global frame.
+    TransformFailed = 9002,
+    /// Something did not stop in time.
+    Timeout = 9003,
+}
+
+impl NavigationError {
+    /// The number in the result: those of `navigate_through_poses` begin at 9100.
+    pub fn code(self, kind: NavigatorKind) -> u16 {
+        match (self, kind) {
+            (Self::None, _) => 0,
+            (error, NavigatorKind::ToPose) => error as u16,
+            (error, NavigatorKind::ThroughPoses) => error as u16 + 100,
+        }
+    }
+}
+
+/// The result of a navigation goal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// How.
+    pub ending: Ending,
+    /// 0, a leaf's code, or one of [`NavigationError`].
+    pub error_code: u16,
+    /// Why, for a person.
+    pub error_message: String,
+}
+
+/// What a client is shown while its goal is pursued.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Feedback {
+    /// Where the robot is, in the global frame.
+    pub current_pose: PoseStamped,
+    /// Since the goal was taken up.
+    pub navigation_time: Duration,
+    /// At the present speed; zero where that is unknown or nil.
+    pub estimated_time_remaining: Duration,
+    /// The tree's count.
+    pub number_of_recoveries: i32,
+    /// Metres along the path.
+    pub distance_remaining: f64,
+    /// Goals left, for [`NavigatorKind::ThroughPoses`].
+    pub poses_remaining: usize,
+}
+
+/// The server's side of one accepted goal. Dropping it unanswered aborts the goal: no client is left waiting.
+pub trait ClientGoal: Send {
+    /// Its identity.
+    fn id(&self) -> GoalId;
+    /// Sends feedback.
+    fn feedback(&mut self, feedback: &Feedback);
+    /// Delivers the result.
+    fn finish(self: Box<Self>, report: Report);
+}
+
+/// A goal that was accepted, with its tree looked up already, so that the tick thread reads no file.
+pub struct Request {
+    /// Which action.
+    pub kind: NavigatorKind,
+    /// Where to: one pose, or several.
+    pub poses: Vec<PoseStamped>,
+    /// The tree to run, or why there is none.
+    pub tree: Result<Arc<TreeDef>, String>,
+    /// To whom to answer.
+    pub client: Box<dyn ClientGoal>,
+}

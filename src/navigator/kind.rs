@@ -1,0 +1,43 @@
+//! The two navigators.
+
+/// Which action a goal came by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum NavigatorKind {
+    /// `navigate_to_pose`.
+    ToPose,
+    /// `navigate_through_poses`.
+    ThroughPoses,
+}
+
+impl NavigatorKind {
+    /// Both, in the order of their parameters.
+    pub const ALL: [Self; 2] = [Self::ToPose, Self::ThroughPoses];
+
+    /// The name of the action, relative to the node's namespace.
+    pub fn action(self) -> &'static str {
+        match self {
+            Self::ToPose => "navigate_to_pose",
+            Self::ThroughPoses => "navigate_through_poses",
+        }
+    }
+
+    /// The parameter that names the default tree file.
+    pub fn tree_parameter(self) -> &'static str {
+        match self {
+            Self::ToPose => "default_nav_to_pose_bt_xml",
+            Self::ThroughPoses => "default_nav_through_poses_bt_xml",
+        }
+    }
+
+    /// The file name of the tree that is taken where the parameter is empty, below `share/navtree/behavior_trees`.
+    pub fn default_tree(self) -> &'static str {
+        match self {
+            Self::ToPose => "navigate_to_pose.xml",
+            Self::ThroughPoses => "navigate_through_poses.xml",
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}

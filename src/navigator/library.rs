@@ -1,0 +1,178 @@
+//! The trees that goals may run: read, checked and compiled before anything that runs is touched (guarantee G7).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use rustc_hash::FxHashMap;
+
+use super::NavigatorKind;
+use crate::bt::{Registry, TreeDef};
+use crate::xml::{Loaded, Loader};
+
+/// Tells whether a file is still the one that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Edition {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+impl Edition {
+    fn of(path: &Path) -> Option<Self> {
+        let data = std::fs::metadata(path).ok()?;
+        Some(Self {
+            modified: data.modified().ok(),
+            length: data.len(),
+        })
+    }
+}
+
+/// What is on the shelf.
+#[derive(Default)]
+struct Shelf {
+    /// For each navigator, what its parameter says, and the definition from when that was last good.
+    defaults: [Option<(String, Arc<TreeDef>)>; 2],
+    /// Files read before. Includes are not watched: touch the main file, or set `always_reload_bt_xml`.
+    read: FxHashMap<PathBuf, (Edition, Arc<TreeDef>)>,
+}
+
+/// Finds trees by file name or by ID. Used from the threads that answer clients, never from the tick thread.
+pub struct TreeLibrary {
+    registry: Registry,
+    search_directories: Vec<PathBuf>,
+    always_reload: bool,
+    shelf: Mutex<Shelf>,
+}
+
+impl TreeLibrary {
+    /// A library without defaults.
+    pub fn new(registry: Registry, search_directories: Vec<PathBuf>, always_reload: bool) -> Self {
+        Self {
+            registry,
+            search_directories,
+            always_reload,
+            shelf: Mutex::default(),
+        }
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a tree the default of a navigator, from its next goal on.
+    ///
+    /// # Errors
+    /// What is wrong with it, with file, line and column; the default stays what it was.
+    pub fn set_default(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
+        let def = self.find(name)?;
+        self.shelf().defaults[kind.index()] = Some((name.to_owned(), def));
+        Ok(())
+    }
+
+    /// The tree for a goal: `name` as its client gave it, or the default where that is empty.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that there is no default.
+    pub fn for_goal(&self, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
+        let default = self.shelf().defaults[kind.index()].clone();
+        match default {
+            Some((of, def)) if name.is_empty() || name == of => {
+                if !self.always_reload {
+                    return Ok(def);
+                }
+                match self.find(&of) {
+                    Ok(fresh) => {
+                        self.shelf().defaults[kind.index()] = Some((of, Arc::clone(&fresh)));
+                        Ok(fresh)
+                    }
+                    Err(message) => {
+                        tracing::error!(
+                            "the default tree cannot be reloaded, the old one goes on: {message}"
+                        );
+                        Ok(def)
+                    }
+                }
+            }
+            None if name.is_empty() => Err(format!(
+                "there is no default tree: set the parameter {}",
+                kind.tree_parameter()
+            )),
+            _ => self.find(name),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<TreeDef>, String> {
+        if name.ends_with(".xml") {
+            self.by_file(Path::new(name))
+        } else {
+            self.by_id(name)
+        }
+    }
+
+    fn by_file(&self, path: &Path) -> Result<Arc<TreeDef>, String> {
+        let edition = Edition::of(path);
+        if !self.always_reload
+            && let Some(edition) = edition
+            && let Some((of, def)) = self.shelf().read.get(path)
+            && *of == edition
+        {
+            return Ok(Arc::clone(def));
+        }
+        let def = self.load(&[path], None)?;
+        if let Some(edition) = edition {
+            self.shelf()
+                .read
+                .insert(path.to_owned(), (edition, Arc::clone(&def)));
+        }
+        Ok(def)
+    }
+
+    /// A tree by ID, out of all files of the search directories, as on Nav2's main branch.
+    fn by_id(&self, id: &str) -> Result<Arc<TreeDef>, String> {
+        let mut files = Vec::new();
+        for directory in &self.search_directories {
+            let entries = std::fs::read_dir(directory)
+                .map_err(|error| format!("bt_search_directories: {}: {error}", directory.display()))?;
+            let mut found: Vec<PathBuf> = entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| path.extension().is_some_and(|extension| extension == "xml"))
+                .collect();
+            found.sort();
+            files.append(&mut found);
+        }
+        if files.is_empty() {
+            return Err(format!(
+                "'{id}' is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
+            ));
+        }
+        // One broken file must not take the others with it: each is tried by itself first.
+        let mut reasons = Vec::new();
+        for file in &files {
+            match self.load(&[file], Some(id)) {
+                Ok(def) => return Ok(def),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        self.load(&all, Some(id)).map_err(|reason| {
+            let count = files.len();
+            format!("no tree '{id}' in the {count} files of bt_search_directories: {reason}")
+        })
+    }
+
+    fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Arc<TreeDef>, String> {
+        match Loader::new(&self.registry).load_files(paths, main) {
+            Ok(Loaded {
+                def,
+                warnings,
+                sources,
+            }) => {
+                for warning in &warnings {
+                    tracing::warn!("{}", warning.one_line(&sources));
+                }
+                Ok(def)
+            }
+            Err(refused) => Err(refused.one_line()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The status changes of a tick, as `behavior_tree_log` carries them.
+
+use std::sync::{Arc, Mutex};
+
+use crate::bt::{NodeIndex, NodeStatus, Observer, Time, TreeDef};
+use crate::msg::{BehaviorTreeLog, BehaviorTreeStatusChange, Stamp};
+
+/// One change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Change {
+    pub(crate) node: NodeIndex,
+    pub(crate) from: NodeStatus,
+    pub(crate) to: NodeStatus,
+}
+
+/// Collects changes during ticks. Observer and navigator live on the same thread, so the lock is never contended and
+/// never held across a tick.
+#[derive(Clone, Default)]
+pub(crate) struct ChangeLog {
+    changes: Arc<Mutex<Vec<Change>>>,
+}
+
+impl ChangeLog {
+    /// An observer that writes here.
+    pub(crate) fn observer(&self) -> Box<dyn Observer> {
+        Box::new(Collector(Arc::clone(&self.changes)))
+    }
+
+    /// Takes what was collected, as a message; `None` where nothing has changed.
+    pub(crate) fn take(
+        &self,
+        def: &TreeDef,
+        stamp: Stamp,
+        idle_transitions: bool,
+    ) -> Option<BehaviorTreeLog> {
+        let Ok(mut changes) = self.changes.lock() else {
+            return None;
+        };
+        let event_log: Vec<_> = changes
+            .drain(..)
+            .filter(|change| idle_transitions || change.to != NodeStatus::Idle)
+            .map(|change| BehaviorTreeStatusChange {
+                timestamp: stamp,
+                node_name: def.node(change.node).name.to_string(),
+                uid: change.node.uid(),
+                previous_status: change.from.name().to_owned(),
+                current_status: change.to.name().to_owned(),
+            })
+            .collect();
+        (!event_log.is_empty()).then_some(BehaviorTreeLog {
+            timestamp: stamp,
+            event_log,
+        })
+    }
+}
+
+struct Collector(Arc<Mutex<Vec<Change>>>);
+
+impl Observer for Collector {
+    fn changed(&mut self, _def: &TreeDef, node: NodeIndex, from: NodeStatus, to: NodeStatus, _now: Time) {
+        if let Ok(mut changes) = self.0.lock() {
+            changes.push(Change { node, from, to });
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What the parameters say about running goals.
+
+use std::time::Duration;
+
+/// Names and defaults of `spec/nav2.md` 2.1 where Nav2 has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// `bt_loop_duration`.
+    pub period: Duration,
+    /// `1 / feedback_rate`. Nav2 sends feedback with every tick.
+    pub feedback_period: Duration,
+    /// How long a new goal may wait for a transform that is not there yet.
+    pub arrival_patience: Duration,
+    /// How long a halted tree may take until everything it started has stopped.
+    pub stop_timeout: Duration,
+    /// `allow_navigator_preemption`.
+    pub allow_navigator_preemption: bool,
+    /// `goal_blackboard_id`.
+    pub goal_key: String,
+    /// `goals_blackboard_id`.
+    pub goals_key: String,
+    /// `path_blackboard_id`.
+    pub path_key: String,
+    /// The keys looked at for a result's error code: `error_code_names`, and each of `error_code_name_prefixes` with
+    /// `_error_code`.
+    pub error_code_keys: Vec<String>,
+    /// `bt_log_idle_transitions`.
+    pub log_idle_transitions: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            period: Duration::from_millis(10),
+            feedback_period: Duration::from_millis(50),
+            arrival_patience: Duration::from_millis(500),
+            stop_timeout: Duration::from_secs(3),
+            allow_navigator_preemption: false,
+            goal_key: "goal".to_owned(),
+            goals_key: "goals".to_owned(),
+            path_key: "path".to_owned(),
+            error_code_keys: vec![
+                "follow_path_error_code".to_owned(),
+                "compute_path_error_code".to_owned(),
+            ],
+            log_idle_transitions: true,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! When ticks are due (guarantee G10).
+
+use std::time::Duration;
+
+use crate::bt::Time;
+
+/// A fixed rate: tick n is due at start + n·period. No drift, because each due time is computed from the start and not
+/// from the tick before; no burst after an overrun, because what was missed is counted and left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    start: Time,
+    period: Duration,
+    /// The number of the next tick.
+    next: u64,
+    missed: u64,
+}
+
+impl Schedule {
+    /// Ticks from `start` on, the first one at once.
+    pub fn new(start: Time, period: Duration) -> Self {
+        Self {
+            start,
+            period: period.max(Duration::from_micros(100)),
+            next: 0,
+            missed: 0,
+        }
+    }
+
+    /// When the next tick is due.
+    pub fn due(&self) -> Time {
+        let offset = u128::from(self.next) * self.period.as_nanos();
+        self.start + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
+    }
+
+    /// Notes that the tick that was due ran until `now`. Ticks that fell due meanwhile are counted as missed. A clock
+    /// that was set back (a simulation that started over) begins a new schedule.
+    pub fn ticked(&mut self, now: Time) {
+        if now < self.start || now + self.period < self.due() {
+            *self = Self {
+                start: now,
+                next: 1,
+                ..self.clone()
+            };
+            return;
+        }
+        let elapsed = now.since(self.start).as_nanos() / self.period.as_nanos().max(1);
+        let passed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        self.missed += passed.saturating_sub(self.next);
+        self.next = self.next.max(passed) + 1;
+    }
+
+    /// Ticks that did not happen because an earlier one, or the machine, was late.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The period.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::from_millis(milliseconds)
+    }
+
+    /// Runs ticks that end at the given times; due times and misses.
+    fn run(ends: &[u64]) -> (Vec<u64>, u64) {
+        let mut schedule = Schedule::new(at(1000), Duration::from_millis(10));
+        let mut due = vec![];
+        for end in ends {
+            due.push(schedule.due().as_nanos() / 1_000_000);
+            schedule.ticked(at(*end));
+        }
+        due.push(schedule.due().as_nanos() / 1_000_000);
+        (due, schedule.missed())
+    }
+
+    #[test]
+    fn g10_late_ticks_do_not_shift_the_later_ones() {
+        assert_eq!(
+            run(&[1003, 1012, 1029, 1031]),
+            (vec![1000, 1010, 1020, 1030, 1040], 0)
+        );
+    }
+
+    #[test]
+    fn g10_an_overrun_is_counted_and_not_made_up_for() {
+        assert_eq!(run(&[1001, 1047, 1051]), (vec![1000, 1010, 1050, 1060], 3));
+    }
+
+    #[test]
+    fn g10_a_clock_set_back_starts_a_new_schedule() {
+        assert_eq!(run(&[1001, 5]), (vec![1000, 1010, 15], 0));
+    }
+}

@@ -1,0 +1,84 @@
+//! The blackboard keys by which navigator and tree talk (`spec/nav2.md` 2.7).
+
+use std::sync::Arc;
+
+use super::NavigatorKind;
+use super::options::Options;
+use crate::bt::{PortValue, Tree, Value};
+use crate::msg::{Goals, Path, PoseStamped};
+
+/// Writes a new goal. The path of an earlier goal is emptied, so that no tree drives to it (nav2 #3156).
+pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &[PoseStamped]) {
+    match kind {
+        NavigatorKind::ToPose => {
+            if let Some(pose) = poses.first() {
+                write(tree, &options.goal_key, Arc::new(pose.clone()));
+            }
+        }
+        NavigatorKind::ThroughPoses => write(tree, &options.goals_key, Arc::new(Goals(poses.to_vec()))),
+    }
+    write(tree, &options.path_key, Arc::new(Path::default()));
+    write(tree, "number_recoveries", 0_i32);
+    clear_errors(tree, options);
+}
+
+fn write<T: PortValue>(tree: &mut Tree, key: &str, value: T) {
+    if let Err(clash) = tree.set(key, value) {
+        // A tree that uses the key for something else gets along without it; its author should know.
+        tracing::warn!("blackboard key '{key}': {clash}");
+    }
+}
+
+/// Zeroes the error codes: a goal must not end with an earlier one's code.
+pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
+    for key in &options.error_code_keys {
+        write(tree, key, 0_u16);
+        let message_key = message_key(key);
+        if tree.get(&message_key).is_some() {
+            write(tree, &message_key, Arc::<str>::from(""));
+        }
+    }
+}
+
+/// The lowest error code that the tree left behind, and its message (`spec/nav2.md` 2.9).
+pub(crate) fn error_of(tree: &Tree, options: &Options) -> (u16, String) {
+    let codes = options
+        .error_code_keys
+        .iter()
+        .filter_map(|key| match tree.get(key)? {
+            Value::Int(code) => u16::try_from(*code)
+                .ok()
+                .filter(|code| *code != 0)
+                .map(|code| (code, key)),
+            _ => None,
+        });
+    let Some((code, key)) = codes.min_by_key(|(code, _)| *code) else {
+        return (0, String::new());
+    };
+    let message = match tree.get(&message_key(key)) {
+        Some(Value::Text(text)) if !text.is_empty() => text.to_string(),
+        _ => format!("the tree failed with {key} {code}"),
+    };
+    (code, message)
+}
+
+fn message_key(code_key: &str) -> String {
+    format!("{}_msg", code_key.strip_suffix("_code").unwrap_or(code_key))
+}
+
+pub(crate) fn path(tree: &Tree, options: &Options) -> Option<Arc<Path>> {
+    tree.get(&options.path_key)?.downcast()
+}
+
+pub(crate) fn recoveries(tree: &Tree) -> i32 {
+    match tree.get("number_recoveries") {
+        Some(Value::Int(count)) => i32::try_from(*count).unwrap_or(i32::MAX),
+        _ => 0,
+    }
+}
+
+pub(crate) fn poses_remaining(tree: &Tree, options: &Options) -> usize {
+    tree.get(&options.goals_key)
+        .and_then(Value::downcast::<Goals>)
+        .map_or(0, |goals| goals.0.len())
+}

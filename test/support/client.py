@@ -1,0 +1,80 @@
+"""A navigation client: what RViz or a fleet manager is to the node."""
+
+import time
+
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import PoseStamped
+from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
+from rclpy.action import ActionClient
+
+from .graph import wait_for
+
+NAMES = {
+    GoalStatus.STATUS_SUCCEEDED: "SUCCEEDED",
+    GoalStatus.STATUS_CANCELED: "CANCELED",
+    GoalStatus.STATUS_ABORTED: "ABORTED",
+}
+
+
+def pose(x, y, frame="map"):
+    message = PoseStamped()
+    message.header.frame_id = frame
+    message.pose.position.x = float(x)
+    message.pose.position.y = float(y)
+    message.pose.orientation.w = 1.0
+    return message
+
+
+class Goal:
+    """One goal that was sent."""
+
+    def __init__(self, graph, client, message):
+        self.graph = graph
+        self.feedback = []
+        self.sent = time.monotonic()
+        future = client.send_goal_async(message, feedback_callback=self._on_feedback)
+        self.handle = graph.result(future, 10.0, "answer to the goal request")
+        self._result = self.handle.get_result_async() if self.handle.accepted else None
+
+    def _on_feedback(self, message):
+        self.feedback.append(message.feedback)
+
+    @property
+    def accepted(self):
+        return self.handle.accepted
+
+    def cancel(self):
+        """Sends a cancel request and returns its answer."""
+        return self.graph.result(self.handle.cancel_goal_async(), 10.0, "answer to the cancel request")
+
+    def result(self, timeout=20.0):
+        """The name of the final status, and the result."""
+        answer = self.graph.result(self._result, timeout, "result of the navigation")
+        return NAMES.get(answer.status, answer.status), answer.result
+
+    def done(self):
+        return self._result.done()
+
+
+class Navigation:
+    """Clients of both navigate actions."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.to_pose = ActionClient(graph.node, NavigateToPose, "navigate_to_pose", callback_group=graph.group)
+        self.through_poses = ActionClient(
+            graph.node, NavigateThroughPoses, "navigate_through_poses", callback_group=graph.group
+        )
+
+    def wait(self, timeout=20.0):
+        """Waits until the node is there and takes goals."""
+        for client in (self.to_pose, self.through_poses):
+            wait_for(client.server_is_ready, timeout, "the navigate actions")
+
+    def send(self, x, y, tree="", frame="map"):
+        message = NavigateToPose.Goal(pose=pose(x, y, frame), behavior_tree=str(tree))
+        return Goal(self.graph, self.to_pose, message)
+
+    def send_through(self, points, tree=""):
+        message = NavigateThroughPoses.Goal(poses=[pose(x, y) for x, y in points], behavior_tree=str(tree))
+        return Goal(self.graph, self.through_poses, message)

@@ -1,0 +1,74 @@
+"""A whole stack for one test: a domain, a rclpy side with servers and a client, and the node under test."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .client import Navigation
+from .executable import ROOT, Executable
+from .graph import Graph
+from .servers import Robot
+
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+
+def corpus(name):
+    """A tree file of the corpus; skips the test where there is none."""
+    path = CORPUS / name
+    if not path.exists():
+        pytest.skip(f"the corpus of tree files is not beside the checkout: {path}")
+    return path
+
+
+@dataclass
+class Stack:
+    """What a test sees."""
+
+    domain: int
+    graph: Graph
+    robot: Robot
+    navigation: Navigation
+    node: Executable
+
+    def parameter_client(self):
+        from rclpy.parameter_client import AsyncParameterClient
+
+        return AsyncParameterClient(self.graph.node, "bt_navigator", callback_group=self.graph.group)
+
+
+@pytest.fixture
+def stack_factory(ros_domain):
+    """Makes stacks: ``stack_factory(parameters={...})``. Everything is torn down at the end of the test."""
+    closers = []
+
+    def make(parameters=None, robot=True, node=True):
+        graph = Graph(ros_domain)
+        closers.append(graph.close)
+        servers = Robot(graph) if robot else None
+        if servers:
+            closers.append(servers.destroy)
+        defaults = {"autostart_node": True, "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml"))}
+        executable = None
+        if node:
+            executable = Executable("navtree", ros_domain, defaults | (parameters or {}))
+            closers.append(executable.close)
+        navigation = Navigation(graph)
+        if node:
+            navigation.wait()
+        return Stack(ros_domain, graph, servers, navigation, executable)
+
+    yield make
+    for close in reversed(closers):
+        close()
+
+
+@pytest.fixture
+def stack(stack_factory):
+    """A stack with the plainest tree."""
+    return stack_factory()
+
+
+def tree(name) -> Path:
+    """A tree file of this package."""
+    return ROOT / "behavior_trees" / name

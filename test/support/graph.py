@@ -1,0 +1,57 @@
+"""A rclpy node in a domain of its own, spun in the background, and waiting with deadlines."""
+
+import threading
+import time
+
+import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.node import Node
+
+
+def wait_for(condition, timeout, what):
+    """Waits until ``condition()`` is true, and returns what it returned. Fails with ``what`` after ``timeout``."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.002)
+
+
+class Graph:
+    """One rclpy context with one node. Everything in it runs on background threads until ``close``."""
+
+    def __init__(self, domain, name="test_peer"):
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = Node(name, context=self.context)
+        self.group = ReentrantCallbackGroup()
+        self.executor = MultiThreadedExecutor(num_threads=6, context=self.context)
+        self.executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _spin(self):
+        try:
+            self.executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def call(self, client, request, timeout=10.0):
+        """Calls a service and returns its response."""
+        wait_for(client.service_is_ready, timeout, f"service {client.srv_name}")
+        return self.result(client.call_async(request), timeout, f"answer of {client.srv_name}")
+
+    def result(self, future, timeout, what):
+        wait_for(future.done, timeout, what)
+        return future.result()
+
+    def close(self):
+        self.executor.shutdown(timeout_sec=2.0)
+        self.node.destroy_node()
+        self.context.try_shutdown()
+        self._thread.join(timeout=2.0)

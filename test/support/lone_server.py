@@ -1,0 +1,29 @@
+"""An action server in a process of its own, to be killed: NAME SECONDS. Ends by itself after SECONDS."""
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.graph import Graph  # noqa: E402
+from support.servers import Behaviour, Server  # noqa: E402
+
+
+def main():
+    import os
+
+    name, seconds = sys.argv[1], float(sys.argv[2])
+    graph = Graph(int(os.environ["ROS_DOMAIN_ID"]), "lone_server")
+    server = Server(graph, name, Behaviour(duration=None))
+    threading.Timer(seconds, os._exit, [1]).start()
+    print("ready", flush=True)
+    while not server.executing():
+        time.sleep(0.01)
+    print("executing", flush=True)
+    while True:
+        time.sleep(1.0)
+
+
+main()

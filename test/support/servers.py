@@ -1,0 +1,238 @@
+"""Action servers that do as a test tells them, and remember what was asked of them.
+
+They are plain rclpy action servers: a client library nobody here wrote, so that both ends of the wire are not ours.
+"""
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from action_msgs.msg import GoalStatus
+from nav2_msgs import action as nav2
+from nav2_msgs.srv import ClearEntireCostmap
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+
+ACTIONS = {
+    "compute_path_to_pose": nav2.ComputePathToPose,
+    "compute_path_through_poses": nav2.ComputePathThroughPoses,
+    "follow_path": nav2.FollowPath,
+    "spin": nav2.Spin,
+    "backup": nav2.BackUp,
+    "wait": nav2.Wait,
+    "drive_on_heading": nav2.DriveOnHeading,
+}
+
+
+@dataclass
+class Event:
+    """Something a server saw: ``requested``, ``accepted``, ``cancel``, ``ended``."""
+
+    kind: str
+    goal: bytes
+    time: float
+    detail: object = None
+
+
+@dataclass
+class Behaviour:
+    """What a server does with its goals. May be changed while it runs."""
+
+    accept: bool = True
+    accept_delay: float = 0.0
+    #: Seconds until a goal ends by itself; None: never.
+    duration: float | None = 0.0
+    #: The error code that goals are aborted with; 0: they succeed.
+    error_code: int = 0
+    #: The first goals only are aborted; None: all.
+    abort_first: int | None = None
+    accept_cancel: bool = True
+    #: Seconds between a cancel request and its answer.
+    cancel_delay: float = 0.0
+    #: Seconds a goal goes on after its cancel was accepted.
+    stop_delay: float = 0.0
+    #: Called with the goal's request; returns the result. Without it, an empty one.
+    result: object = None
+    feedback: object = None
+
+
+class Server:
+    """One action server."""
+
+    def __init__(self, graph, name, behaviour=None, action=None):
+        self.name = name
+        self.action = action or ACTIONS[name.rsplit("/", 1)[-1]]
+        self.behaviour = behaviour or Behaviour()
+        self.events = []
+        self.running = set()
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._ended = 0
+        self._server = ActionServer(
+            graph.node,
+            self.action,
+            name,
+            execute_callback=self._execute,
+            goal_callback=self._goal,
+            handle_accepted_callback=self._accepted,
+            cancel_callback=self._cancel,
+            callback_group=ReentrantCallbackGroup(),
+        )
+
+    def _note(self, kind, goal=b"", detail=None):
+        with self._lock:
+            self.events.append(Event(kind, bytes(goal), time.monotonic(), detail))
+
+    def _goal(self, request):
+        self._note("requested", detail=request)
+        if self.behaviour.accept_delay:
+            self._stop.wait(self.behaviour.accept_delay)
+        return GoalResponse.ACCEPT if self.behaviour.accept else GoalResponse.REJECT
+
+    def _accepted(self, handle):
+        goal = bytes(handle.goal_id.uuid)
+        with self._lock:
+            self.running.add(goal)
+        self._note("accepted", goal, handle.request)
+        # A thread a goal: goals that never end must not use up the executor's threads.
+        threading.Thread(target=handle.execute, daemon=True).start()
+
+    def _cancel(self, handle):
+        self._note("cancel", handle.goal_id.uuid)
+        if self.behaviour.cancel_delay:
+            self._stop.wait(self.behaviour.cancel_delay)
+        return CancelResponse.ACCEPT if self.behaviour.accept_cancel else CancelResponse.REJECT
+
+    def _execute(self, handle):
+        goal = bytes(handle.goal_id.uuid)
+        result = self.action.Result()
+        behaviour = self.behaviour
+        started = time.monotonic()
+        try:
+            while not self._stop.wait(0.002):
+                if handle.is_cancel_requested:
+                    self._stop.wait(behaviour.stop_delay)
+                    handle.canceled()
+                    self._end(goal, "canceled")
+                    return result
+                if not handle.is_active:
+                    self._end(goal, "inactive")
+                    return result
+                if behaviour.feedback:
+                    handle.publish_feedback(behaviour.feedback(time.monotonic() - started))
+                if behaviour.duration is not None and time.monotonic() - started >= behaviour.duration:
+                    if behaviour.result:
+                        result = behaviour.result(handle.request)
+                    with self._lock:
+                        self._ended += 1
+                        aborts = behaviour.abort_first is None or self._ended <= behaviour.abort_first
+                    if behaviour.error_code and aborts:
+                        result.error_code = behaviour.error_code
+                        handle.abort()
+                        self._end(goal, "aborted")
+                    else:
+                        handle.succeed()
+                        self._end(goal, "succeeded")
+                    return result
+        except Exception as error:  # noqa: BLE001 - a context that is shut down under a goal is no failure here
+            self._end(goal, f"error {error}")
+        return result
+
+    def _end(self, goal, how):
+        with self._lock:
+            self.running.discard(goal)
+        self._note("ended", goal, how)
+
+    def seen(self, kind):
+        """The events of one kind so far."""
+        with self._lock:
+            return [event for event in self.events if event.kind == kind]
+
+    def executing(self):
+        """How many goals are executing."""
+        with self._lock:
+            return len(self.running)
+
+    def requests(self):
+        """The goal messages that were accepted, in order."""
+        return [event.detail for event in self.seen("accepted")]
+
+    def destroy(self):
+        self._stop.set()
+        self._server.destroy()
+
+
+def straight_path(request):
+    """A planner's result: from the origin to the goal, or through the goals."""
+    goals = [request.goal] if hasattr(request, "goal") else list(request.goals)
+    action = nav2.ComputePathToPose if hasattr(request, "goal") else nav2.ComputePathThroughPoses
+    result = action.Result()
+    result.path.header.frame_id = "map"
+    x, y = 0.0, 0.0
+    for goal in goals:
+        for step in range(11):
+            pose = type(goal)()
+            pose.header.frame_id = "map"
+            pose.pose.position.x = x + (goal.pose.position.x - x) * step / 10
+            pose.pose.position.y = y + (goal.pose.position.y - y) * step / 10
+            pose.pose.orientation.w = 1.0
+            result.path.poses.append(pose)
+        x, y = goal.pose.position.x, goal.pose.position.y
+    return result
+
+
+@dataclass
+class Robot:
+    """Everything that the default trees call, and the transforms that the navigator needs."""
+
+    graph: object
+    servers: dict = field(default_factory=dict)
+    clears: list = field(default_factory=list)
+
+    def __post_init__(self):
+        planner = Behaviour(result=straight_path)
+        self.planner = self.add("compute_path_to_pose", planner)
+        self.planner_through = self.add("compute_path_through_poses", Behaviour(result=straight_path))
+        self.controller = self.add("follow_path", Behaviour(duration=0.3))
+        self.spin = self.add("spin", Behaviour(duration=0.1))
+        self.backup = self.add("backup", Behaviour(duration=0.1))
+        self.wait = self.add("wait", Behaviour(duration=0.1))
+        for costmap in ("global", "local"):
+            self.graph.node.create_service(
+                ClearEntireCostmap,
+                f"{costmap}_costmap/clear_entirely_{costmap}_costmap",
+                lambda request, response, costmap=costmap: self.clears.append(costmap) or response,
+                callback_group=self.graph.group,
+            )
+        self._transforms()
+
+    def add(self, name, behaviour):
+        self.servers[name] = Server(self.graph, name, behaviour)
+        return self.servers[name]
+
+    def _transforms(self):
+        from geometry_msgs.msg import TransformStamped
+        from rclpy.qos import DurabilityPolicy, QoSProfile
+        from tf2_msgs.msg import TFMessage
+
+        qos = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._publisher = self.graph.node.create_publisher(TFMessage, "/tf_static", qos)
+        message = TFMessage()
+        for parent, child in (("map", "odom"), ("odom", "base_link")):
+            transform = TransformStamped()
+            transform.header.frame_id = parent
+            transform.child_frame_id = child
+            transform.transform.rotation.w = 1.0
+            message.transforms.append(transform)
+        self._publisher.publish(message)
+
+    def executing(self):
+        """How many goals are executing on any server."""
+        return sum(server.executing() for server in self.servers.values())
+
+    def destroy(self):
+        for server in self.servers.values():
+            server.destroy()
+
+
+TERMINAL = {GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED}

@@ -1,0 +1,154 @@
+"""Halting on a real wire: cancel, preemption by a condition, late acceptance."""
+
+import time
+
+from sensor_msgs.msg import BatteryState
+from support.fixtures import tree
+from support.graph import wait_for
+
+PERIOD = 0.010
+
+BATTERY_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="GuardedDrive">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <ReactiveFallback>
+      <ReactiveSequence>
+        <Inverter><IsBatteryLow min_battery="0.25" battery_topic="/battery_status"/></Inverter>
+        <FollowPath path="{path}"/>
+      </ReactiveSequence>
+      <Wait wait_duration="0.1"/>
+    </ReactiveFallback>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+def test_g3_cancel_during_follow_path_leaves_nothing_executing(stack):
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    answer = goal.cancel()
+    assert answer.return_code == 0
+    assert [bytes(info.goal_id.uuid) for info in answer.goals_canceling] == [bytes(goal.handle.goal_id.uuid)]
+    status, result = goal.result()
+    assert (status, result.error_code) == ("CANCELED", 0), result.error_msg
+    # CANCELED is reported when the motion has stopped, not before.
+    assert stack.robot.executing() == 0
+    assert len(controller.seen("cancel")) == 1
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+
+
+def test_g3_canceled_is_reported_when_the_motion_has_stopped(stack):
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.6
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    goal.cancel()
+    cancelled = time.monotonic()
+    status, _ = goal.result()
+    assert status == "CANCELED"
+    assert time.monotonic() - cancelled > 0.5
+    assert stack.robot.executing() == 0
+
+
+def test_g3_what_does_not_stop_is_named(stack_factory):
+    stack = stack_factory({"stop_timeout": 500})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    goal.cancel()
+    status, result = goal.result()
+    assert status == "CANCELED"
+    assert result.error_code == 9003
+    assert "follow_path" in result.error_msg
+    # The Custodian goes on: as soon as the server lets it, the goal is cancelled.
+    controller.behaviour.accept_cancel = True
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
+
+
+def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_factory, tmp_path):
+    path = tmp_path / "guarded.xml"
+    path.write_text(BATTERY_TREE)
+    stack = stack_factory({"default_nav_to_pose_bt_xml": path})
+    battery = stack.graph.node.create_publisher(BatteryState, "/battery_status", 10)
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    wait_for(lambda: battery.get_subscription_count() > 0, 10, "the battery topic to be read")
+    battery.publish(BatteryState(percentage=0.9))
+    time.sleep(5 * PERIOD)
+    assert not controller.seen("cancel"), "a full battery stopped the robot"
+    low = time.monotonic()
+    battery.publish(BatteryState(percentage=0.1))
+    status, result = goal.result()
+    assert status == "SUCCEEDED", result.error_msg
+    cancel = controller.seen("cancel")
+    replacement = stack.robot.wait.seen("requested")
+    assert len(cancel) == 1 and len(replacement) == 1
+    assert cancel[0].time - low < PERIOD + 0.020
+    assert cancel[0].time < replacement[0].time, "the replacement started before the cancel was sent"
+
+
+def test_g3_goal_accepted_after_its_leaf_was_halted_is_cancelled_at_once(stack):
+    controller = stack.robot.controller
+    controller.behaviour.accept_delay, controller.behaviour.duration = 0.5, None
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(lambda: controller.seen("requested"), 10, "the goal request at the controller")
+    goal.cancel()
+    status, _ = goal.result()
+    assert status == "CANCELED"
+    wait_for(lambda: controller.seen("ended"), 10, "the late goal to end")
+    accepted, cancelled = controller.seen("accepted")[0], controller.seen("cancel")[0]
+    assert cancelled.time - accepted.time < 0.1
+    assert stack.robot.executing() == 0
+
+
+def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory):
+    stack = stack_factory({"default_nav_to_pose_bt_xml": tree("navigate_to_pose.xml")})
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    first = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    second = stack.navigation.send(5.0, 0.0)
+    status, result = first.result()
+    assert status == "ABORTED"
+    assert "another goal" in result.error_msg
+    wait_for(
+        lambda: controller.requests()[-1].path.poses[-1].pose.position.x == 5.0, 10, "a path to the second goal"
+    )
+    assert not controller.seen("cancel")
+    second.cancel()
+    assert second.result()[0] == "CANCELED"
+    assert stack.robot.executing() == 0
+
+
+def test_goal_with_another_tree_replaces_the_running_one(stack):
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    first = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    controller.behaviour.duration = 0.1
+    second = stack.navigation.send(5.0, 0.0, tree=tree("navigate_to_pose.xml"))
+    assert first.result()[0] == "ABORTED"
+    status, result = second.result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert len(controller.seen("cancel")) == 1
+    ended = [event for event in controller.seen("ended") if event.detail == "canceled"]
+    assert ended[0].time < controller.seen("accepted")[1].time, "two goals were alive at once"
+
+
+def test_cancel_of_finished_and_unknown_goals_is_answered_as_rcl_does(stack):
+    from action_msgs.srv import CancelGoal
+
+    goal = stack.navigation.send(1.0, 0.0)
+    assert goal.result()[0] == "SUCCEEDED"
+    client = stack.graph.node.create_client(CancelGoal, "navigate_to_pose/_action/cancel_goal")
+    request = CancelGoal.Request()
+    request.goal_info.goal_id.uuid = goal.handle.goal_id.uuid
+    assert stack.graph.call(client, request).return_code == CancelGoal.Response.ERROR_GOAL_TERMINATED
+    request.goal_info.goal_id.uuid = bytes(range(16))
+    assert stack.graph.call(client, request).return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID

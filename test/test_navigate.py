@@ -1,0 +1,92 @@
+"""A navigation goal from a real client through a real tree to real servers, and back."""
+
+import pytest
+from support.fixtures import corpus
+from support.graph import wait_for
+
+
+def test_goal_is_accepted_pursued_and_succeeds(stack):
+    goal = stack.navigation.send(2.0, 1.0)
+    assert goal.accepted
+    status, result = goal.result()
+    assert (status, result.error_code) == ("SUCCEEDED", 0), result.error_msg
+    assert goal.feedback, "no feedback arrived"
+    assert goal.feedback[0].current_pose.header.frame_id == "map"
+
+    planned = stack.robot.planner.requests()
+    assert [(p.goal.pose.position.x, p.goal.pose.position.y) for p in planned] == [(2.0, 1.0)]
+    followed = stack.robot.controller.requests()
+    assert len(followed) == 1
+    assert followed[0].path.poses[-1].pose.position.x == 2.0
+    assert len(followed[0].path.poses) == 11
+    assert stack.robot.executing() == 0
+
+
+def test_distance_remaining_comes_from_the_path(stack):
+    stack.robot.controller.behaviour.duration = None
+    goal = stack.navigation.send(3.0, 4.0)
+    wait_for(lambda: any(f.distance_remaining > 4.9 for f in goal.feedback), 10, "the path's length as distance")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+
+
+def test_goal_in_another_frame_is_expressed_in_the_global_frame(stack):
+    status, result = stack.navigation.send(1.0, 0.0, frame="odom").result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert stack.robot.planner.requests()[0].goal.header.frame_id == "map"
+
+
+def test_goal_in_an_unknown_frame_is_aborted_with_a_reason(stack):
+    status, result = stack.navigation.send(1.0, 0.0, frame="nowhere").result()
+    assert status == "ABORTED"
+    assert result.error_code == 9002
+    assert "nowhere" in result.error_msg
+    assert not stack.robot.planner.seen("requested")
+
+
+def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
+    other = tmp_path / "wait_only.xml"
+    other.write_text(
+        '<root BTCPP_format="4"><BehaviorTree ID="W"><Wait wait_duration="0.1"/></BehaviorTree></root>'
+    )
+    assert stack.navigation.send(1.0, 0.0, tree=other).result()[0] == "SUCCEEDED"
+    assert len(stack.robot.wait.requests()) == 1
+    assert not stack.robot.planner.requests()
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+    assert len(stack.robot.planner.requests()) == 1
+
+
+@pytest.mark.parametrize("release", ["nav2_humble", "nav2_jazzy", "nav2_main"])
+def test_stock_tree_with_recovery_runs_unchanged(stack_factory, release):
+    name = "navigate_to_pose_w_replanning_and_recovery.xml"
+    stack = stack_factory({"default_nav_to_pose_bt_xml": corpus(f"{release}/{name}")})
+    stack.robot.controller.behaviour.duration = 1.5
+    goal = stack.navigation.send(2.0, 0.0)
+    status, result = goal.result()
+    assert status == "SUCCEEDED", result.error_msg
+    # Replanned at 1 Hz while it drove, and the controller got the newer path without being cancelled.
+    assert len(stack.robot.planner.requests()) >= 2
+    assert not stack.robot.controller.seen("cancel")
+    assert stack.robot.executing() == 0
+
+
+def test_stock_through_poses_tree_runs_unchanged(stack_factory):
+    path = corpus("nav2_jazzy/navigate_through_poses_w_replanning_and_recovery.xml")
+    stack = stack_factory({"default_nav_through_poses_bt_xml": path})
+    goal = stack.navigation.send_through([(1.0, 0.0), (2.0, 1.0), (3.0, 1.0)])
+    status, result = goal.result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert [p.pose.position.x for p in stack.robot.planner_through.requests()[0].goals] == [1.0, 2.0, 3.0]
+    assert goal.feedback[-1].number_of_poses_remaining == 3
+    assert stack.robot.executing() == 0
+
+
+def test_recovery_branch_is_taken_when_the_controller_fails(stack_factory):
+    path = corpus("nav2_jazzy/navigate_to_pose_w_replanning_and_recovery.xml")
+    stack = stack_factory({"default_nav_to_pose_bt_xml": path})
+    controller = stack.robot.controller.behaviour
+    controller.error_code, controller.abort_first, controller.duration = 105, 1, 0.05
+    status, result = stack.navigation.send(2.0, 0.0).result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert result.error_code == 0
+    assert "local" in stack.robot.clears
