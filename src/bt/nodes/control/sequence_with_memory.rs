@@ -54,6 +54,11 @@ impl Behavior for SequenceStar {
         cx.halt_children(reason);
     }
 
+    /// BehaviorTree.CPP halts every node when a run ends, failed ones too.
+    fn rewind(&self, cx: &mut Context<'_>) {
+        *cx.memory() = Default::default();
+    }
+
     fn honours_priority(&self) -> bool {
         true
     }
@@ -165,5 +170,17 @@ mod tests {
              F F . . . !B
              F S S F .",
             );
+    }
+
+    #[test]
+    fn the_end_of_a_run_starts_version_3s_over_even_where_it_failed() {
+        let table = |halted: &str| format!("= a b\nF S F\nhalt\nF {halted} F");
+        let children = || [leaf("a", "S"), leaf("b", "F")];
+        Scene::new(node("SequenceStar").children(children()))
+            .v3()
+            .check(&table("S"));
+        Scene::new(sequence_with_memory(children()))
+            .drain()
+            .check(&table("."));
     }
 }

@@ -1,0 +1,53 @@
+//! `spec/btcpp.md` 2.3 and 2.4.
+
+use super::model::{Kind, Status};
+use super::{Event, Interpreter};
+
+impl Interpreter {
+    pub(super) fn tick_leaf(&mut self, node: usize) -> Status {
+        let passed = |holds: bool| if holds { Status::Success } else { Status::Failure };
+        match self.nodes[node].kind.clone() {
+            Kind::Leaf(outcomes) => {
+                let outcome = outcomes[self.state[node].ticks % outcomes.len()];
+                self.state[node].ticks += 1;
+                if let Some((key, value)) = outcome.write {
+                    self.write(key, value);
+                }
+                self.events.push(Event::Ticked(node, outcome.status));
+                outcome.status
+            }
+            Kind::AlwaysSuccess => Status::Success,
+            Kind::AlwaysFailure => Status::Failure,
+            Kind::Script(effect) => {
+                self.run(effect);
+                Status::Success
+            }
+            Kind::ScriptCondition(test) => passed(self.holds(test)),
+            Kind::WasEntryUpdated(key) => {
+                let current = self.keys[key].1;
+                let updated = self.state[node].seen != current;
+                self.state[node].seen = current;
+                passed(updated)
+            }
+            Kind::Sleep(msec) => self.tick_sleep(node, msec),
+            _ => unreachable!("not a leaf"),
+        }
+    }
+
+    fn tick_sleep(&mut self, node: usize, msec: u64) -> Status {
+        if msec == 0 {
+            return Status::Success;
+        }
+        match self.state[node].deadline {
+            None => {
+                self.state[node].deadline = Some(self.now + msec);
+                Status::Running
+            }
+            Some(deadline) if self.now < deadline => Status::Running,
+            Some(_) => {
+                self.state[node].deadline = None;
+                Status::Success
+            }
+        }
+    }
+}
