@@ -26,6 +26,9 @@ pub const MOST_NODES: usize = 1_500_000;
 /// Nesting of one definition, subtrees included. Ticking and compiling recurse by this much.
 pub const MOST_DEPTH: usize = 512;
 
+/// Errors after which compiling stops: a small file can name one bad node in a million instances.
+const MOST_PROBLEMS: usize = 10_000;
+
 /// A compiled tree, and what is doubtful about it.
 #[derive(Debug)]
 pub struct Compiled {
@@ -73,6 +76,10 @@ struct Compiler<'f, 's> {
     paths: FxHashSet<Arc<str>>,
     subtree_id: Arc<str>,
     overflowed: bool,
+    /// How many problems there may be before they are thinned.
+    most_problems: usize,
+    /// There are so many errors that the rest does not matter.
+    given_up: bool,
 }
 
 impl<'f, 's> Compiler<'f, 's> {
@@ -90,6 +97,8 @@ impl<'f, 's> Compiler<'f, 's> {
             paths: FxHashSet::default(),
             subtree_id: "SubTree".into(),
             overflowed: false,
+            most_problems: MOST_PROBLEMS,
+            given_up: false,
         }
     }
 
@@ -131,6 +140,9 @@ impl<'f, 's> Compiler<'f, 's> {
                 self.problems
                     .push(Problem::new(ProblemKind::Limit, spec.span, what));
             }
+            return;
+        }
+        if self.given_up || (self.problems.len() >= self.most_problems && self.thin_problems()) {
             return;
         }
         let index = NodeIndex(self.info.len() as u32);
@@ -207,6 +219,16 @@ impl<'f, 's> Compiler<'f, 's> {
             }
         }
         self.info[index.index()].end = NodeIndex(self.info.len() as u32);
+    }
+
+    /// Drops what was said before of another instance of the same tree. True when even so there are too many errors.
+    fn thin_problems(&mut self) -> bool {
+        self.problems.sort_by_key(|problem| (problem.span, problem.kind));
+        self.problems.dedup();
+        self.given_up =
+            self.problems.len() > MOST_PROBLEMS / 2 && !self.problems.iter().all(Problem::is_warning);
+        self.most_problems = MOST_PROBLEMS.max(2 * self.problems.len());
+        self.given_up
     }
 
     fn unknown_node(&mut self, spec: &NodeSpec<'_>, dialect: Dialect) {

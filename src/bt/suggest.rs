@@ -4,6 +4,9 @@
 /// both lengths.
 const LONGEST: usize = 64;
 
+/// Candidates looked at; a file may define a million trees and call a million others.
+const MOST: usize = 2000;
+
 /// The candidate that `name` was probably meant to be, or `None` when nothing is near.
 ///
 /// Near means: equal but for case and separators, or at most a third of the letters differ (a swap of two
@@ -12,7 +15,7 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     let typed = letters(name)?;
     let folded = fold(&typed);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
+    for candidate in candidates.into_iter().take(MOST) {
         let Some(meant) = letters(candidate).filter(|_| candidate != name) else {
             continue;
         };

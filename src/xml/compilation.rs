@@ -89,7 +89,15 @@ impl<'c, 'd> Compilation<'c, 'd> {
             .keys()
             .map(AsRef::as_ref)
             .partition(|id| called.contains(*id));
+        let worst = if running {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
         for id in outer.into_iter().chain(inner) {
+            if self.diagnostics.is_full(worst) {
+                return;
+            }
             if self.seen.contains(id) {
                 continue;
             }
@@ -106,11 +114,6 @@ impl<'c, 'd> Compilation<'c, 'd> {
             let problems = match bt::compile(&forest.spec, id, self.registry) {
                 Ok(compiled) => compiled.warnings,
                 Err(problems) => problems,
-            };
-            let worst = if running {
-                Severity::Warning
-            } else {
-                Severity::Error
             };
             // Who calls such a tree may write its keys.
             self.report(&problems, worst, |kind| {

@@ -24,8 +24,8 @@ pub(super) struct Forest<'d> {
     pub(super) spec: ForestSpec<'d>,
     /// The trees that each tree calls, and how many nodes it has itself.
     pub(super) calls: BTreeMap<Cow<'d, str>, Calls<'d>>,
-    /// Trees by the file that defines them, in order.
-    pub(super) trees_of: HashMap<FileId, Vec<Cow<'d, str>>>,
+    /// For each file with a tree, the tree, unless it has several.
+    pub(super) only_tree: HashMap<FileId, Option<Cow<'d, str>>>,
     /// Node types that models declare.
     pub(super) declared: HashSet<&'d str>,
     /// Names that a problem was reported for; what the compiler says about them adds nothing.
@@ -55,7 +55,7 @@ impl<'d> Forest<'d> {
                     ..ForestSpec::default()
                 },
                 calls: BTreeMap::new(),
-                trees_of: HashMap::new(),
+                only_tree: HashMap::new(),
                 declared: HashSet::new(),
                 reported: HashSet::new(),
             },
@@ -211,10 +211,15 @@ impl<'d> Builder<'_, 'd> {
                 return;
             }
         }
-        let trees = self.forest.trees_of.entry(span.file).or_default();
-        if !trees.contains(&name) {
-            trees.push(name.clone());
-        }
+        self.forest
+            .only_tree
+            .entry(span.file)
+            .and_modify(|only| {
+                if only.as_ref() != Some(&name) {
+                    *only = None;
+                }
+            })
+            .or_insert_with(|| Some(name.clone()));
         self.forest.calls.insert(name.clone(), calls);
         self.forest.spec.trees.insert(name, spec);
     }

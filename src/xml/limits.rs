@@ -17,10 +17,10 @@ pub const TREE_DEPTH: usize = 256;
 pub const ELEMENT_DEPTH: usize = TREE_DEPTH + 2;
 
 /// Elements, comments and texts of one file.
-pub const NODES: usize = 4_000_000;
+pub const NODES: usize = 2_000_000;
 
 /// Attributes of one file.
-pub const ATTRIBUTES: usize = 8_000_000;
+pub const ATTRIBUTES: usize = 6_000_000;
 
 /// Problems that are kept; the rest is counted only.
 pub const DIAGNOSTICS: usize = 1000;

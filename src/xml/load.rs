@@ -207,6 +207,8 @@ impl<'l> Loader<'l> {
 mod tests {
     use std::time::Instant;
 
+    use proptest::prelude::*;
+
     use crate::bt::{Behavior, Context, Dialect, NodeKind, NodeStatus, Ports, Text, Tick, nodes};
 
     use super::super::files::Memory;
@@ -665,8 +667,19 @@ mod tests {
         let names = format!(
             "<root BTCPP_format='4'><BehaviorTree ID='{long}'><Sequence><{long}y/><SubTree ID='{long}z'/></Sequence></BehaviorTree></root>"
         );
+        let small_bomb = bomb.replace("t0'>", "t22'>").replace("<IsDay/>", "<Nope/>");
+        let unknown: String = (0..5000)
+            .map(|index| format!("<BehaviorTree ID='t{index}'><SubTree ID='u{index}'/></BehaviorTree>"))
+            .collect();
+        let unknown = format!("<root BTCPP_format='4' main_tree_to_execute='t0'>{unknown}</root>");
         let started = Instant::now();
-        for (text, expected) in [(&bomb, "NT0505"), (&deep, "NT0505"), (&names, "NT0301")] {
+        for (text, expected) in [
+            (&small_bomb, "NT0301"),
+            (&unknown, "NT0501"),
+            (&bomb, "NT0505"),
+            (&deep, "NT0505"),
+            (&names, "NT0301"),
+        ] {
             let (registry, memory) = (registry(), memory(&[("main.xml", text)]));
             let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
             let refused = loader.load_file(Path::new("main.xml"), None).unwrap_err();
@@ -674,5 +687,21 @@ mod tests {
             assert!(shown.contains(expected), "{}", &shown[..shown.len().min(500)]);
         }
         assert!(started.elapsed().as_secs() < 120);
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_crashes_the_loader(
+            text in "(<(Sequence|Wait|Say|IsDay|Inverter|SubTree|Action|Nope)( (ID|name|message|duration|_skipIf|k)='(T|U|Wait|1|[{]k[}]|[{]@k[}]|=|x == 1|)')?/?>|</(Sequence|Inverter)>|</BehaviorTree><BehaviorTree ID='[TUV]'>){0,30}",
+            format in "[345]",
+        ) {
+            let text = format!("<root BTCPP_format='{format}'><BehaviorTree ID='T'>{text}</BehaviorTree></root>");
+            let (registry, memory) = (registry(), memory(&[]));
+            let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+            match loader.load_text("f", &text, Path::new(""), Some("T")) {
+                Ok(loaded) => assert!(!loaded.warnings.has_errors()),
+                Err(refused) => assert!(refused.diagnostics.has_errors() && !refused.one_line().is_empty()),
+            }
+        }
     }
 }

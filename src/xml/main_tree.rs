@@ -30,8 +30,7 @@ pub(super) fn main_tree<'d>(
         diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), forest));
         return None;
     }
-    let own = forest.trees_of.get(&root.document().file());
-    if let Some([only]) = own.map(Vec::as_slice) {
+    if let Some(Some(only)) = forest.only_tree.get(&root.document().file()) {
         return Some(only.clone());
     }
     let mut all = forest.spec.trees.keys();
