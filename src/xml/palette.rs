@@ -65,6 +65,20 @@ impl Palette {
     /// them fails with a message that says what is missing.
     pub fn register(&self, registry: &mut Registry) {
         for node in &self.nodes {
+            // A registered node knows more about itself than a palette does.
+            if registry.contains(&node.id) {
+                continue;
+            }
+            if node.ports.is_empty() {
+                // Nothing is known of its ports; that it has none would be a bold guess.
+                registry.register_open(&node.id, node.kind, |ports| {
+                    for name in ports.attributes() {
+                        ports.inout::<Value>(name).bind();
+                    }
+                    Box::new(Declared)
+                });
+                continue;
+            }
             let ports = node.ports.clone();
             let taken = registry.register_with(
                 &node.id,
@@ -78,8 +92,10 @@ impl Palette {
                     Box::new(Declared)
                 },
             );
-            // A registered node knows more about itself than a palette does.
-            drop(taken);
+            debug_assert!(
+                taken.is_ok(),
+                "the name was checked when it was read, and it is free"
+            );
         }
     }
 
@@ -191,9 +207,9 @@ mod tests {
                 <output_port name='left' description='metres left'/>
                 <input_port name='_bad'/>
             </Action>
-            <Control ID='Sequence'/><Decorator ID='a b'/><Condition/><SubTree ID='T'/>
+            <Control ID='Sequence'/><Action ID='Land'/><Decorator ID='a b'/><Condition/><SubTree ID='T'/>
         </TreeNodesModel></root>";
-        let tree = "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><FlyTo goal='{g}' lift='1'/></Sequence></BehaviorTree></root>";
+        let tree = "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><FlyTo goal='{g}' lift='1'/><Land any='{g}'/></Sequence></BehaviorTree></root>";
         let files = Memory::new([("p.xml", palette)]);
         let mut diagnostics = Diagnostics::new();
         let (palette, sources) = Palette::read_file(Path::new("p.xml"), &files, &mut diagnostics);
@@ -202,11 +218,12 @@ mod tests {
             lines,
             [
                 "p.xml:5:35: error[NT0208]: `_bad` cannot be the name of a port",
-                "p.xml:7:52: error[NT0211]: `a b` cannot be the name of a node type",
-                "p.xml:7:58: error[NT0207]: `<Condition>` in a model without `ID`",
+                "p.xml:7:71: error[NT0211]: `a b` cannot be the name of a node type",
+                "p.xml:7:77: error[NT0207]: `<Condition>` in a model without `ID`",
             ]
         );
         let mut registry = Registry::builtin();
+        assert!(registry.contains("Sequence"));
         palette.register(&mut registry);
         let manifest = registry.get("FlyTo", Dialect::V4).unwrap().manifest();
         let docs: Vec<_> = manifest.ports.iter().map(|port| &*port.doc).collect();
