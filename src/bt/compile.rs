@@ -200,13 +200,13 @@ impl<'f, 's> Compiler<'f, 's> {
             self.compile_guards(tree, spec, scope, index);
             self.subtree(tree, spec, scope, named, index, depth);
         } else {
-            let behavior = self.build(tree, spec, scope, node_type, index);
+            let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
             let kind = self.info[index.index()].kind;
             let open = node_type.is_some_and(|node_type| node_type.manifest.open);
             let mut flags = match kind {
                 NodeKind::Decorator => NodeDef::RESETS_CHILD,
                 // Mocks may stand for anything.
-                NodeKind::Condition if !open => NodeDef::CONDITION,
+                NodeKind::Condition if !open && !substituted => NodeDef::CONDITION,
                 NodeKind::Condition | NodeKind::Action | NodeKind::Control | NodeKind::SubTree => 0,
             };
             if self.compile_priorities(spec, scope, index, behavior.honours_priority()) {
@@ -259,9 +259,9 @@ impl<'f, 's> Compiler<'f, 's> {
         scope: ScopeId,
         node_type: Option<&NodeType>,
         index: NodeIndex,
-    ) -> Box<dyn Behavior> {
+    ) -> (Box<dyn Behavior>, bool) {
         let Some(node_type) = node_type else {
-            return Box::new(SubTree);
+            return (Box::new(SubTree), false);
         };
         let manifest = &*node_type.manifest;
         let (least, most) = manifest.children;
@@ -290,7 +290,12 @@ impl<'f, 's> Compiler<'f, 's> {
         };
         let behavior = (node_type.make)(&mut Ports { sink: &mut binder });
         binder.check_attributes();
-        behavior
+        let info = &self.info[index.index()];
+        let substitute = self.registry.substitute();
+        match substitute.and_then(|it| it.behavior(info, &mut Ports { sink: &mut binder })) {
+            Some(other) => (other, true),
+            None => (behavior, false),
+        }
     }
 
     /// Compiles the priorities of a node's children; whether there are any.

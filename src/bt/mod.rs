@@ -30,6 +30,7 @@ mod scope;
 pub mod script;
 mod spec;
 mod status;
+mod substitute;
 mod suggest;
 #[doc(hidden)]
 pub mod testing;
@@ -55,6 +56,7 @@ pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_nam
 pub use resource::{Resource, Resources};
 pub use spec::{AttributeSpec, ForestSpec, ModelPort, NodeSpec, SubTreeForm, TreeSpec};
 pub use status::NodeStatus;
+pub use substitute::Substitute;
 pub use suggest::nearest;
 pub use time::Time;
 pub use tree::{MOST_WAKE_UPS, Tree};

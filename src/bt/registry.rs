@@ -7,6 +7,7 @@ use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
 use super::blackboard::SlotId;
 use super::port::{Binding, PortDecl, PortSink, Ports};
 use super::script::{Access, Script};
+use super::substitute::Substitute;
 use super::{Context, Enums};
 
 type Make = Arc<dyn Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync>;
@@ -47,6 +48,7 @@ pub struct Registry {
     /// Types that mean something else in a version 3 file.
     types_v3: BTreeMap<String, NodeType>,
     enums: Enums,
+    substitute: Option<Arc<dyn Substitute>>,
 }
 
 impl Registry {
@@ -180,6 +182,15 @@ impl Registry {
     /// The declarations that hold in version 3 files only, sorted by ID.
     pub fn manifests_v3(&self) -> impl Iterator<Item = &Manifest> {
         self.types_v3.values().map(|node| &*node.manifest)
+    }
+
+    /// Has trees that are compiled with this registry run something else in the place of some nodes.
+    pub fn set_substitute(&mut self, substitute: Option<Arc<dyn Substitute>>) {
+        self.substitute = substitute;
+    }
+
+    pub(crate) fn substitute(&self) -> Option<&dyn Substitute> {
+        self.substitute.as_deref()
     }
 
     /// The enumeration names.

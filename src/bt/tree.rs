@@ -272,6 +272,22 @@ impl Tree {
             .set(slot, value.into_value(), T::TYPE, &self.def.enums, self.run.now)
     }
 
+    /// Writes a key of the main tree with a value whose type is known at run time only.
+    ///
+    /// # Errors
+    /// [`TypeClash`].
+    pub fn set_value(
+        &mut self,
+        key: &str,
+        value: Value,
+        info: &'static super::TypeInfo,
+    ) -> Result<(), TypeClash> {
+        let slot = context::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
+        self.run
+            .blackboard
+            .set(slot, value, info, &self.def.enums, self.run.now)
+    }
+
     /// The entry that a key leads to.
     pub fn find(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
         context::find(&self.def, &self.run.blackboard, scope, key)

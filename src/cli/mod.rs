@@ -7,9 +7,14 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod check;
+mod mocks;
 mod models;
 mod palette;
+mod scenario;
 mod show;
+mod stage;
+mod test;
+mod trace;
 
 use palette::add_palettes;
 
@@ -48,6 +53,10 @@ enum Command {
     Check(check::Arguments),
     /// Shows a tree.
     Show(show::Arguments),
+    /// Runs a tree with scripted leaves on a virtual clock.
+    Trace(trace::Arguments),
+    /// Runs scenarios: trees with scripted leaves, and what is to be seen of them.
+    Test(test::Arguments),
     /// Writes the palette for Groot, the XML schema or the node reference page.
     Models(models::Arguments),
     /// Runs the ROS 2 node `bt_navigator` (the default).
@@ -69,6 +78,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match parsed.command {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Show(arguments)) => show::run(&arguments),
+        Some(Command::Trace(arguments)) => trace::run(&arguments),
+        Some(Command::Test(arguments)) => test::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments),
         #[cfg(feature = "ros")]
         Some(Command::Run) | None => run::run(),
@@ -134,6 +145,15 @@ impl TreeArguments {
 
 /// All XML files behind the paths: files as they are, directories with all that is below them, sorted.
 pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    files_below(paths, &["xml"])
+}
+
+/// All files with one of the extensions behind the paths.
+pub(crate) fn files_below(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
+    let wanted = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|extension| extensions.iter().any(|it| extension == *it))
+    };
     let mut files = Vec::new();
     let mut waiting: Vec<PathBuf> = paths.iter().rev().cloned().collect();
     while let Some(path) = waiting.pop() {
@@ -141,7 +161,7 @@ pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             let entries = std::fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             let mut inside: Vec<PathBuf> = entries
                 .filter_map(|entry| Some(entry.ok()?.path()))
-                .filter(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "xml"))
+                .filter(|path| path.is_dir() || wanted(path))
                 .collect();
             inside.sort_by(|a, b| b.cmp(a));
             waiting.append(&mut inside);

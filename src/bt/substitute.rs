@@ -1,0 +1,13 @@
+//! Putting other behaviours in the place of a tree's own: mocks, test doubles (`spec/btcpp.md` 6.7).
+
+use super::behavior::Behavior;
+use super::definition::NodeInfo;
+use super::port::Ports;
+
+/// Decides, for each node while a tree is compiled, whether something else runs in its place. The node's own ports
+/// were bound and checked before, so a tree with substitutes is refused for the same reasons as without.
+pub trait Substitute: Send + Sync {
+    /// What runs in the place of a node; `None` leaves it as it is. `ports` are the attributes of the file, each to be
+    /// bound under any type.
+    fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>>;
+}

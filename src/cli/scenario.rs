@@ -1,0 +1,355 @@
+//! Scenarios: a tree, what its leaves do, and what is to be seen tick by tick.
+//!
+//! ```yaml
+//! name: the battery check interrupts the patrol
+//! tree: patrol.xml            # or `xml: |` with the text itself
+//! main: Patrol                # where the file does not say
+//! set: {charge: 0.9}          # blackboard before the first tick
+//! period: 10                  # milliseconds from tick to tick
+//! drain: false                # tick again at once while woken
+//! mocks: {DriveTo: [RUNNING, RUNNING, SUCCESS]}
+//! events:                     # before the tick of that number
+//!   3: {set: {charge: 0.1}}
+//!   5: {halt: true}           # a cancelled goal: no tick then
+//!   6: {advance: 500}         # milliseconds without a tick
+//! expect:
+//!   root: R R R F             # what the root returned: I R S F -, ! for an error, . for anything
+//!   nodes:                    # stored statuses after each tick, by path, name or ID
+//!     DriveTo: R R I I
+//!   halted: {3: [DriveTo]}    # halts of that tick, in order; ticks that are not named must have none
+//!   blackboard: {charge: 0.1} # at the end
+//!   error: no plan            # part of the error that ends it
+//! ```
+//!
+//! One file may hold several scenarios, as a list or as several documents.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::mocks::Mocks;
+use super::stage::{Snapshot, Stage};
+use crate::bt::{NodeIndex, TreeDef};
+use crate::xml::Loader;
+
+/// One scenario as written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scenario {
+    #[serde(default)]
+    pub(crate) name: String,
+    tree: Option<PathBuf>,
+    xml: Option<String>,
+    main: Option<String>,
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    #[serde(default = "default_period")]
+    period: u64,
+    #[serde(default)]
+    drain: bool,
+    #[serde(default)]
+    mocks: Mocks,
+    #[serde(default)]
+    events: BTreeMap<u64, Event>,
+    /// Ticks, where `expect` does not say.
+    ticks: Option<u64>,
+    #[serde(default)]
+    expect: Expect,
+}
+
+fn default_period() -> u64 {
+    10
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Event {
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    #[serde(default)]
+    halt: bool,
+    #[serde(default)]
+    advance: u64,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    root: Option<String>,
+    #[serde(default)]
+    nodes: BTreeMap<String, String>,
+    halted: Option<BTreeMap<u64, Vec<String>>>,
+    #[serde(default)]
+    blackboard: BTreeMap<String, Value>,
+    error: Option<String>,
+    /// Part of what the tree is refused for.
+    refused: Option<String>,
+}
+
+impl Scenario {
+    /// All scenarios of a file.
+    pub(crate) fn read(path: &Path) -> Result<Vec<Self>, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut scenarios = Vec::new();
+        for document in serde_yaml::Deserializer::from_str(&text) {
+            let value =
+                Value::deserialize(document).map_err(|error| format!("{}: {error}", path.display()))?;
+            let list = match value {
+                Value::Array(list) => list,
+                Value::Null => continue,
+                one => vec![one],
+            };
+            for value in list {
+                let title = value["name"].as_str().unwrap_or("").to_owned();
+                let mut scenario: Self = serde_json::from_value(value)
+                    .map_err(|error| format!("{}: scenario '{title}': {error}", path.display()))?;
+                if scenario.name.is_empty() {
+                    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                    scenario.name = format!("{} {}", stem.unwrap_or_default(), scenarios.len() + 1);
+                }
+                scenarios.push(scenario);
+            }
+        }
+        Ok(scenarios)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Everything that was not as expected, with what was expected and what was seen in full.
+    pub(crate) fn run(&self, directory: &Path) -> Result<(), String> {
+        let mut registry = crate::nav::registry();
+        self.mocks.check()?;
+        self.mocks.clone().apply(&mut registry);
+        let loader = Loader::new(&registry);
+        let loaded = match (&self.tree, &self.xml) {
+            (Some(file), None) => loader.load_file(&directory.join(file), self.main.as_deref()),
+            (None, Some(text)) => loader.load_text("scenario", text, directory, self.main.as_deref()),
+            _ => return Err("a scenario needs either `tree` (a file) or `xml` (its text)".to_owned()),
+        };
+        let loaded = match (loaded, &self.expect.refused) {
+            (Ok(loaded), None) => loaded,
+            (Ok(_), Some(reason)) => {
+                return Err(format!("the tree was to be refused ({reason}) and was taken"));
+            }
+            (Err(refused), None) => return Err(format!("the tree is refused:\n{refused}")),
+            (Err(refused), Some(reason)) => {
+                let text = refused.to_string();
+                return if text.contains(reason) {
+                    Ok(())
+                } else {
+                    Err(format!("refused, but not for '{reason}':\n{text}"))
+                };
+            }
+        };
+        let mut stage = Stage::new(loaded.def, Duration::from_millis(self.period), self.drain);
+        for (key, value) in &self.set {
+            stage.set(key, value)?;
+        }
+        let seen = self.play(&mut stage)?;
+        self.judge(&stage, &seen)
+    }
+
+    fn ticks(&self) -> u64 {
+        let tables = self.expect.root.iter().chain(self.expect.nodes.values());
+        let longest = tables.map(|table| letters(table).len() as u64).max();
+        self.ticks.or(longest).unwrap_or(1).min(1_000_000)
+    }
+
+    fn play(&self, stage: &mut Stage) -> Result<Vec<Snapshot>, String> {
+        let mut seen = Vec::new();
+        for number in 1..=self.ticks() {
+            let mut halted = false;
+            if let Some(event) = self.events.get(&number) {
+                for (key, value) in &event.set {
+                    stage.set(key, value)?;
+                }
+                stage.advance(Duration::from_millis(event.advance));
+                halted = event.halt;
+            }
+            let snapshot = if halted { stage.halt() } else { stage.tick() };
+            let over = snapshot.result.is_err();
+            seen.push(snapshot);
+            if over {
+                break;
+            }
+        }
+        Ok(seen)
+    }
+
+    fn judge(&self, stage: &Stage, seen: &[Snapshot]) -> Result<(), String> {
+        let def = stage.definition();
+        let mut wrong = Vec::new();
+        if let Some(expected) = &self.expect.root {
+            let got: Vec<char> = seen
+                .iter()
+                .map(|it| it.result.as_ref().map_or('!', |status| status.letter()))
+                .collect();
+            compare("root", &letters(expected), &got, &mut wrong);
+        }
+        for (name, expected) in &self.expect.nodes {
+            let node = find(def, name)?;
+            let got: Vec<char> = seen.iter().map(|it| it.statuses[node.index()].letter()).collect();
+            compare(name, &letters(expected), &got, &mut wrong);
+        }
+        if let Some(expected) = &self.expect.halted {
+            for (number, snapshot) in (1..).zip(seen) {
+                let wanted: Vec<NodeIndex> = expected
+                    .get(&number)
+                    .into_iter()
+                    .flatten()
+                    .map(|name| find(def, name))
+                    .collect::<Result<_, _>>()?;
+                // Only leaves are asked for: that their parents go with them is a matter of course.
+                let got: Vec<NodeIndex> = snapshot
+                    .halted
+                    .iter()
+                    .copied()
+                    .filter(|node| wanted.contains(node) || def.children(*node).len() == 0)
+                    .collect();
+                if got != wanted {
+                    let names = |nodes: &[NodeIndex]| {
+                        let names: Vec<&str> = nodes.iter().map(|node| &*def.node(*node).path).collect();
+                        names.join(", ")
+                    };
+                    wrong.push(format!(
+                        "halted in tick {number}: expected [{}], got [{}]",
+                        names(&wanted),
+                        names(&got)
+                    ));
+                }
+            }
+        }
+        let blackboard = stage.blackboard();
+        for (key, expected) in &self.expect.blackboard {
+            let got = blackboard.get(key).unwrap_or(&Value::Null);
+            if !equal(expected, got) {
+                wrong.push(format!("blackboard {key}: expected {expected}, got {got}"));
+            }
+        }
+        let error = seen.last().and_then(|last| last.result.as_ref().err());
+        match (&self.expect.error, error) {
+            (Some(part), Some(error)) if error.to_string().contains(part) => {}
+            (Some(part), Some(error)) => wrong.push(format!("expected an error with '{part}', got: {error}")),
+            (Some(part), None) => wrong.push(format!("expected an error with '{part}', and there was none")),
+            (None, Some(error)) if self.expect.root.as_ref().is_none_or(|root| !root.contains('!')) => {
+                wrong.push(format!("error: {error}"));
+            }
+            (None, _) => {}
+        }
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(wrong.join("\n"))
+        }
+    }
+}
+
+/// The letters of a table, without spaces and bars.
+fn letters(table: &str) -> Vec<char> {
+    table
+        .chars()
+        .filter(|letter| !letter.is_whitespace() && *letter != '|')
+        .collect()
+}
+
+fn compare(what: &str, expected: &[char], got: &[char], wrong: &mut Vec<String>) {
+    let same = expected.len() == got.len() && expected.iter().zip(got).all(|(e, g)| e == g || *e == '.');
+    if !same {
+        let spaced = |letters: &[char]| letters.iter().map(char::to_string).collect::<Vec<_>>().join(" ");
+        let marks: Vec<char> = (0..expected.len().max(got.len()))
+            .map(|index| match (expected.get(index), got.get(index)) {
+                (Some(e), Some(g)) if e == g || *e == '.' => ' ',
+                _ => '^',
+            })
+            .collect();
+        wrong.push(format!(
+            "{what}:\n  expected {}\n  got      {}\n           {}",
+            spaced(expected),
+            spaced(got),
+            spaced(&marks).trim_end()
+        ));
+    }
+}
+
+/// A node by path, by name, or by ID where only one has it.
+fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
+    let by = |test: &dyn Fn(&crate::bt::NodeInfo) -> bool| -> Vec<NodeIndex> {
+        def.nodes()
+            .filter(|(_, info)| test(info))
+            .map(|(node, _)| node)
+            .collect()
+    };
+    for found in [
+        by(&|info| *info.path == *name),
+        by(&|info| *info.name == *name),
+        by(&|info| *info.id == *name),
+    ] {
+        match found.as_slice() {
+            [] => {}
+            [node] => return Ok(*node),
+            several => {
+                let paths: Vec<&str> = several.iter().map(|node| &*def.node(*node).path).collect();
+                return Err(format!(
+                    "'{name}' is the name of several nodes: write one of {}",
+                    paths.join(", ")
+                ));
+            }
+        }
+    }
+    let paths: Vec<&str> = def.nodes().map(|(_, info)| &*info.path).collect();
+    Err(format!(
+        "there is no node '{name}'; there are {}",
+        paths.join(", ")
+    ))
+}
+
+/// Equality in which 1 and 1.0 are the same.
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b || (a.is_boolean() && a.as_bool().map(i64::from) == b.as_i64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str) -> Result<(), String> {
+        let scenario: Scenario = serde_yaml::from_str(text).unwrap();
+        scenario.run(Path::new("."))
+    }
+
+    const PATROL: &str = "
+xml: |
+  <root BTCPP_format='4'><BehaviorTree ID='M'>
+    <ReactiveSequence><Check/><Drive name='drive'/></ReactiveSequence>
+  </BehaviorTree></root>
+mocks: {Check: [SUCCESS, SUCCESS, FAILURE], Drive: RUNNING}
+expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
+";
+
+    #[test]
+    fn a_scenario_that_holds_passes() {
+        run(PATROL).unwrap();
+    }
+
+    #[test]
+    fn a_scenario_that_does_not_hold_shows_both_in_full() {
+        let message = run(&PATROL.replace("root: R R F", "root: R S F")).unwrap_err();
+        assert_eq!(
+            message,
+            "root:\n  expected R S F\n  got      R R F\n             ^"
+        );
+    }
+
+    #[test]
+    fn a_halt_that_nobody_expects_is_reported() {
+        let message = run(&PATROL.replace("{3: [drive]}", "{}")).unwrap_err();
+        assert_eq!(message, "halted in tick 3: expected [], got [drive]");
+    }
+}

@@ -1,0 +1,123 @@
+//! `navtree test`: runs scenarios, for users' own CI and for our conformance suite.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::Exit;
+use super::scenario::Scenario;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Scenario files, or directories to look for `*.yaml` in.
+    #[arg(required = true, value_name = "SCENARIO.yaml|DIR")]
+    paths: Vec<PathBuf>,
+    /// Also writes the outcome as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Prints failures only.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+struct Outcome {
+    file: String,
+    name: String,
+    seconds: f64,
+    failure: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Exit {
+    let files = match super::files_below(&arguments.paths, &["yaml", "yml"]) {
+        Ok(files) => files,
+        Err(message) => return failed(&message),
+    };
+    let mut outcomes = Vec::new();
+    for file in &files {
+        let scenarios = match Scenario::read(file) {
+            Ok(scenarios) => scenarios,
+            Err(message) => return failed(&message),
+        };
+        let directory = file.parent().unwrap_or(Path::new("."));
+        for scenario in scenarios {
+            let start = Instant::now();
+            let failure = scenario.run(directory).err();
+            let outcome = Outcome {
+                file: file.display().to_string(),
+                name: scenario.name,
+                seconds: start.elapsed().as_secs_f64(),
+                failure,
+            };
+            report(&outcome, arguments.quiet);
+            outcomes.push(outcome);
+        }
+    }
+    let failures = outcomes
+        .iter()
+        .filter(|outcome| outcome.failure.is_some())
+        .count();
+    println!("{} passed, {failures} failed", outcomes.len() - failures);
+    if let Some(path) = &arguments.junit
+        && let Err(error) = std::fs::write(path, junit(&outcomes))
+    {
+        return failed(&format!("{}: {error}", path.display()));
+    }
+    if failures == 0 { Exit::Good } else { Exit::Problems }
+}
+
+fn failed(message: &str) -> Exit {
+    eprintln!("navtree test: {message}");
+    Exit::Failed
+}
+
+fn report(outcome: &Outcome, quiet: bool) {
+    match &outcome.failure {
+        None if quiet => {}
+        None => println!("ok      {}: {}", outcome.file, outcome.name),
+        Some(failure) => {
+            println!("FAILED  {}: {}", outcome.file, outcome.name);
+            for line in failure.lines() {
+                println!("        {line}");
+            }
+        }
+    }
+}
+
+fn junit(outcomes: &[Outcome]) -> String {
+    let escape = |text: &str| {
+        text.replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;")
+    };
+    let failures = outcomes
+        .iter()
+        .filter(|outcome| outcome.failure.is_some())
+        .count();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"navtree\" tests=\"{}\" \
+         failures=\"{failures}\">\n",
+        outcomes.len()
+    );
+    for outcome in outcomes {
+        let _ = write!(
+            out,
+            "  <testcase classname=\"{}\" name=\"{}\" time=\"{:.6}\"",
+            escape(&outcome.file),
+            escape(&outcome.name),
+            outcome.seconds
+        );
+        match &outcome.failure {
+            None => out.push_str("/>\n"),
+            Some(failure) => {
+                let _ = writeln!(
+                    out,
+                    ">\n    <failure>{}</failure>\n  </testcase>",
+                    escape(failure)
+                );
+            }
+        }
+    }
+    out.push_str("</testsuite>\n");
+    out
+}

@@ -1,0 +1,172 @@
+//! `navtree trace`: runs a tree with scripted leaves on a virtual clock, and shows every tick.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::mocks::Mocks;
+use super::stage::{Snapshot, Stage};
+use super::{Exit, TreeArguments};
+use crate::bt::{Registry, TreeDef};
+use crate::xml::{Colour, Loader};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The tree file.
+    file: PathBuf,
+    /// Which tree of the file; without it, the main one.
+    #[arg(long, value_name = "ID")]
+    tree: Option<String>,
+    /// What the leaves do: a map from a node's path, name, ID or pattern to a list of outcomes.
+    #[arg(long, value_name = "MOCKS.yaml")]
+    mock: Option<PathBuf>,
+    /// How many ticks.
+    #[arg(long, default_value_t = 10)]
+    ticks: u64,
+    /// Milliseconds of the virtual clock from tick to tick.
+    #[arg(long, default_value_t = 10, value_name = "MS")]
+    period: u64,
+    /// A blackboard key before the first tick; the value is text, or a number, true or false.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Tick again at once while a node asks for it, as BehaviorTree.CPP's tickOnce does.
+    #[arg(long)]
+    drain: bool,
+    /// Stop when the root has completed.
+    #[arg(long)]
+    until_done: bool,
+    /// One JSON object a tick.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    trees: TreeArguments,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Exit {
+    match prepare(arguments) {
+        Ok(stage) => trace(arguments, stage),
+        Err((message, exit)) => {
+            eprintln!("{message}");
+            exit
+        }
+    }
+}
+
+fn prepare(arguments: &Arguments) -> Result<Stage, (String, Exit)> {
+    let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
+    let mut registry: Registry = crate::nav::registry();
+    if let Some(path) = &arguments.mock {
+        let read = |message: String| failed(format!("{}: {message}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| read(error.to_string()))?;
+        Mocks::parse(&text).map_err(read)?.apply(&mut registry);
+    }
+    let levels = arguments.trees.levels().map_err(failed)?;
+    let loaded = Loader::new(&registry)
+        .levels(levels)
+        .load_file(&arguments.file, arguments.tree.as_deref())
+        .map_err(|refused| {
+            let shown = refused
+                .diagnostics
+                .iter()
+                .map(|it| it.render(&refused.sources, Colour::Never));
+            (shown.collect::<Vec<_>>().join("\n"), Exit::Problems)
+        })?;
+    let mut stage = Stage::new(
+        loaded.def,
+        Duration::from_millis(arguments.period),
+        arguments.drain,
+    );
+    for setting in &arguments.set {
+        let (key, value) = setting
+            .split_once('=')
+            .ok_or_else(|| failed(format!("--set {setting}: write KEY=VALUE")))?;
+        stage.set(key, &scalar(value)).map_err(failed)?;
+    }
+    Ok(stage)
+}
+
+/// Numbers and truth values as such, all else as text.
+fn scalar(text: &str) -> Value {
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => text
+            .parse::<i64>()
+            .map(Value::from)
+            .or_else(|_| text.parse::<f64>().map(Value::from))
+            .unwrap_or_else(|_| Value::from(text)),
+    }
+}
+
+fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
+    for _ in 0..arguments.ticks {
+        let snapshot = stage.tick();
+        if arguments.json {
+            println!("{}", object(&stage, &snapshot));
+        } else {
+            print_text(stage.definition(), &snapshot);
+        }
+        match snapshot.result {
+            Err(error) => {
+                eprintln!("error: {error}");
+                return Exit::Problems;
+            }
+            Ok(status) if arguments.until_done && status.is_completed() => break,
+            Ok(_) => {}
+        }
+    }
+    Exit::Good
+}
+
+/// The form that other tools read.
+fn object(stage: &Stage, snapshot: &Snapshot) -> Value {
+    let def = stage.definition();
+    let nodes: Map<String, Value> = def
+        .nodes()
+        .zip(&snapshot.statuses)
+        .map(|((_, info), status)| (info.path.to_string(), status.name().into()))
+        .collect();
+    let halted: Vec<&str> = snapshot
+        .halted
+        .iter()
+        .map(|node| &*def.node(*node).path)
+        .collect();
+    let mut object = json!({
+        "tick": snapshot.tick,
+        "status": snapshot.result.as_ref().map_or("ERROR", |status| status.name()),
+        "nodes": nodes,
+        "halted": halted,
+        "blackboard": stage.blackboard(),
+    });
+    if let Err(error) = &snapshot.result {
+        object["error"] = error.to_string().into();
+    }
+    object
+}
+
+/// One line a node, indented, with its status; then the halts.
+fn print_text(def: &TreeDef, snapshot: &Snapshot) {
+    let status = snapshot.result.as_ref().map_or("ERROR", |status| status.name());
+    println!("tick {}: {status}", snapshot.tick);
+    for ((node, info), status) in def.nodes().zip(&snapshot.statuses) {
+        let mut depth = 1;
+        let mut above = info.parent;
+        while let Some(parent) = above {
+            depth += 1;
+            above = def.node(parent).parent;
+        }
+        let halted = if snapshot.halted.contains(&node) {
+            "  (halted)"
+        } else {
+            ""
+        };
+        println!(
+            "{:indent$}{} {}{halted}",
+            "",
+            status.letter(),
+            info.name,
+            indent = depth * 2
+        );
+    }
+}
