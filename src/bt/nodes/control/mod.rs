@@ -1,16 +1,28 @@
 //! Nodes with children in an order of their own.
 
 mod fallback;
+mod if_then_else;
+mod parallel;
+mod parallel_all;
 mod reactive_fallback;
 mod reactive_sequence;
 mod sequence;
 mod sequence_with_memory;
+mod switch;
+mod try_catch;
+mod while_do_else;
 
 pub use fallback::{AsyncFallback, Fallback};
+pub use if_then_else::IfThenElse;
+pub use parallel::Parallel;
+pub use parallel_all::ParallelAll;
 pub use reactive_fallback::ReactiveFallback;
 pub use reactive_sequence::ReactiveSequence;
 pub use sequence::{AsyncSequence, Sequence};
 pub use sequence_with_memory::{SequenceStar, SequenceWithMemory};
+pub use switch::Switch;
+pub use try_catch::TryCatch;
+pub use while_do_else::WhileDoElse;
 
 use crate::bt::registry::{Registry, RegistryError};
 
@@ -23,5 +35,16 @@ pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     registry.register::<AsyncFallback>()?;
     registry.register::<ReactiveSequence>()?;
     registry.register::<ReactiveFallback>()?;
+    registry.register::<Parallel>()?;
+    registry.register_v3::<Parallel>("Parallel");
+    registry.register::<ParallelAll>()?;
+    registry.register::<IfThenElse>()?;
+    registry.register::<WhileDoElse>()?;
+    registry.register::<Switch<2>>()?;
+    registry.register::<Switch<3>>()?;
+    registry.register::<Switch<4>>()?;
+    registry.register::<Switch<5>>()?;
+    registry.register::<Switch<6>>()?;
+    registry.register::<TryCatch>()?;
     Ok(())
 }

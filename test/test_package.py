@@ -1,0 +1,141 @@
+"""The package as a colcon workspace and `ros2 launch` see it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, wait_until
+
+LAUNCH_FILES = ("navtree.launch.py", "navtree.launch.xml", "demo.launch.py")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory, target_folder, executables):
+    """Build the package in a workspace of its own and return its install prefix.
+
+    The checkout is linked, not copied, and cargo's build folder is the one the tests were built in: what is tested is
+    colcon, CMake and the layout, without compiling everything again.
+    """
+    colcon = shutil.which("colcon")
+    if colcon is None:
+        pytest.skip("colcon is not installed")
+    workspace = tmp_path_factory.mktemp("workspace")
+    (workspace / "src").mkdir()
+    (workspace / "src" / "navtree").symlink_to(ROOT)
+    answer = subprocess.run(
+        [colcon, "--log-base", "log", "build", "--event-handlers", "console_direct+"]
+        + ["--cmake-args", f"-DNAVTREE_CARGO_TARGET_DIR={target_folder}"],
+        cwd=workspace,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+    )
+    assert answer.returncode == 0, answer.stdout[-4000:]
+    return workspace / "install" / "navtree"
+
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("package")]
+
+
+def test_colcon_installs_executables_and_share(installed):
+    for name in ("navtree", "nav_sim"):
+        program = installed / "lib" / "navtree" / name
+        assert program.is_file() and os.access(program, os.X_OK)
+    share = installed / "share" / "navtree"
+    assert (share / "package.xml").is_file()
+    for folder in ("launch", "config", "behavior_trees"):
+        here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
+        here = {path for path in here if "__pycache__" not in path.parts}
+        there = {path.relative_to(share) for path in (share / folder).rglob("*") if path.is_file()}
+        assert here == there
+
+
+def test_interfaces_are_hidden_from_colcon(installed):
+    assert [path.name for path in installed.parent.iterdir() if path.is_dir()] == ["navtree"]
+    assert (ROOT / "interfaces" / "COLCON_IGNORE").is_file()
+
+
+def test_package_manifest_lists_the_messages_of_the_build():
+    import tomllib
+    import xml.etree.ElementTree
+
+    cargo = tomllib.loads((ROOT / ".cargo" / "config.toml").read_text())
+    wanted = set(cargo["env"]["IDL_PACKAGE_FILTER"].split(";"))
+    manifest = xml.etree.ElementTree.parse(ROOT / "package.xml")
+    listed = {element.text for element in manifest.iter("depend")}
+    assert wanted - listed == set()
+
+
+@pytest.fixture
+def launch_environment(installed):
+    """Return an environment in which launch finds the package."""
+    pytest.importorskip("launch_ros", reason="launch is not installed: no ROS 2 is sourced, and PyPI has none")
+    environment = dict(os.environ)
+    environment["AMENT_PREFIX_PATH"] = f"{installed}:{environment['AMENT_PREFIX_PATH']}"
+    return environment
+
+
+LOAD = """
+import sys
+from launch import LaunchContext
+from launch.launch_description_sources import AnyLaunchDescriptionSource
+source = AnyLaunchDescriptionSource(sys.argv[1])
+description = source.get_launch_description(LaunchContext())
+print(" ".join(argument.name for argument in description.get_launch_arguments()))
+"""
+
+
+@pytest.mark.parametrize("name", LAUNCH_FILES)
+def test_launch_file_has_its_arguments(name, installed, launch_environment):
+    path = installed / "share" / "navtree" / "launch" / name
+    answer = subprocess.run(
+        [sys.executable, "-c", LOAD, path], env=launch_environment, capture_output=True, text=True, timeout=60
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert set(answer.stdout.split()) >= {
+        "namespace",
+        "use_sim_time",
+        "params_file",
+        "default_nav_to_pose_bt_xml",
+        "default_nav_through_poses_bt_xml",
+        "log_level",
+        "respawn",
+    }
+
+
+RUN = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import AnyLaunchDescriptionSource
+arguments = [argument.split(":=", 1) for argument in sys.argv[2:]]
+service = LaunchService(noninteractive=True)
+include = IncludeLaunchDescription(AnyLaunchDescriptionSource(sys.argv[1]), launch_arguments=arguments)
+service.include_launch_description(LaunchDescription([include]))
+sys.exit(service.run())
+"""
+
+
+@pytest.mark.parametrize("name", LAUNCH_FILES)
+def test_launch_file_starts_the_node(name, installed, launch_environment, start):
+    path = installed / "share" / "navtree" / "launch" / name
+    run = start(sys.executable, "-c", RUN, path, "log_level:=warn", "namespace:=robot", env=launch_environment)
+    wait_until(lambda: "navtree-" in run.text() and "process started" in run.text(), 30, "the node has started")
+    run.interrupt()
+    run.wait(30)
+    assert "has died" not in run.text()
+
+
+def test_config_files_are_for_nodes_that_exist():
+    import yaml
+
+    for path in pathlib.Path(ROOT / "config").glob("*.yaml"):
+        nodes = yaml.safe_load(path.read_text())
+        assert set(nodes) <= {"bt_navigator", "nav_sim"}, path
+        assert all(set(node) == {"ros__parameters"} for node in nodes.values()), path
