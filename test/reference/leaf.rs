@@ -35,6 +35,10 @@ impl Interpreter {
     }
 
     fn tick_sleep(&mut self, node: usize, msec: u64) -> Status {
+        // A stateful action that completed and was not reset returns its stored status (2.6).
+        if let stored @ (Status::Success | Status::Failure) = self.status[node] {
+            return stored;
+        }
         if msec == 0 {
             return Status::Success;
         }

@@ -162,7 +162,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "waits for scripts"]
     fn children_go_by_priority() {
         Scene::new(fallback([leaf("a", "S"), leaf("b", "S").priority("1.5")])).check(
             "= a b

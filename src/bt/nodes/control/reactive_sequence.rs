@@ -107,7 +107,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "waits for scripts"]
     fn a_child_that_is_skipped_while_it_runs_was_halted() {
         Scene::new(reactive_sequence([
             leaf("a", "R").while_true("go"),
@@ -121,7 +120,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "waits for scripts"]
     fn priorities_are_looked_at_in_every_tick() {
         let tree = reactive_sequence([leaf("a", "S"), leaf("b", "R").priority("2 - lower")]);
         let mut run =

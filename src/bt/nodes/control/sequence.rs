@@ -168,7 +168,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "waits for scripts"]
     fn children_go_by_priority() {
         let children = || {
             [

@@ -1,11 +1,61 @@
 //! Nodes with one child.
 
+mod blackboard_check;
+mod delay;
+mod force;
+mod inverter;
+mod keep_running_until_failure;
+mod loop_over;
+mod precondition;
+mod repeat;
+mod retry_until_successful;
+mod run_once;
 mod subtree;
+mod timeout;
+mod updated;
 
+pub use blackboard_check::{BlackboardCheck, Checked};
+pub use delay::Delay;
+pub use force::{ForceFailure, ForceSuccess};
+pub use inverter::Inverter;
+pub use keep_running_until_failure::KeepRunningUntilFailure;
+pub use loop_over::{Element, Loop};
+pub use precondition::Precondition;
+pub use repeat::Repeat;
+pub use retry_until_successful::RetryUntilSuccessful;
+pub use run_once::RunOnce;
 pub use subtree::SubTree;
+pub use timeout::Timeout;
+pub use updated::{SkipUnlessUpdated, WaitValueUpdate};
 
+use crate::bt::Text;
 use crate::bt::registry::{Registry, RegistryError};
 
-pub(super) fn register(_registry: &mut Registry) -> Result<(), RegistryError> {
+/// Rounds that version 3's loops do within one tick before they let the tree go on: BehaviorTree.CPP's have no bound,
+/// and one that always goes on would hold the tick for ever (guarantee G1).
+const ROUNDS_IN_ONE_TICK: u32 = 1000;
+
+pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
+    registry.register::<Inverter>()?;
+    registry.register::<ForceSuccess>()?;
+    registry.register::<ForceFailure>()?;
+    registry.register::<Repeat>()?;
+    registry.register::<RetryUntilSuccessful>()?;
+    registry.register_v3::<RetryUntilSuccessful>("RetryUntilSuccesful");
+    registry.register::<KeepRunningUntilFailure>()?;
+    registry.register::<Timeout>()?;
+    registry.register::<Delay>()?;
+    registry.register::<RunOnce>()?;
+    registry.register::<Precondition>()?;
+    registry.register::<Loop<i32>>()?;
+    registry.register::<Loop<bool>>()?;
+    registry.register::<Loop<f64>>()?;
+    registry.register::<Loop<Text>>()?;
+    registry.register::<SkipUnlessUpdated>()?;
+    registry.register::<WaitValueUpdate>()?;
+    registry.register_v3::<BlackboardCheck<i32>>("BlackboardCheckInt");
+    registry.register_v3::<BlackboardCheck<f64>>("BlackboardCheckDouble");
+    registry.register_v3::<BlackboardCheck<Text>>("BlackboardCheckString");
+    registry.register_v3::<BlackboardCheck<bool>>("BlackboardCheckBool");
     Ok(())
 }

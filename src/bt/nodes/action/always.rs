@@ -1,0 +1,55 @@
+//! `AlwaysSuccess` and `AlwaysFailure`: a constant.
+
+use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Succeeds.
+#[derive(Debug)]
+pub struct AlwaysSuccess;
+
+impl Node for AlwaysSuccess {
+    const ID: &'static str = "AlwaysSuccess";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "SUCCESS, always.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for AlwaysSuccess {
+    fn tick(&self, _cx: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Success)
+    }
+}
+
+/// Fails.
+#[derive(Debug)]
+pub struct AlwaysFailure;
+
+impl Node for AlwaysFailure {
+    const ID: &'static str = "AlwaysFailure";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "FAILURE, always.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for AlwaysFailure {
+    fn tick(&self, _cx: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::leaf;
+    use crate::bt::testing::Scene;
+
+    #[test]
+    fn constants_are_constant() {
+        Scene::new(leaf("AlwaysSuccess")).check("=\n S\n S");
+        Scene::new(leaf("AlwaysFailure")).check("=\n F\n F");
+    }
+}

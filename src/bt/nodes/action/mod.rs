@@ -1,0 +1,32 @@
+//! Leaves that do something.
+
+mod always;
+mod queue;
+mod script;
+mod set_blackboard;
+mod sleep;
+mod unset_blackboard;
+mod was_entry_updated;
+
+pub use always::{AlwaysFailure, AlwaysSuccess};
+pub use queue::{PopFromQueue, QueueSize};
+pub use script::ScriptAction;
+pub use set_blackboard::SetBlackboard;
+pub use sleep::Sleep;
+pub use unset_blackboard::UnsetBlackboard;
+pub use was_entry_updated::WasEntryUpdated;
+
+use crate::bt::registry::{Registry, RegistryError};
+
+pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
+    registry.register::<AlwaysSuccess>()?;
+    registry.register::<AlwaysFailure>()?;
+    registry.register::<ScriptAction>()?;
+    registry.register::<SetBlackboard>()?;
+    registry.register::<UnsetBlackboard>()?;
+    registry.register::<Sleep>()?;
+    registry.register::<WasEntryUpdated>()?;
+    registry.register::<PopFromQueue>()?;
+    registry.register::<QueueSize>()?;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! `SetBlackboard`: a value into an entry.
+
+use crate::bt::script::Access;
+use crate::bt::{
+    Behavior, Context, Family, InOut, Input, Node, NodeKind, NodeStatus, PortValue, Ports, SlotId, Text,
+};
+use crate::bt::{Thrown, Tick, Value};
+
+/// Writes an entry.
+#[derive(Debug)]
+pub struct SetBlackboard {
+    value: Input<Value>,
+    output_key: InOut<Value>,
+    /// The entry, where the file has its name.
+    fixed: Option<SlotId>,
+}
+
+impl Node for SetBlackboard {
+    const ID: &'static str = "SetBlackboard";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Writes a value into the entry that output_key names. Note that output_key is the name \
+        itself, without braces: with braces it is the entry that holds the name. A text becomes the type of the \
+        entry. FAILURE where value points to an entry without value, SUCCESS otherwise.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let value = ports
+            .input::<Value>("value")
+            .required()
+            .doc("the value, or the entry that is copied")
+            .bind();
+        let output_key = ports
+            .inout::<Value>("output_key")
+            .required()
+            .doc("the name of the entry that is written")
+            .bind();
+        let fixed = match output_key.input.literal() {
+            Some(Value::Text(key)) => ports.key(&key.clone(), Access::Create),
+            _ => None,
+        };
+        Self {
+            value,
+            output_key,
+            fixed,
+        }
+    }
+}
+
+impl Behavior for SetBlackboard {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let destination = self.destination(cx)?;
+        let (value, info) = match self.value.slot() {
+            Some(slot) => {
+                let source = cx.blackboard().entry(slot);
+                if !source.exists() {
+                    return Err(cx.throw("port 'value': its entry was removed from the blackboard"));
+                }
+                let Some(value) = source.value() else {
+                    return Ok(NodeStatus::Failure);
+                };
+                (value.clone(), source.info().unwrap_or(Value::TYPE))
+            }
+            None => (self.value.require(cx)?, Value::TYPE),
+        };
+        let entry = cx.blackboard().entry(destination);
+        let (value, info) = match (&value, entry.info()) {
+            _ if !entry.exists() => (value, info),
+            (Value::Text(text), Some(declared)) if declared.family != Family::Text => {
+                match (declared.parse)(text, cx.enums()) {
+                    Ok(parsed) => (parsed, declared),
+                    Err(reason) => return Err(cx.throw(format!("port 'value': {reason}"))),
+                }
+            }
+            // BehaviorTree.CPP writes without a check here: the entry keeps its declared type.
+            _ => (value, Value::TYPE),
+        };
+        match cx.write(destination, value, info) {
+            Ok(()) => Ok(NodeStatus::Success),
+            Err(clash) => Err(cx.throw(format!("port 'value': {clash}"))),
+        }
+    }
+}
+
+impl SetBlackboard {
+    fn destination(&self, cx: &mut Context<'_>) -> Result<SlotId, Thrown> {
+        if let Some(slot) = self.fixed {
+            return Ok(slot);
+        }
+        let key = self.output_key.input.require(cx)?;
+        match Text::from_value(&key) {
+            Ok(key) => Ok(cx.resolve(&key)),
+            Err(reason) => Err(cx.throw(format!("port 'output_key': {reason}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{NodeBuilder, leaf, sequence, subtree};
+    use crate::bt::testing::{Running, Scene};
+
+    fn set(value: &str, key: &str) -> NodeBuilder {
+        leaf("SetBlackboard").port("value", value).port("output_key", key)
+    }
+
+    #[test]
+    fn a_literal_is_a_text_until_the_entry_has_a_type() {
+        Scene::new(set("42", "x")).check(
+            "=
+             S x=42",
+        );
+        let scene = Scene::new(set("42", "x")).set("x", 7_i32);
+        let tree = {
+            let mut tree = scene.compile().unwrap();
+            tree.tick(crate::bt::Time::ZERO).unwrap();
+            tree
+        };
+        assert_eq!(tree.get("x"), Some(&crate::bt::Value::Int(42)));
+        let mut run = Running::new(
+            Scene::new(set("many", "x")).set("x", 7_i32).compile().unwrap(),
+            false,
+        );
+        run.check("=\n E x=7");
+        assert!(
+            run.error.contains("'many' is not a whole number"),
+            "{}",
+            run.error
+        );
+    }
+
+    #[test]
+    fn an_entry_is_copied_with_its_type() {
+        let mut tree = Scene::new(set("{from}", "to"))
+            .set("from", 0.5)
+            .compile()
+            .unwrap();
+        tree.tick(crate::bt::Time::ZERO).unwrap();
+        assert_eq!(tree.get("to"), Some(&crate::bt::Value::Real(0.5)));
+        assert!(tree.set::<crate::bt::Text>("to", "no number".into()).is_err());
+        // Without a value there is nothing to copy.
+        Scene::new(set("{from}", "to")).check(
+            "=
+             F to=none",
+        );
+    }
+
+    #[test]
+    fn the_key_may_stand_on_the_blackboard() {
+        Scene::new(set("1", "{which}")).text("which", "x").check(
+            "=
+             S x=1 which=x",
+        );
+    }
+
+    #[test]
+    fn a_subtree_writes_through_its_ports() {
+        let tree = sequence([subtree("Inner").port("x", "{outer}")]);
+        Scene::new(tree).with("Inner", set("1", "x")).check(
+            "=
+             S outer=1 x=none",
+        );
+        let tree = sequence([subtree("Inner")]);
+        Scene::new(tree).with("Inner", set("1", "@x")).check(
+            "=
+             S x=1",
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! `UnsetBlackboard`: an entry away.
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
+
+/// Removes an entry.
+#[derive(Debug)]
+pub struct UnsetBlackboard {
+    key: Input<Text>,
+}
+
+impl Node for UnsetBlackboard {
+    const ID: &'static str = "UnsetBlackboard";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Removes the entry of that name from the blackboard of its own tree: SUCCESS, also where \
+        there is none. A key that is remapped to another tree stays.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            key: ports
+                .input::<Text>("key")
+                .required()
+                .doc("the name of the entry, without braces")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for UnsetBlackboard {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let key = self.key.require(cx)?;
+        if let Some(slot) = cx.find_own(&key) {
+            cx.remove(slot);
+        }
+        Ok(NodeStatus::Success)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{leaf, sequence, subtree};
+    use crate::bt::testing::Scene;
+
+    #[test]
+    fn an_entry_is_removed_and_none_is_no_fault() {
+        Scene::new(leaf("UnsetBlackboard").port("key", "x"))
+            .set("x", 1_i32)
+            .check(
+                "=
+             S x=none
+             S x=none",
+            );
+    }
+
+    #[test]
+    fn what_belongs_to_another_tree_stays() {
+        for key in ["x", "@outer", "outer"] {
+            let tree = sequence([subtree("Inner").port("x", "{outer}")]);
+            let inner = leaf("UnsetBlackboard").port("key", key);
+            Scene::new(tree).with("Inner", inner).set("outer", 1_i32).check(
+                "=
+                 S outer=1",
+            );
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The scripts in ports: compiled with the tree, or when their text is known.
+
+use crate::bt::scope::{PortText, port_text};
+use crate::bt::script::{Access, Names, Script};
+use crate::bt::{Context, Input, Ports, SlotId, Text, Thrown, Value};
+
+/// A port whose text is a script, or whose entry holds one.
+#[derive(Debug)]
+pub(super) enum Code {
+    /// The file has the script itself. `None` where it was refused.
+    Fixed(Option<Script>),
+    /// An entry holds it: compiled again whenever it has changed.
+    Entry(Input<Text>),
+}
+
+/// The script of an entry, compiled.
+#[derive(Default)]
+struct Compiled(Option<(Text, Script)>);
+
+impl Code {
+    pub(super) fn bind(ports: &mut Ports<'_>, name: &'static str, doc: &'static str) -> Self {
+        let dialect = ports.dialect();
+        let pointer = ports
+            .raw(name)
+            .is_some_and(|text| !matches!(port_text(&text, dialect), PortText::Literal(_)));
+        if pointer {
+            return Self::Entry(ports.input::<Text>(name).required().doc(doc).bind());
+        }
+        Self::Fixed(ports.script(name).required().doc(doc).bind())
+    }
+
+    pub(super) fn run(&self, cx: &mut Context<'_>) -> Result<Value, Thrown> {
+        match self {
+            Self::Fixed(Some(script)) => cx.run(script),
+            Self::Fixed(None) => Ok(Value::Empty),
+            Self::Entry(entry) => with_compiled(cx, entry, |cx, script| cx.run(script)),
+        }
+    }
+
+    pub(super) fn test(&self, cx: &mut Context<'_>) -> Result<bool, Thrown> {
+        match self {
+            Self::Fixed(Some(script)) => cx.test(script),
+            Self::Fixed(None) => Ok(false),
+            Self::Entry(entry) => with_compiled(cx, entry, |cx, script| cx.test(script)),
+        }
+    }
+}
+
+fn with_compiled<R>(
+    cx: &mut Context<'_>,
+    entry: &Input<Text>,
+    then: impl FnOnce(&mut Context<'_>, &Script) -> Result<R, Thrown>,
+) -> Result<R, Thrown> {
+    let text = entry.require(cx)?;
+    let mut state = cx.take_state::<Compiled>();
+    if state.0.as_ref().is_none_or(|(of, _)| *of != text) {
+        let enums = cx.enums();
+        match Script::compile(&text, enums, &mut NamesAtRunTime(cx)) {
+            Ok(script) => state.0 = Some((text, script)),
+            Err(error) => return Err(cx.throw(format!("script '{text}': {error}"))),
+        }
+    }
+    let result = match &state.0 {
+        Some((_, script)) => then(cx, script),
+        None => Err(cx.throw("the script was not compiled")),
+    };
+    cx.put_state(state);
+    result
+}
+
+struct NamesAtRunTime<'c, 't>(&'c mut Context<'t>);
+
+impl Names for NamesAtRunTime<'_, '_> {
+    fn slot(&mut self, key: &str, _access: Access) -> SlotId {
+        self.0.resolve(key)
+    }
+}

@@ -1,0 +1,78 @@
+//! `ForceSuccess` and `ForceFailure`: one result, whatever the child's.
+
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Succeeds when its child has completed.
+#[derive(Debug)]
+pub struct ForceSuccess;
+
+impl Node for ForceSuccess {
+    const ID: &'static str = "ForceSuccess";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "SUCCESS when its child has completed, however. RUNNING and SKIPPED pass.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for ForceSuccess {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        force(cx, NodeStatus::Success)
+    }
+}
+
+/// Fails when its child has completed.
+#[derive(Debug)]
+pub struct ForceFailure;
+
+impl Node for ForceFailure {
+    const ID: &'static str = "ForceFailure";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "FAILURE when its child has completed, however. RUNNING and SKIPPED pass.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for ForceFailure {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        force(cx, NodeStatus::Failure)
+    }
+}
+
+#[inline]
+fn force(cx: &mut Context<'_>, forced: NodeStatus) -> Tick {
+    cx.set_status(NodeStatus::Running);
+    let status = cx.tick_child(0)?;
+    if !status.is_completed() {
+        return Ok(status);
+    }
+    cx.halt_child(0, HaltReason::ParentFinished);
+    Ok(forced)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{force_failure, force_success};
+    use crate::bt::testing::{Scene, leaf};
+
+    #[test]
+    fn completed_children_are_overruled_and_others_are_not() {
+        Scene::new(force_success(leaf("a", "FSR-"))).check(
+            "= a
+             S F
+             S S
+             R R
+             - -",
+        );
+        Scene::new(force_failure(leaf("a", "FSR-"))).check(
+            "= a
+             F F
+             F S
+             R R
+             - -",
+        );
+    }
+}

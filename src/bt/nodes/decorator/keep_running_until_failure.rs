@@ -1,0 +1,50 @@
+//! `KeepRunningUntilFailure`: the child for ever, or until it fails.
+
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Runs its child over and over, once a tick.
+#[derive(Debug)]
+pub struct KeepRunningUntilFailure;
+
+impl Node for KeepRunningUntilFailure {
+    const ID: &'static str = "KeepRunningUntilFailure";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "RUNNING whatever its child returns, until it fails: FAILURE.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for KeepRunningUntilFailure {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        cx.set_status(NodeStatus::Running);
+        let status = cx.tick_child(0)?;
+        if status.is_completed() {
+            cx.halt_child(0, HaltReason::ParentFinished);
+        }
+        Ok(if status == NodeStatus::Failure {
+            NodeStatus::Failure
+        } else {
+            NodeStatus::Running
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::keep_running_until_failure;
+    use crate::bt::testing::{Scene, leaf};
+
+    #[test]
+    fn only_a_failure_ends_it() {
+        Scene::new(keep_running_until_failure(leaf("a", "SR-SF"))).check(
+            "= a
+             R S
+             R R
+             R -
+             R S
+             F F",
+        );
+    }
+}

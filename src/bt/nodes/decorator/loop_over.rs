@@ -1,0 +1,287 @@
+//! `LoopInt`, `LoopBool`, `LoopDouble`, `LoopString`: the child once for each element of a queue.
+
+use crate::bt::{
+    Behavior, Context, Enums, HaltReason, InOut, Input, List, Memory, Node, NodeKind, NodeStatus, Output,
+    PortValue, Ports, Queue, Text, Tick, Value,
+};
+
+/// Takes one element a round.
+#[derive(Debug)]
+pub struct Loop<T> {
+    queue: InOut<Value>,
+    /// The elements that the file fixed.
+    fixed: Option<Vec<Value>>,
+    if_empty: Input<NodeStatus>,
+    value: Output<T>,
+}
+
+/// A type that can be looped over.
+pub trait Element: PortValue {
+    /// The ID of its node.
+    const ID: &'static str;
+}
+
+impl Element for i32 {
+    const ID: &'static str = "LoopInt";
+}
+
+impl Element for bool {
+    const ID: &'static str = "LoopBool";
+}
+
+impl Element for f64 {
+    const ID: &'static str = "LoopDouble";
+}
+
+impl Element for Text {
+    const ID: &'static str = "LoopString";
+}
+
+impl<T: Element> Node for Loop<T> {
+    const ID: &'static str = T::ID;
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Takes the first element of a queue, writes it to 'value' and ticks its child until it \
+        completes; one element a tick, RUNNING between. FAILURE when the child fails, if_empty when the queue is \
+        empty. The queue is a text with elements between semicolons, a list, which is left as it is, or a queue that \
+        other nodes share, which is emptied.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let queue = ports
+            .inout::<Value>("queue")
+            .required()
+            .doc("the elements: a;b;c, or an entry that holds them")
+            .bind();
+        let fixed = match queue.input.literal() {
+            Some(Value::Text(text)) => match split::<T>(text, &Enums::default()) {
+                Ok(elements) => Some(elements),
+                Err(reason) => {
+                    ports.problem(format!("port 'queue': {reason}"));
+                    None
+                }
+            },
+            _ => None,
+        };
+        Self {
+            queue,
+            fixed,
+            if_empty: ports
+                .input::<NodeStatus>("if_empty")
+                .default("SUCCESS")
+                .doc("the result when there is no element left")
+                .bind(),
+            value: ports.output::<T>("value").doc("the element at work").bind(),
+        }
+    }
+}
+
+/// The elements of a text or a list, as they were when the activation began.
+#[derive(Default)]
+struct Elements(Vec<Value>);
+
+/// `memory.mark` once [`Elements`] holds this activation's.
+const TAKEN: u64 = 1;
+
+impl<T: Element> Behavior for Loop<T> {
+    /// `memory.index` is the next element, `memory.count` 1 while the child runs.
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        if cx.status() == NodeStatus::Idle {
+            *cx.memory() = Memory::default();
+        }
+        if cx.memory().count == 0 {
+            let Some(element) = self.take(cx)? else {
+                return self.if_empty.require(cx);
+            };
+            match T::from_value(&element) {
+                Ok(element) => self.value.set(cx, element)?,
+                Err(reason) => return Err(cx.throw(format!("port 'queue': an element {reason}"))),
+            }
+        }
+        cx.set_status(NodeStatus::Running);
+        let status = cx.tick_child(0)?;
+        cx.memory().count = u32::from(status == NodeStatus::Running);
+        if status.is_completed() {
+            cx.halt_child(0, HaltReason::ParentFinished);
+        }
+        Ok(if status == NodeStatus::Failure {
+            NodeStatus::Failure
+        } else {
+            NodeStatus::Running
+        })
+    }
+}
+
+impl<T: Element> Loop<T> {
+    fn take(&self, cx: &mut Context<'_>) -> Result<Option<Value>, crate::bt::Thrown> {
+        let next = cx.memory().index as usize;
+        if let Some(fixed) = &self.fixed {
+            cx.memory().index += 1;
+            return Ok(fixed.get(next).cloned());
+        }
+        let value = self.queue.input.require(cx)?;
+        if let Some(queue) = value.downcast::<Queue>() {
+            return Ok(queue.pop());
+        }
+        if cx.memory().mark != TAKEN {
+            let elements = elements::<T>(&value, cx.enums());
+            match elements {
+                Ok(elements) => cx.state::<Elements>().0 = elements,
+                Err(reason) => return Err(cx.throw(format!("port 'queue': {reason}"))),
+            }
+            cx.memory().mark = TAKEN;
+        }
+        cx.memory().index += 1;
+        Ok(cx.state::<Elements>().0.get(next).cloned())
+    }
+}
+
+fn elements<T: Element>(value: &Value, enums: &Enums) -> Result<Vec<Value>, String> {
+    if let Value::Text(text) = value {
+        return split::<T>(text, enums);
+    }
+    if let Some(list) = value.downcast::<List<i64>>() {
+        return Ok(list.0.iter().map(|element| Value::Int(*element)).collect());
+    }
+    if let Some(list) = value.downcast::<List<f64>>() {
+        return Ok(list.0.iter().map(|element| Value::Real(*element)).collect());
+    }
+    if let Some(list) = value.downcast::<List<bool>>() {
+        return Ok(list
+            .0
+            .iter()
+            .map(|element| Value::Int((*element).into()))
+            .collect());
+    }
+    if let Some(list) = value.downcast::<List<String>>() {
+        return Ok(list
+            .0
+            .iter()
+            .map(|element| Value::text(element.as_str()))
+            .collect());
+    }
+    Err(format!(
+        "holds {} where a queue, a list or a text with semicolons is wanted",
+        value.type_name()
+    ))
+}
+
+/// `a;b;c`: nothing is trimmed, a separator at the end is ignored, no text is no element.
+fn split<T: Element>(text: &str, enums: &Enums) -> Result<Vec<Value>, String> {
+    let text = text.strip_suffix(';').unwrap_or(text);
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(';')
+        .map(|element| (T::TYPE.parse)(element, enums))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{NodeBuilder, node};
+    use crate::bt::testing::{Running, Scene, leaf};
+    use crate::bt::{List, Queue, Value};
+
+    fn looped(id: &'static str, queue: &str, child: NodeBuilder) -> NodeBuilder {
+        node(id).port("queue", queue).port("value", "{it}").child(child)
+    }
+
+    #[test]
+    fn one_element_a_tick() {
+        Scene::new(looped("LoopInt", "1;2;3", leaf("a", "S"))).check(
+            "= a
+             R S it=1
+             R S it=2
+             R S it=3
+             S . it=3
+             R S it=1",
+        );
+        Scene::new(looped("LoopString", "x;;y;", leaf("a", "RS-"))).check(
+            "= a
+             R R it=x
+             R S it=x
+             R - it=
+             R R it=y
+             R S it=y
+             S . it=y",
+        );
+    }
+
+    #[test]
+    fn a_failing_child_fails_it_and_the_next_activation_starts_over() {
+        Scene::new(looped("LoopDouble", "0.5;1.5", leaf("a", "SF"))).check(
+            "= a
+             R S it=0.5
+             F F it=1.5
+             R S it=0.5",
+        );
+    }
+
+    #[test]
+    fn nothing_left_is_if_empty() {
+        Scene::new(looped("LoopBool", "", leaf("a", "S")).port("if_empty", "SKIPPED")).check(
+            "= a
+             - .",
+        );
+        Scene::new(looped("LoopBool", "true", leaf("a", "S")).port("if_empty", "FAILURE")).check(
+            "= a
+             R S it=1
+             F .",
+        );
+    }
+
+    #[test]
+    fn a_list_is_left_as_it_is_and_a_text_is_split() {
+        let tree = || looped("LoopInt", "{them}", leaf("a", "S"));
+        Scene::new(tree())
+            .set("them", std::sync::Arc::new(List(vec![7_i64, 8])))
+            .check(
+                "= a
+             R S it=7
+             R S it=8
+             S .
+             R S it=7",
+            );
+        Scene::new(tree()).text("them", "7;8").check(
+            "= a
+             R S it=7
+             R S it=8
+             S .
+             R S it=7",
+        );
+    }
+
+    #[test]
+    fn a_shared_queue_is_emptied_and_may_grow_meanwhile() {
+        let queue = std::sync::Arc::new(Queue::from_iter([Value::Int(1)]));
+        let scene = Scene::new(looped("LoopInt", "{them}", leaf("a", "S"))).set("them", queue.clone());
+        let mut run = Running::new(scene.compile().unwrap(), false);
+        run.check(
+            "= a
+             R S it=1",
+        );
+        queue.push(Value::Int(2));
+        run.check(
+            "= a
+             R S it=2
+             S .
+             S .",
+        );
+    }
+
+    #[test]
+    fn what_is_no_queue_is_an_error() {
+        let mut run = Running::new(
+            Scene::new(looped("LoopInt", "{them}", leaf("a", "S")))
+                .compile()
+                .unwrap(),
+            false,
+        );
+        run.check(
+            "= a
+             E .",
+        );
+        assert!(run.error.contains("port 'queue'"), "{}", run.error);
+        let refused = Scene::new(looped("LoopInt", "1;x", leaf("a", "S"))).refused();
+        assert_eq!(refused, "port 'queue': 'x' is not a whole number");
+    }
+}

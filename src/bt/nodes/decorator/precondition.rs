@@ -1,0 +1,97 @@
+//! `Precondition`: the child if a script says so.
+
+use crate::bt::nodes::code::Code;
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Asks a script before it starts its child.
+#[derive(Debug)]
+pub struct Precondition {
+    condition: Code,
+    otherwise: Input<NodeStatus>,
+}
+
+impl Node for Precondition {
+    const ID: &'static str = "Precondition";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Evaluates a script before its child starts: the child where it is true, the status of \
+        'else' where it is not. The script is not asked again until the child has completed; If does that at every \
+        tick.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            condition: Code::bind(ports, "if", "the script that has to be true"),
+            otherwise: ports
+                .input::<NodeStatus>("else")
+                .default("FAILURE")
+                .doc("the result where it is false")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for Precondition {
+    /// `memory.index` is 1 from the moment the script was true until the child completes. As in BehaviorTree.CPP,
+    /// neither a halt nor a skipped child clears it.
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let otherwise = self.otherwise.require(cx)?;
+        if cx.memory().index == 0 {
+            if !self.condition.test(cx)? {
+                return Ok(otherwise);
+            }
+            cx.memory().index = 1;
+        }
+        let status = cx.tick_child(0)?;
+        if status.is_completed() {
+            cx.halt_child(0, HaltReason::ParentFinished);
+            cx.memory().index = 0;
+        }
+        Ok(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::node;
+    use crate::bt::testing::{Running, Scene, leaf};
+
+    #[test]
+    fn the_script_is_asked_before_the_child_starts_and_not_while_it_runs() {
+        let tree = node("Precondition").port("if", "go == 1").port("else", "RUNNING");
+        let scene = Scene::new(tree.child(leaf("a", "RRS"))).set("go", 0_i32);
+        let mut run = Running::new(scene.compile().unwrap(), false);
+        run.check(
+            "= a
+             R .",
+        );
+        run.tree.set("go", 1_i32).unwrap();
+        run.check(
+            "= a
+             R R",
+        );
+        run.tree.set("go", 0_i32).unwrap();
+        run.check(
+            "= a
+             R R
+             S S
+             R .",
+        );
+    }
+
+    #[test]
+    fn the_script_may_stand_on_the_blackboard() {
+        let tree = || node("Precondition").port("if", "{script}").child(leaf("a", "S"));
+        Scene::new(tree()).text("script", "1 < 2").check(
+            "= a
+             S S",
+        );
+        Scene::new(tree()).text("script", "1 > 2").check(
+            "= a
+             F .",
+        );
+        let mut run = Running::new(Scene::new(tree()).text("script", "1 <").compile().unwrap(), false);
+        run.check(
+            "= a
+             E .",
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! `Repeat`: the child again and again, while it succeeds.
+
+use super::ROUNDS_IN_ONE_TICK;
+use crate::bt::{Behavior, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Counts its child's successes.
+#[derive(Debug)]
+pub struct Repeat {
+    num_cycles: Input<i32>,
+    dialect: Dialect,
+}
+
+impl Node for Repeat {
+    const ID: &'static str = "Repeat";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Ticks its child until it has succeeded num_cycles times: SUCCESS; FAILURE as soon as it \
+        fails. Between rounds that end within one tick it returns RUNNING and asks for another tick at once; in \
+        version 3 files it goes on within the tick. A skipped child keeps the count.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            num_cycles: ports
+                .input::<i32>("num_cycles")
+                .required()
+                .doc("successes until it succeeds; -1 is for ever")
+                .bind(),
+            dialect: ports.dialect(),
+        }
+    }
+}
+
+impl Behavior for Repeat {
+    /// `memory.count` is the successes so far.
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let cycles = self.num_cycles.require(cx)?;
+        cx.set_status(NodeStatus::Running);
+        let mut rounds = 0;
+        while goes_on(cx.memory().count, cycles) {
+            let at_rest = cx.child_status(0) == NodeStatus::Idle;
+            match cx.tick_child(0)? {
+                NodeStatus::Success => {
+                    let memory = cx.memory();
+                    memory.count = memory.count.saturating_add(1);
+                    let more = goes_on(memory.count, cycles);
+                    cx.halt_child(0, HaltReason::ParentFinished);
+                    rounds += 1;
+                    let yields = match self.dialect {
+                        Dialect::V4 => at_rest,
+                        Dialect::V3 => rounds >= ROUNDS_IN_ONE_TICK,
+                    };
+                    if yields && more {
+                        cx.wake();
+                        return Ok(NodeStatus::Running);
+                    }
+                }
+                NodeStatus::Failure => {
+                    cx.memory().count = 0;
+                    cx.halt_child(0, HaltReason::ParentFinished);
+                    return Ok(NodeStatus::Failure);
+                }
+                NodeStatus::Skipped => {
+                    cx.halt_child(0, HaltReason::ParentFinished);
+                    return Ok(NodeStatus::Skipped);
+                }
+                NodeStatus::Running | NodeStatus::Idle => return Ok(NodeStatus::Running),
+            }
+        }
+        cx.memory().count = 0;
+        Ok(NodeStatus::Success)
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        cx.memory().count = 0;
+        cx.halt_children(reason);
+    }
+}
+
+/// Whether there is another round after `done` of `wanted`.
+#[inline]
+pub(super) fn goes_on(done: u32, wanted: i32) -> bool {
+    wanted == -1 || u32::try_from(wanted).is_ok_and(|wanted| done < wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{reactive_sequence, repeat};
+    use crate::bt::testing::{Scene, leaf};
+
+    #[test]
+    fn it_yields_between_rounds_that_end_within_a_tick() {
+        Scene::new(repeat(3, leaf("a", "S"))).check(
+            "= a
+             R* S
+             R* S
+             S S
+             R* S",
+        );
+        Scene::new(repeat(3, leaf("a", "S"))).drain().check(
+            "= a
+             S SSS",
+        );
+    }
+
+    #[test]
+    fn a_round_that_ran_goes_straight_into_the_next() {
+        Scene::new(repeat(2, leaf("a", "RSR"))).check(
+            "= a
+             R R
+             R SR
+             R R
+             S S",
+        );
+    }
+
+    #[test]
+    fn a_failure_ends_it_and_the_count() {
+        Scene::new(repeat(2, leaf("a", "SFSS"))).check(
+            "= a
+             R* S
+             F F
+             R* S
+             S S",
+        );
+    }
+
+    #[test]
+    fn none_is_success_and_a_skipped_round_keeps_the_count() {
+        Scene::new(repeat(0, leaf("a", "F"))).check(
+            "= a
+             S .",
+        );
+        Scene::new(repeat(2, leaf("a", "S-S"))).check(
+            "= a
+             R* S
+             - -
+             S S",
+        );
+    }
+
+    #[test]
+    fn a_halt_forgets_the_count() {
+        let inner = repeat(2, leaf("a", "SRR"));
+        Scene::new(reactive_sequence([leaf("ok", "SSFS"), inner])).check(
+            "= ok a
+             R* S S
+             R S R
+             F F . !a
+             R S R",
+        );
+    }
+
+    #[test]
+    fn version_3_repeats_within_the_tick_and_no_tick_for_ever() {
+        Scene::new(repeat(3, leaf("a", "S"))).v3().check(
+            "= a
+             S SSS",
+        );
+        let mut tree = Scene::new(repeat(-1, leaf("a", "S"))).v3().compile().unwrap();
+        let status = tree.tick_exactly_once(crate::bt::Time::ZERO).unwrap();
+        assert_eq!((status, tree.is_woken()), (crate::bt::NodeStatus::Running, true));
+    }
+}

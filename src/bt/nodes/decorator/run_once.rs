@@ -1,0 +1,76 @@
+//! `RunOnce`: the child once in the life of a tree.
+
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Remembers its child's first result for good.
+#[derive(Debug)]
+pub struct RunOnce {
+    then_skip: Input<bool>,
+}
+
+impl Node for RunOnce {
+    const ID: &'static str = "RunOnce";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Ticks its child until it completes for the first time. From then on SKIPPED, or the \
+        same result where then_skip is false. Neither a halt nor a new run makes it start over: only loading the \
+        tree again does.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            then_skip: ports
+                .input::<bool>("then_skip")
+                .default("true")
+                .doc("whether it is skipped afterwards, instead of returning the first result again")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for RunOnce {
+    /// `memory.index` is 0 until the child has completed, then 1 for success and 2 for failure.
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let first = match cx.memory().index {
+            0 => {
+                cx.set_status(NodeStatus::Running);
+                let status = cx.tick_child(0)?;
+                if status.is_completed() {
+                    cx.memory().index = if status == NodeStatus::Success { 1 } else { 2 };
+                    cx.halt_child(0, HaltReason::ParentFinished);
+                }
+                return Ok(status);
+            }
+            1 => NodeStatus::Success,
+            _ => NodeStatus::Failure,
+        };
+        Ok(if self.then_skip.get_or(cx, true) {
+            NodeStatus::Skipped
+        } else {
+            first
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::run_once;
+    use crate::bt::testing::{Scene, leaf};
+
+    #[test]
+    fn the_child_completes_once() {
+        Scene::new(run_once(leaf("a", "RS"))).check(
+            "= a
+             R R
+             S S
+             - .
+             halt
+             - .",
+        );
+        Scene::new(run_once(leaf("a", "RF")).port("then_skip", false)).check(
+            "= a
+             R R
+             halt !a
+             F F
+             F .",
+        );
+    }
+}
