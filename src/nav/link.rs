@@ -166,6 +166,18 @@ pub trait Link: Send {
     /// As [`Link::open`].
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
 
+    /// Serves `std_srvs/srv/Trigger` under a name: every request is answered with success by the threads that own the
+    /// network, and comes in as a message of this number without content (a `()` payload). An equal name gives the
+    /// same number.
+    ///
+    /// # Errors
+    /// As [`Link::open`].
+    fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
+        Err(LinkError::Refused(format!(
+            "cannot serve '{name}': this build serves no services to trees"
+        )))
+    }
+
     /// Publishes.
     fn publish(&mut self, topic: TopicId, payload: Payload);
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::goal::GoalOptions;
+
 /// Defaults for ports that a tree leaves out, and the switches that bring back Nav2's behaviour where navtree differs
 /// (`docs/differences.md`). Names and defaults of `spec/nav2.md` 2.1.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,8 +12,11 @@ pub struct Settings {
     pub global_frame: String,
     /// `robot_base_frame`.
     pub robot_base_frame: String,
-    /// `transform_tolerance`: the age limit of a transform. Nav2 waits this long for one instead.
+    /// `transform_tolerance`: accepted, and used by nothing here. In Nav2 it is the time for which a tick is blocked
+    /// to wait for a transform; as an age limit its default of 0.1 s would fail with odometry of 10 Hz.
     pub transform_tolerance: Duration,
+    /// `transform_age_limit`: a newest transform older than this counts as missing; `None`: of any age, as in Nav2.
+    pub transform_age_limit: Option<Duration>,
     /// `default_server_timeout`: for the acceptance of a goal or the answer of a service.
     pub server_timeout: Duration,
     /// `default_cancel_timeout`: how long a stopping goal may hold back the next on the same server.
@@ -31,6 +36,20 @@ pub struct Settings {
     /// `GoalUpdated` and its kin forget their reference when a reactive parent resets them, as in Nav2 (E7), where
     /// they then never fire. Default false.
     pub latch_on_activation: bool,
+    /// `battery_unknown_is_low`: `IsBatteryLow` holds as long as no battery has said anything. Default false, as in
+    /// Nav2.
+    pub battery_unknown_is_low: bool,
+}
+
+impl Settings {
+    /// The times of a goal or call whose leaf says nothing else.
+    pub fn goal_options(&self) -> GoalOptions {
+        GoalOptions {
+            accept_timeout: self.server_timeout,
+            cancel_timeout: self.cancel_timeout,
+            ..GoalOptions::default()
+        }
+    }
 }
 
 impl Default for Settings {
@@ -39,6 +58,7 @@ impl Default for Settings {
             global_frame: "map".to_owned(),
             robot_base_frame: "base_link".to_owned(),
             transform_tolerance: Duration::from_millis(100),
+            transform_age_limit: Some(Duration::from_secs(1)),
             // Nav2's 20 ms fail in the field (nav2 #4278, #5666): nothing waits here, so patience costs nothing.
             server_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(2),
@@ -49,6 +69,7 @@ impl Default for Settings {
             goals_updater_topic: "goals_update".to_owned(),
             canceled_is_success: false,
             latch_on_activation: false,
+            battery_unknown_is_low: false,
         }
     }
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::link::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
+use super::odometry::OdometrySmoother;
 use super::settings::Settings;
 use crate::bt::{HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
-use crate::msg::{Stamp, TransformStamped};
+use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
 /// How far a goal, a call or a cancel request has come.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,18 @@ pub struct Sample {
 /// Told of every message when it is taken in.
 type Listener = Box<dyn FnMut(TopicId, &Payload, Time) + Send>;
 
+/// Something that a leaf has to say to people, and that is no error of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The path of the leaf.
+    pub leaf: Arc<str>,
+    /// What.
+    pub text: String,
+}
+
+/// How many notes are kept until somebody takes them.
+const MOST_NOTES: usize = 64;
+
 /// The resource through which Nav2's nodes act. A leaf that is halted has its ticket forgotten here, at once, so that
 /// nothing that arrives later can reach it or its next activation (guarantee G4); what became of its goal is the
 /// Custodian's business.
@@ -52,6 +65,9 @@ pub struct World {
     requests: Vec<Command<Payload>>,
     events: Vec<Event>,
     listeners: Vec<Listener>,
+    odometry: Option<(TopicId, OdometrySmoother)>,
+    faults: Vec<Note>,
+    notes: Vec<Note>,
 }
 
 impl World {
@@ -68,6 +84,9 @@ impl World {
             requests: Vec::new(),
             events: Vec::new(),
             listeners: Vec::new(),
+            odometry: None,
+            faults: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -98,6 +117,16 @@ impl World {
     /// The newest message of a topic, as of the start of this tick.
     pub fn sample(&self, topic: TopicId) -> Option<&Sample> {
         self.topics.get(&topic)
+    }
+
+    /// Serves a trigger; see [`Link::serve_trigger`].
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
+        let id = self.link.serve_trigger(name)?;
+        self.topics.entry(id).or_default();
+        Ok(id)
     }
 
     /// Prepares to publish.
@@ -228,17 +257,120 @@ impl World {
         self.link.unsettled()
     }
 
-    /// The newest transform, refused when older than `transform_tolerance`.
+    /// The newest transform that takes coordinates in `source` to coordinates in `target`, refused when it is older
+    /// than [`Settings::transform_age_limit`]; or the one at a stamp.
     ///
     /// # Errors
-    /// [`TransformError`].
+    /// [`TransformError`]; it is not waited for.
     pub fn transform(
         &self,
         target: &str,
         source: &str,
         at: Option<Stamp>,
     ) -> Result<TransformStamped, TransformError> {
-        self.link.transform(target, source, at)
+        let transform = self.link.transform(target, source, at)?;
+        // A stamp of zero: only fixed transforms take part, which do not age.
+        let stamp = transform.header.stamp;
+        if at.is_none()
+            && !stamp.is_zero()
+            && let Some(limit) = self.settings.transform_age_limit
+        {
+            let age = self.stamp().since(stamp);
+            if age > limit {
+                return Err(TransformError::TooOld {
+                    from: source.to_owned(),
+                    to: target.to_owned(),
+                    age_seconds: age.as_secs_f64(),
+                });
+            }
+        }
+        Ok(transform)
+    }
+
+    /// Where the robot's base frame is in `frame`, now.
+    ///
+    /// # Errors
+    /// As [`World::transform`].
+    pub fn robot_pose(&self, frame: &str, base: &str) -> Result<PoseStamped, TransformError> {
+        let transform = self.transform(frame, base, None)?;
+        let pose = transform.transform.to_pose();
+        Ok(PoseStamped {
+            header: transform.header,
+            pose,
+        })
+    }
+
+    /// A pose in another frame: at the pose's own stamp, or by the newest transform where it has none (E12).
+    ///
+    /// # Errors
+    /// As [`World::transform`].
+    pub fn transform_pose(&self, pose: &PoseStamped, frame: &FrameId) -> Result<PoseStamped, TransformError> {
+        if pose.header.frame_id == *frame {
+            return Ok(pose.clone());
+        }
+        let stamp = pose.header.stamp;
+        let at = (!stamp.is_zero()).then_some(stamp);
+        let transform = self.transform(frame, &pose.header.frame_id, at)?;
+        Ok(PoseStamped {
+            header: transform.header,
+            pose: transform.transform.apply(&pose.pose),
+        })
+    }
+
+    /// Subscribes to odometry, once for all who want it.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn open_odometry(&mut self) -> Result<(), LinkError> {
+        if self.odometry.is_some() {
+            return Ok(());
+        }
+        let topic = self.subscribe(&TopicSpec {
+            name: self.settings.odom_topic.as_str().into(),
+            type_name: "nav_msgs/msg/Odometry".into(),
+            depth: 10,
+            reliable: false,
+            transient_local: false,
+            form: Form::Plain,
+        })?;
+        self.odometry = Some((topic, OdometrySmoother::new(self.settings.filter_duration)));
+        Ok(())
+    }
+
+    /// The odometry of the last moments; `None` where nobody asked for it with [`World::open_odometry`].
+    pub fn odometry(&self) -> Option<&OdometrySmoother> {
+        self.odometry.as_ref().map(|(_, smoother)| smoother)
+    }
+
+    /// Records that a leaf's configuration cannot be served: for whoever loads the tree, after
+    /// [`Tree::attach`](crate::bt::Tree::attach).
+    pub fn report_fault(&mut self, leaf: &Arc<str>, text: impl Into<String>) {
+        self.faults.push(Note {
+            leaf: Arc::clone(leaf),
+            text: text.into(),
+        });
+    }
+
+    /// Takes what [`World::report_fault`] recorded.
+    pub fn take_faults(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Says something to people. The newest are kept until they are taken; what a leaf repeats tick by tick is kept
+    /// once.
+    pub fn note(&mut self, leaf: &Arc<str>, text: impl Into<String>) {
+        let note = Note {
+            leaf: Arc::clone(leaf),
+            text: text.into(),
+        };
+        if self.notes.len() < MOST_NOTES && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Takes what leaves said since the last call.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
     }
 
     /// The node's ROS time at this tick.
@@ -280,6 +412,12 @@ impl Resource for World {
         for event in self.events.drain(..) {
             match event {
                 Event::Message { topic, payload } => {
+                    if let Some((odometry, smoother)) = &mut self.odometry
+                        && *odometry == topic
+                        && let Some(message) = payload.get::<Odometry>()
+                    {
+                        smoother.add(message);
+                    }
                     for listener in &mut self.listeners {
                         listener(topic, &payload, now);
                     }

@@ -5,6 +5,7 @@ mod clear_costmap_around_robot;
 mod clear_costmap_except_region;
 mod clear_entire_costmap;
 mod empty;
+mod get_costs;
 mod is_path_valid;
 mod manage_lifecycle_nodes;
 mod toggle;
@@ -23,6 +24,7 @@ pub use clear_costmap_except_region::{
 };
 pub use clear_entire_costmap::{ClearEntireCostmap, ClearEntireCostmapRequest, ClearEntireCostmapResponse};
 pub use empty::{Empty, EmptyRequest, EmptyResponse};
+pub use get_costs::{GetCosts, GetCostsRequest, GetCostsResponse};
 pub use is_path_valid::{IsPathValid, IsPathValidRequest, IsPathValidResponse};
 pub use manage_lifecycle_nodes::{
     ManageLifecycleNodes, ManageLifecycleNodesRequest, ManageLifecycleNodesResponse,

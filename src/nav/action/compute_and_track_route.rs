@@ -1,0 +1,101 @@
+//! `ComputeAndTrackRoute`: finds a way along the route graph and says where on it the robot is.
+
+use std::sync::Arc;
+
+use super::compute_route::RouteRequest;
+use crate::bt::{Context, Output, Ports, Thrown};
+use crate::msg::action as actions;
+use crate::msg::duration::RosDuration;
+use crate::msg::{Path, Route};
+use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, ResultOf};
+
+/// Has the route server find a way and follow the robot on it.
+#[derive(Debug)]
+pub struct ComputeAndTrackRoute {
+    request: RouteRequest,
+    execution_duration: Output<Arc<RosDuration>>,
+    last_node_id: Output<u16>,
+    next_node_id: Output<u16>,
+    current_edge_id: Output<u16>,
+    route: Output<Arc<Route>>,
+    path: Output<Arc<Path>>,
+    rerouted: Output<bool>,
+}
+
+impl ActionNode for ComputeAndTrackRoute {
+    type Action = actions::ComputeAndTrackRoute;
+    const ID: &'static str = "ComputeAndTrackRoute";
+    const DOC: &'static str = "Finds a way along the route graph and says where on it the robot is. Inputs that change \
+        on the way are handed to the server at once.";
+    const SERVER: &'static str = "compute_and_track_route";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            request: RouteRequest::bind(ports),
+            execution_duration: ports
+                .output("execution_duration")
+                .doc("How long it took; written on success.")
+                .bind(),
+            last_node_id: ports.output("last_node_id").doc("The node passed last.").bind(),
+            next_node_id: ports.output("next_node_id").doc("The node aimed at.").bind(),
+            current_edge_id: ports
+                .output("current_edge_id")
+                .doc("The edge that the robot is on.")
+                .bind(),
+            route: ports.output("route").doc("The route.").bind(),
+            path: ports.output("path").doc("The route as a path.").bind(),
+            rerouted: ports
+                .output("rerouted")
+                .doc("Whether the route has changed since the last feedback.")
+                .bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Thrown> {
+        let goal = self.request.read(cx)?;
+        Ok(actions::ComputeAndTrackRouteGoal {
+            start_id: goal.start_id,
+            start: goal.start,
+            goal_id: goal.goal_id,
+            goal: goal.goal,
+            use_start: goal.use_start,
+            use_poses: goal.use_poses,
+        })
+    }
+
+    fn version(&self, cx: &Context<'_>) -> u64 {
+        self.request.version(cx)
+    }
+
+    fn is_outdated(&self, cx: &Context<'_>, _sent: &GoalOf<Self>, version: u64) -> bool {
+        self.request.version(cx) != version
+    }
+
+    fn feedback(&self, cx: &mut Context<'_>, feedback: &FeedbackOf<Self>) -> Result<(), Thrown> {
+        self.write(cx, feedback)
+    }
+
+    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        self.write(cx, &FeedbackOf::<Self>::default())?;
+        let duration = match ending {
+            Ending::Succeeded(result) => result.execution_duration.into(),
+            Ending::Aborted(_) | Ending::Canceled(_) | Ending::Failed => RosDuration::default(),
+        };
+        self.execution_duration.set(cx, Arc::new(duration))
+    }
+
+    fn halted(&self, cx: &mut Context<'_>) {
+        let _ = self.write(cx, &FeedbackOf::<Self>::default());
+    }
+}
+
+impl ComputeAndTrackRoute {
+    fn write(&self, cx: &mut Context<'_>, feedback: &FeedbackOf<Self>) -> Result<(), Thrown> {
+        self.last_node_id.set(cx, feedback.last_node_id)?;
+        self.next_node_id.set(cx, feedback.next_node_id)?;
+        self.current_edge_id.set(cx, feedback.current_edge_id)?;
+        self.route.set(cx, Arc::clone(&feedback.route))?;
+        self.path.set(cx, Arc::clone(&feedback.path))?;
+        self.rerouted.set(cx, feedback.rerouted)
+    }
+}

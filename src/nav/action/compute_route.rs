@@ -1,0 +1,141 @@
+//! `ComputeRoute`: finds a way along the route graph.
+
+use std::sync::Arc;
+
+use crate::bt::{Context, Input, Output, Ports, Thrown};
+use crate::msg::action as actions;
+use crate::msg::duration::RosDuration;
+use crate::msg::{Path, PoseStamped, Route};
+use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+
+/// The inputs by which the route server's actions know start and goal.
+#[derive(Debug)]
+pub(super) struct RouteRequest {
+    start_id: Input<u16>,
+    goal_id: Input<u16>,
+    start: Input<Arc<PoseStamped>>,
+    goal: Input<Arc<PoseStamped>>,
+    use_start: Input<bool>,
+    use_poses: Input<bool>,
+}
+
+impl RouteRequest {
+    pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            start_id: ports
+                .input("start_id")
+                .doc("The node of the graph to start from, unless use_poses.")
+                .bind(),
+            goal_id: ports
+                .input("goal_id")
+                .doc("The node of the graph to go to, unless use_poses.")
+                .bind(),
+            start: ports
+                .input("start")
+                .doc("Where to start from, if use_poses and use_start.")
+                .bind(),
+            goal: ports.input("goal").doc("Where to, if use_poses.").bind(),
+            use_start: ports
+                .input("use_start")
+                .default("false")
+                .doc("Whether to start from `start` instead of from the robot.")
+                .bind(),
+            use_poses: ports
+                .input("use_poses")
+                .default("false")
+                .doc("Whether to go by poses instead of by node ids.")
+                .bind(),
+        }
+    }
+
+    pub(super) fn read(&self, cx: &mut Context<'_>) -> Result<actions::ComputeRouteGoal, Thrown> {
+        if !self.use_poses.require(cx)? {
+            return Ok(actions::ComputeRouteGoal {
+                start_id: self.start_id.get_or(cx, 0),
+                goal_id: self.goal_id.require(cx)?,
+                ..Default::default()
+            });
+        }
+        let use_start = self.use_start.require(cx)?;
+        let start = if use_start {
+            self.start.require(cx)?.as_ref().clone()
+        } else {
+            PoseStamped::default()
+        };
+        Ok(actions::ComputeRouteGoal {
+            start,
+            goal: self.goal.require(cx)?.as_ref().clone(),
+            use_start,
+            use_poses: true,
+            ..Default::default()
+        })
+    }
+
+    /// Changes when one of the inputs is written.
+    pub(super) fn version(&self, cx: &Context<'_>) -> u64 {
+        [
+            self.start_id.sequence(cx),
+            self.goal_id.sequence(cx),
+            self.start.sequence(cx),
+            self.goal.sequence(cx),
+            self.use_start.sequence(cx),
+            self.use_poses.sequence(cx),
+        ]
+        .iter()
+        .fold(0, |sum: u64, sequence| sum.wrapping_add(*sequence))
+    }
+}
+
+/// Has the route server find a way.
+#[derive(Debug)]
+pub struct ComputeRoute {
+    request: RouteRequest,
+    route: Output<Arc<Route>>,
+    planning_time: Output<Arc<RosDuration>>,
+    path: Output<Arc<Path>>,
+}
+
+impl ActionNode for ComputeRoute {
+    type Action = actions::ComputeRoute;
+    const ID: &'static str = "ComputeRoute";
+    const DOC: &'static str = "Finds a way along the route graph. Failing, being halted and the end of the navigation \
+        empty the outputs.";
+    const SERVER: &'static str = "compute_route";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            request: RouteRequest::bind(ports),
+            route: ports.output("route").doc("The route.").bind(),
+            planning_time: ports.output("planning_time").doc("How long it took.").bind(),
+            path: ports.output("path").doc("The route as a path.").bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputeRouteGoal, Thrown> {
+        self.request.read(cx)
+    }
+
+    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        match ending {
+            Ending::Succeeded(result) => {
+                self.route.set(cx, Arc::clone(&result.route))?;
+                self.planning_time
+                    .set(cx, Arc::new(result.planning_time.into()))?;
+                self.path.set(cx, Arc::clone(&result.path))
+            }
+            Ending::Aborted(_) | Ending::Canceled(_) | Ending::Failed => self.forget(cx),
+        }
+    }
+
+    fn halted(&self, cx: &mut Context<'_>) {
+        let _ = self.forget(cx);
+    }
+}
+
+impl ComputeRoute {
+    fn forget(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
+        self.route.set(cx, Arc::default())?;
+        self.planning_time.set(cx, Arc::default())?;
+        self.path.set(cx, Arc::default())
+    }
+}

@@ -1,0 +1,85 @@
+//! `DockRobot`: drives onto a charging dock.
+
+use std::sync::Arc;
+
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::msg::PoseStamped;
+use crate::msg::action as actions;
+use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+
+/// Has the docking server dock the robot.
+#[derive(Debug)]
+pub struct DockRobot {
+    use_dock_id: Input<bool>,
+    dock_id: Input<Text>,
+    dock_pose: Input<Arc<PoseStamped>>,
+    dock_type: Input<Text>,
+    max_staging_time: Input<f32>,
+    navigate_to_staging_pose: Input<bool>,
+    success: Output<bool>,
+    num_retries: Output<u16>,
+}
+
+impl ActionNode for DockRobot {
+    type Action = actions::DockRobot;
+    const ID: &'static str = "DockRobot";
+    const DOC: &'static str = "Drives the robot onto a dock, known by its name or by its pose.";
+    const SERVER: &'static str = "dock_robot";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            use_dock_id: ports
+                .input("use_dock_id")
+                .default("true")
+                .doc("Whether the dock is known by its name; else by its pose and type.")
+                .bind(),
+            dock_id: ports.input("dock_id").doc("The dock's name.").bind(),
+            dock_pose: ports.input("dock_pose").doc("Where the dock is.").bind(),
+            dock_type: ports.input("dock_type").doc("The dock plugin.").bind(),
+            max_staging_time: ports
+                .input("max_staging_time")
+                .unit("s")
+                .default("1000.0")
+                .doc("How long the drive to the staging pose may take.")
+                .bind(),
+            navigate_to_staging_pose: ports
+                .input("navigate_to_staging_pose")
+                .default("true")
+                .doc("Whether to drive to the staging pose first.")
+                .bind(),
+            success: ports.output("success").doc("Whether it has docked.").bind(),
+            num_retries: ports.output("num_retries").doc("Tries after the first.").bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::DockRobotGoal, Thrown> {
+        let defaults = actions::DockRobotGoal::default();
+        let navigate_to_staging_pose = self.navigate_to_staging_pose.require(cx)?;
+        if self.use_dock_id.require(cx)? {
+            return Ok(actions::DockRobotGoal {
+                use_dock_id: true,
+                dock_id: super::string(&self.dock_id, cx),
+                navigate_to_staging_pose,
+                ..defaults
+            });
+        }
+        Ok(actions::DockRobotGoal {
+            use_dock_id: false,
+            dock_pose: self.dock_pose.require(cx)?.as_ref().clone(),
+            dock_type: super::string(&self.dock_type, cx),
+            max_staging_time: self.max_staging_time.require(cx)?,
+            navigate_to_staging_pose,
+            ..defaults
+        })
+    }
+
+    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        match ending {
+            Ending::Succeeded(result) | Ending::Aborted(result) => {
+                self.success.set(cx, result.success)?;
+                self.num_retries.set(cx, result.num_retries)
+            }
+            Ending::Canceled(_) | Ending::Failed => self.success.set(cx, false),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `DriveOnHeading`: drives straight on.
+
+use crate::bt::{Context, Input, Ports, Thrown};
+use crate::msg::Point;
+use crate::msg::action as actions;
+use crate::msg::duration::from_seconds;
+use crate::nav::action_leaf::ActionNode;
+
+/// Has the behavior server drive the robot straight on.
+#[derive(Debug)]
+pub struct DriveOnHeading {
+    distance: Input<f64>,
+    speed: Input<f64>,
+    time_allowance: Input<f64>,
+}
+
+impl ActionNode for DriveOnHeading {
+    type Action = actions::DriveOnHeading;
+    const ID: &'static str = "DriveOnHeading";
+    const DOC: &'static str = "Drives the robot straight on along its heading.";
+    const SERVER: &'static str = "drive_on_heading";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        super::warn_of_collision_checks(ports);
+        Self {
+            distance: ports
+                .input("dist_to_travel")
+                .unit("m")
+                .default("0.15")
+                .doc("How far.")
+                .bind(),
+            speed: ports
+                .input("speed")
+                .unit("m/s")
+                .default("0.025")
+                .doc("How fast.")
+                .bind(),
+            time_allowance: ports
+                .input("time_allowance")
+                .unit("s")
+                .default("10.0")
+                .doc("How long it may take.")
+                .bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::DriveOnHeadingGoal, Thrown> {
+        Ok(actions::DriveOnHeadingGoal {
+            target: Point::planar(self.distance.require(cx)?, 0.0),
+            speed: self.speed.require(cx)? as f32,
+            time_allowance: from_seconds(self.time_allowance.require(cx)?),
+        })
+    }
+}

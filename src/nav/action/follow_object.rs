@@ -1,0 +1,64 @@
+//! `FollowObject`: follows something that moves. Nav2's main branch has the node, Jazzy the interface.
+
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::msg::action as actions;
+use crate::msg::duration::{RosDuration, from_seconds};
+use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use std::sync::Arc;
+
+/// Has the following server follow an object.
+#[derive(Debug)]
+pub struct FollowObject {
+    pose_topic: Input<Text>,
+    tracked_frame: Input<Text>,
+    max_duration: Input<f64>,
+    elapsed: Output<Arc<RosDuration>>,
+}
+
+impl ActionNode for FollowObject {
+    type Action = actions::FollowObject;
+    const ID: &'static str = "FollowObject";
+    const DOC: &'static str = "Follows an object whose pose is published, or that has a frame.";
+    const SERVER: &'static str = "follow_object";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            pose_topic: ports
+                .input("pose_topic")
+                .default("dynamic_pose")
+                .doc("The topic of the object's pose.")
+                .bind(),
+            tracked_frame: ports
+                .input("tracked_frame")
+                .doc("The object's frame, where no topic is given.")
+                .bind(),
+            max_duration: ports
+                .input("max_duration")
+                .unit("s")
+                .default("0.0")
+                .doc("How long to follow; 0 without limit.")
+                .bind(),
+            elapsed: ports
+                .output("total_elapsed_time")
+                .doc("How long it has followed.")
+                .bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::FollowObjectGoal, Thrown> {
+        Ok(actions::FollowObjectGoal {
+            pose_topic: super::string(&self.pose_topic, cx),
+            tracked_frame: super::string(&self.tracked_frame, cx),
+            max_duration: from_seconds(self.max_duration.require(cx)?),
+        })
+    }
+
+    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        match ending {
+            Ending::Succeeded(result) | Ending::Aborted(result) | Ending::Canceled(result) => {
+                self.elapsed.set(cx, Arc::new(result.total_elapsed_time.into()))
+            }
+            Ending::Failed => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Clients of actions: one file a node, one skeleton for all ([`ActionLeaf`](super::ActionLeaf)).
+
+mod assisted_teleop;
+mod back_up;
+mod compute_and_track_route;
+mod compute_path_through_poses;
+mod compute_path_to_pose;
+mod compute_route;
+mod dock_robot;
+mod drive_on_heading;
+mod follow_object;
+mod follow_path;
+mod navigate_through_poses;
+mod navigate_to_pose;
+mod smooth_path;
+mod spin;
+mod undock_robot;
+mod wait;
+
+pub use assisted_teleop::AssistedTeleop;
+pub use back_up::BackUp;
+pub use compute_and_track_route::ComputeAndTrackRoute;
+pub use compute_path_through_poses::ComputePathThroughPoses;
+pub use compute_path_to_pose::ComputePathToPose;
+pub use compute_route::ComputeRoute;
+pub use dock_robot::DockRobot;
+pub use drive_on_heading::DriveOnHeading;
+pub use follow_object::FollowObject;
+pub use follow_path::FollowPath;
+pub use navigate_through_poses::NavigateThroughPoses;
+pub use navigate_to_pose::NavigateToPose;
+pub use smooth_path::SmoothPath;
+pub use spin::Spin;
+pub use undock_robot::UndockRobot;
+pub use wait::Wait;
+
+use super::action_leaf::ActionLeaf;
+use crate::bt::{Context, Input, Ports, Registry, RegistryError, Text};
+
+/// Registers every node of this folder.
+pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
+    registry.register::<ActionLeaf<AssistedTeleop>>()?;
+    registry.register::<ActionLeaf<BackUp>>()?;
+    registry.register::<ActionLeaf<ComputeAndTrackRoute>>()?;
+    registry.register::<ActionLeaf<ComputePathThroughPoses>>()?;
+    registry.register::<ActionLeaf<ComputePathToPose>>()?;
+    registry.register::<ActionLeaf<ComputeRoute>>()?;
+    registry.register::<ActionLeaf<DockRobot>>()?;
+    registry.register::<ActionLeaf<DriveOnHeading>>()?;
+    registry.register::<ActionLeaf<FollowObject>>()?;
+    registry.register::<ActionLeaf<FollowPath>>()?;
+    registry.register::<ActionLeaf<NavigateThroughPoses>>()?;
+    registry.register::<ActionLeaf<NavigateToPose>>()?;
+    registry.register::<ActionLeaf<SmoothPath>>()?;
+    registry.register::<ActionLeaf<Spin>>()?;
+    registry.register::<ActionLeaf<UndockRobot>>()?;
+    registry.register::<ActionLeaf<Wait>>()
+}
+
+/// A text port as the `String` of a message; empty where it is absent or not written.
+fn string(port: &Input<Text>, cx: &Context<'_>) -> String {
+    match port.as_str(cx) {
+        Some(text) => text.to_owned(),
+        None => port.get(cx).map(|text| text.to_string()).unwrap_or_default(),
+    }
+}
+
+/// Whether a text port still says what a goal says, without sharing the text.
+fn says(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
+    match port.as_str(cx) {
+        Some(text) => text == sent,
+        None => string(port, cx) == sent,
+    }
+}
+
+/// The port `disable_collision_checks` of Nav2's main branch.
+fn warn_of_collision_checks(ports: &mut Ports<'_>) {
+    let port = ports
+        .input::<bool>("disable_collision_checks")
+        .default("false")
+        .doc("Nav2 main: move although something is in the way. Jazzy's servers cannot be told.")
+        .bind();
+    if !matches!(port.literal(), Some(false) | None) || port.slot().is_some() {
+        ports.warn("disable_collision_checks has no effect: the actions of Jazzy have no such field");
+    }
+}

@@ -1,0 +1,77 @@
+//! `SmoothPath`: has a path smoothed.
+
+use std::sync::Arc;
+
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::msg::Path;
+use crate::msg::action as actions;
+use crate::msg::duration::from_seconds;
+use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+
+/// Has the smoother server smooth a path.
+#[derive(Debug)]
+pub struct SmoothPath {
+    unsmoothed_path: Input<Arc<Path>>,
+    max_duration: Input<f64>,
+    check_for_collisions: Input<bool>,
+    smoother_id: Input<Text>,
+    smoothed_path: Output<Arc<Path>>,
+    duration: Output<f64>,
+    was_completed: Output<bool>,
+}
+
+impl ActionNode for SmoothPath {
+    type Action = actions::SmoothPath;
+    const ID: &'static str = "SmoothPath";
+    const DOC: &'static str = "Has a path smoothed. The outputs are written on success only.";
+    const SERVER: &'static str = "smooth_path";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            unsmoothed_path: ports.input("unsmoothed_path").doc("The path.").bind(),
+            max_duration: ports
+                .input("max_smoothing_duration")
+                .unit("s")
+                .default("3.0")
+                .doc("How long it may take.")
+                .bind(),
+            check_for_collisions: ports
+                .input("check_for_collisions")
+                .default("false")
+                .doc("Whether a smoothed path that collides is refused.")
+                .bind(),
+            smoother_id: ports
+                .input("smoother_id")
+                .doc("The smoother plugin; empty where there is only one.")
+                .bind(),
+            smoothed_path: ports.output("smoothed_path").doc("The smoothed path.").bind(),
+            duration: ports
+                .output("smoothing_duration")
+                .unit("s")
+                .doc("How long it took.")
+                .bind(),
+            was_completed: ports
+                .output("was_completed")
+                .doc("Whether smoothing came to its end in time.")
+                .bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::SmoothPathGoal, Thrown> {
+        Ok(actions::SmoothPathGoal {
+            path: self.unsmoothed_path.require(cx)?,
+            smoother_id: super::string(&self.smoother_id, cx),
+            max_smoothing_duration: from_seconds(self.max_duration.require(cx)?),
+            check_for_collisions: self.check_for_collisions.require(cx)?,
+        })
+    }
+
+    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        if let Ending::Succeeded(result) = ending {
+            self.smoothed_path.set(cx, Arc::clone(&result.path))?;
+            self.duration.set(cx, result.smoothing_duration.as_secs_f64())?;
+            self.was_completed.set(cx, result.was_completed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! `UndockRobot`: drives off a charging dock.
+
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::msg::action as actions;
+use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+
+/// Has the docking server undock the robot.
+#[derive(Debug)]
+pub struct UndockRobot {
+    dock_type: Input<Text>,
+    max_undocking_time: Input<f32>,
+    success: Output<bool>,
+}
+
+impl ActionNode for UndockRobot {
+    type Action = actions::UndockRobot;
+    const ID: &'static str = "UndockRobot";
+    const DOC: &'static str = "Drives the robot off its dock.";
+    const SERVER: &'static str = "undock_robot";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            dock_type: ports
+                .input("dock_type")
+                .doc("The dock plugin; empty: the one it docked with.")
+                .bind(),
+            max_undocking_time: ports
+                .input("max_undocking_time")
+                .unit("s")
+                .default("30.0")
+                .doc("How long it may take.")
+                .bind(),
+            success: ports.output("success").doc("Whether it has undocked.").bind(),
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::UndockRobotGoal, Thrown> {
+        Ok(actions::UndockRobotGoal {
+            dock_type: super::string(&self.dock_type, cx),
+            max_undocking_time: self.max_undocking_time.require(cx)?,
+        })
+    }
+
+    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        match ending {
+            Ending::Succeeded(result) | Ending::Aborted(result) => self.success.set(cx, result.success),
+            Ending::Canceled(_) | Ending::Failed => self.success.set(cx, false),
+        }
+    }
+}

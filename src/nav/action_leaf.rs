@@ -1,0 +1,380 @@
+//! The skeleton of every action client: start, poll, update, halt, and one table of what an outcome means.
+
+use std::marker::PhantomData;
+
+use super::endpoint::{Client, Endpoint, path_of, world};
+use super::link::Payload;
+use super::world::World;
+use crate::bt::{
+    Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
+};
+use crate::goal::{Outcome, Ticket};
+use crate::msg::Action;
+use crate::msg::action::{GOAL_REJECTED, SEND_GOAL_FAILURE};
+
+/// The result type of a node's action.
+pub type ResultOf<N> = <<N as ActionNode>::Action as Action>::Result;
+/// The goal type of a node's action.
+pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
+/// The feedback type of a node's action.
+pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
+
+/// How a goal ended, for a node's outputs.
+#[derive(Debug)]
+pub enum Ending<'r, R> {
+    /// It was reached.
+    Succeeded(&'r R),
+    /// It failed on its server.
+    Aborted(&'r R),
+    /// Somebody else cancelled it.
+    Canceled(&'r R),
+    /// There is no result: not accepted, not answered, lost.
+    Failed,
+}
+
+/// What tells one action client from another.
+pub trait ActionNode: Send + Sync + Sized + 'static {
+    /// The action.
+    type Action: Action;
+    /// The ID in tree files.
+    const ID: &'static str;
+    /// Documentation.
+    const DOC: &'static str;
+    /// The server, unless the port `server_name` says otherwise.
+    const SERVER: &'static str;
+
+    /// Declares the node's own ports; those that all action clients share are declared by the skeleton.
+    fn bind(ports: &mut Ports<'_>) -> Self;
+
+    /// The goal of an activation, from the ports.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Thrown>;
+
+    /// Called once an activation, before the goal is made: recoveries are counted here.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn activated(&self, _cx: &mut Context<'_>) -> Result<(), Thrown> {
+        Ok(())
+    }
+
+    /// A number that tells the inputs of a goal from later ones: the write counter of a large input.
+    fn version(&self, _cx: &Context<'_>) -> u64 {
+        0
+    }
+
+    /// Whether the goal in work should be compared with the inputs: asked every tick, so it has to be cheap. `sent` is
+    /// the goal in work, `version` that of its inputs.
+    fn is_outdated(&self, _cx: &Context<'_>, _sent: &GoalOf<Self>, _version: u64) -> bool {
+        false
+    }
+
+    /// Whether to replace the goal in work by what the inputs make of it now.
+    fn replaces(&self, sent: &GoalOf<Self>, new: &GoalOf<Self>) -> bool {
+        sent != new
+    }
+
+    /// Feedback has come.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn feedback(&self, _cx: &mut Context<'_>, _feedback: &FeedbackOf<Self>) -> Result<(), Thrown> {
+        Ok(())
+    }
+
+    /// Called every tick of a running goal, after feedback: outputs that do not come from the server.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn running(&self, _cx: &mut Context<'_>) -> Result<(), Thrown> {
+        Ok(())
+    }
+
+    /// Writes the outputs of an activation that has ended. Error code and message are written by the skeleton.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn finished(&self, _cx: &mut Context<'_>, _ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        Ok(())
+    }
+
+    /// The status of an aborted goal.
+    fn status_of_abort(&self, _cx: &Context<'_>) -> NodeStatus {
+        NodeStatus::Failure
+    }
+
+    /// The node was halted while its goal was in work, or the run has ended: outputs to forget.
+    fn halted(&self, _cx: &mut Context<'_>) {}
+}
+
+/// An action client as a behaviour.
+#[derive(Debug)]
+pub struct ActionLeaf<N> {
+    node: N,
+    endpoint: Endpoint,
+    error_code: Output<u16>,
+    error_message: Output<Text>,
+}
+
+/// The state of one leaf. The ticket is in the node's [`Memory`](crate::bt::Memory): it has to survive a panic in the
+/// middle of a tick, so that the halt which follows finds the goal (guarantee G8).
+struct State<N> {
+    client: Client,
+    /// The goal in work.
+    sent: Option<Payload>,
+    version: u64,
+    node: PhantomData<fn(N)>,
+}
+
+impl<N> Default for State<N> {
+    fn default() -> Self {
+        Self {
+            client: Client::default(),
+            sent: None,
+            version: 0,
+            node: PhantomData,
+        }
+    }
+}
+
+impl<N: ActionNode> Node for ActionLeaf<N> {
+    const ID: &'static str = N::ID;
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = N::DOC;
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            node: N::bind(ports),
+            endpoint: Endpoint::action(ports, N::Action::TYPE, N::SERVER),
+            error_code: ports
+                .output("error_code_id")
+                .doc("0, or why it failed: the action's code, 1 if the server rejected the goal, 2 if it could not be sent, the action's TIMEOUT if it was not answered.")
+                .bind(),
+            error_message: ports
+                .output("error_msg")
+                .doc("Why it failed, in words; empty if it did not.")
+                .bind(),
+        }
+    }
+}
+
+impl<N: ActionNode> Behavior for ActionLeaf<N> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        match cx.status() {
+            NodeStatus::Running => self.poll(cx),
+            NodeStatus::Idle | NodeStatus::Skipped => self.activate(cx),
+            // Ticked again without a reset, as PipelineSequence does with earlier children: the same answer, and no
+            // new goal (`spec/nav2.md` E8).
+            status @ (NodeStatus::Success | NodeStatus::Failure) => Ok(status),
+        }
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        let ticket = Ticket(std::mem::take(&mut cx.memory().mark));
+        if let Some(world) = cx.resource::<World>() {
+            world.halt(ticket, reason);
+        }
+        cx.state::<State<N>>().sent = None;
+        // What halting leaves behind is a result too: no stale error code.
+        if self.report(cx, 0, "").is_ok() {
+            self.node.halted(cx);
+        }
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        let mut state = cx.take_state::<State<N>>();
+        self.endpoint.attach(cx, &mut state.client);
+        cx.put_state(state);
+    }
+
+    fn rewind(&self, cx: &mut Context<'_>) {
+        self.node.halted(cx);
+    }
+}
+
+impl<N: ActionNode> ActionLeaf<N> {
+    fn activate(&self, cx: &mut Context<'_>) -> Tick {
+        self.node.activated(cx)?;
+        let version = self.node.version(cx);
+        let goal = self.node.goal(cx)?;
+        let mut state = cx.take_state::<State<N>>();
+        let server = self.endpoint.server(cx, &mut state.client);
+        let payload = Payload::new(goal);
+        state.sent = Some(payload.clone());
+        state.version = version;
+        cx.put_state(state);
+        let server = match server {
+            Ok(server) => server,
+            Err(fault) => return self.fail(cx, SEND_GOAL_FAILURE, &fault),
+        };
+        let path = path_of(cx);
+        let defaults = world!(cx).settings.goal_options();
+        let options = self.endpoint.options(cx, defaults);
+        let ticket = world!(cx).start_goal(server, &path, payload, options);
+        cx.memory().mark = ticket.0;
+        Ok(NodeStatus::Running)
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Tick {
+        let ticket = Ticket(cx.memory().mark);
+        let world = world!(cx);
+        let (accepted, ended, feedback) = match world.progress(ticket) {
+            Some(progress) => (
+                progress.accepted,
+                progress.outcome.is_some(),
+                progress.feedback.take(),
+            ),
+            None => return self.fail(cx, unknown::<N>(), "the goal was forgotten"),
+        };
+        if let Some(feedback) = feedback.as_ref().and_then(Payload::get) {
+            self.node.feedback(cx, feedback)?;
+        }
+        if ended {
+            return self.finish(cx, ticket, accepted);
+        }
+        let state = cx.state::<State<N>>();
+        let version = state.version;
+        // Shared rather than borrowed: the node needs the context.
+        if let Some(sent) = state.sent.clone()
+            && let Some(goal) = sent.get::<GoalOf<N>>()
+            && self.node.is_outdated(cx, goal, version)
+        {
+            self.update(cx, ticket, goal)?;
+        }
+        self.node.running(cx)?;
+        Ok(NodeStatus::Running)
+    }
+
+    #[cold]
+    fn update(&self, cx: &mut Context<'_>, ticket: Ticket, sent: &GoalOf<N>) -> Result<(), Thrown> {
+        let version = self.node.version(cx);
+        let goal = self.node.goal(cx)?;
+        let replaces = self.node.replaces(sent, &goal);
+        let state = cx.state::<State<N>>();
+        state.version = version;
+        if replaces {
+            let payload = Payload::new(goal);
+            state.sent = Some(payload.clone());
+            world!(cx).update_goal(ticket, payload);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn finish(&self, cx: &mut Context<'_>, ticket: Ticket, accepted: bool) -> Tick {
+        let world = world!(cx);
+        let outcome = world.finish(ticket);
+        let canceled_is_success = world.settings.canceled_is_success;
+        cx.memory().mark = 0;
+        cx.state::<State<N>>().sent = None;
+        let timeout = timeout::<N>();
+        match &outcome {
+            Some(Outcome::Succeeded(payload)) => {
+                let Some(result) = payload.get::<ResultOf<N>>() else {
+                    return self.fail(cx, unknown::<N>(), "the result is not of the action's type");
+                };
+                self.report(cx, 0, "")?;
+                self.node.finished(cx, &Ending::Succeeded(result))?;
+                Ok(NodeStatus::Success)
+            }
+            Some(Outcome::Aborted(payload)) => {
+                let Some(result) = payload.get::<ResultOf<N>>() else {
+                    return self.fail(cx, unknown::<N>(), "the result is not of the action's type");
+                };
+                let code = <N::Action as Action>::error_code(result);
+                self.report(cx, code, <N::Action as Action>::error_message(result))?;
+                self.node.finished(cx, &Ending::Aborted(result))?;
+                Ok(self.node.status_of_abort(cx))
+            }
+            Some(Outcome::Canceled(payload)) => {
+                self.report(
+                    cx,
+                    0,
+                    if canceled_is_success {
+                        ""
+                    } else {
+                        "another client cancelled the goal"
+                    },
+                )?;
+                match payload.get::<ResultOf<N>>() {
+                    Some(result) => self.node.finished(cx, &Ending::Canceled(result))?,
+                    None => self.node.finished(cx, &Ending::Failed)?,
+                }
+                Ok(if canceled_is_success {
+                    NodeStatus::Success
+                } else {
+                    NodeStatus::Failure
+                })
+            }
+            Some(Outcome::Rejected) => self.fail(cx, GOAL_REJECTED, "the server rejected the goal"),
+            Some(Outcome::SendFailed) => self.fail(cx, SEND_GOAL_FAILURE, "the goal could not be sent"),
+            Some(Outcome::AcceptTimeout) => {
+                self.fail(cx, timeout, "the server did not answer the goal request in time")
+            }
+            Some(Outcome::ResultTimeout) => self.fail(cx, timeout, "the goal took longer than allowed"),
+            Some(Outcome::ResultLost) => self.fail(cx, unknown::<N>(), "the result of the goal was lost"),
+            Some(Outcome::ServerGone) if accepted => {
+                self.fail(cx, unknown::<N>(), "the server vanished while it had the goal")
+            }
+            Some(Outcome::ServerGone) => self.fail(cx, SEND_GOAL_FAILURE, "the server is not there"),
+            Some(Outcome::ShuttingDown) => self.fail(cx, SEND_GOAL_FAILURE, "the node shuts down"),
+            Some(Outcome::Response(_) | Outcome::ResponseTimeout | Outcome::CancelAnswered(_)) | None => {
+                self.fail(cx, unknown::<N>(), "the goal ended in a way that no goal ends")
+            }
+        }
+    }
+
+    #[cold]
+    fn fail(&self, cx: &mut Context<'_>, code: u16, message: &str) -> Tick {
+        self.report(cx, code, message)?;
+        let path = path_of(cx);
+        world!(cx).note(&path, message);
+        self.node.finished(cx, &Ending::Failed)?;
+        Ok(NodeStatus::Failure)
+    }
+
+    fn report(&self, cx: &mut Context<'_>, code: u16, message: &str) -> Result<(), Thrown> {
+        self.error_code.set(cx, code)?;
+        if self.error_message.slot().is_some() {
+            self.error_message.set(cx, message.into())?;
+        }
+        Ok(())
+    }
+}
+
+fn code_named<N: ActionNode>(names: &[&str]) -> Option<u16> {
+    names.iter().find_map(|wanted| {
+        <N::Action as Action>::ERROR_CODES
+            .iter()
+            .find(|(_, name)| name == wanted)
+            .map(|(code, _)| *code)
+    })
+}
+
+/// The code for what no other code says. Wait has none on Jazzy: 740 is what Nav2's main branch gives it.
+fn unknown<N: ActionNode>() -> u16 {
+    code_named::<N>(&["UNKNOWN"]).unwrap_or(740)
+}
+
+/// The code for a server that is too slow. Where Jazzy has none for the action, UNKNOWN; for Wait main's 741.
+fn timeout<N: ActionNode>() -> u16 {
+    code_named::<N>(&["TIMEOUT", "CONTROLLER_TIMED_OUT", "UNKNOWN"]).unwrap_or(741)
+}
+
+/// The blackboard key in which recoveries are counted: the root's, wherever the node stands. Nav2 counts in the
+/// node's own scope, so that recoveries in a subtree are lost.
+pub(crate) const RECOVERIES: &str = "@number_recoveries";
+
+/// Counts a recovery.
+pub(crate) fn count_recovery(cx: &mut Context<'_>) -> Result<(), Thrown> {
+    let slot = cx.resolve(RECOVERIES);
+    let count = match cx.blackboard().get(slot) {
+        Some(crate::bt::Value::Int(count)) => *count,
+        _ => 0,
+    };
+    let value = crate::bt::Value::Int(count.saturating_add(1).min(i64::from(i32::MAX)));
+    cx.write(slot, value, <i32 as crate::bt::PortValue>::TYPE)
+        .map_err(|clash| cx.throw(format!("number_recoveries: {clash}")))
+}

@@ -1,0 +1,112 @@
+//! The skeleton of the nodes that cancel whatever an action server is doing, whoever asked for it.
+
+use std::marker::PhantomData;
+
+use super::endpoint::{Client, Endpoint, path_of, world};
+use super::world::World;
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::goal::{Outcome, Selection, Stamp, Ticket};
+use crate::msg::Action;
+
+/// What tells one cancel node from another.
+pub trait CancelNode: Send + Sync + Sized + 'static {
+    /// The action.
+    type Action: Action;
+    /// The ID in tree files.
+    const ID: &'static str;
+    /// Documentation.
+    const DOC: &'static str;
+    /// The server, unless the port `server_name` says otherwise.
+    const SERVER: &'static str;
+}
+
+/// A cancel node as a behaviour: RUNNING until the server has answered, then SUCCESS, whatever the answer says, as in
+/// Nav2. That nothing is executing any more is not known then.
+#[derive(Debug)]
+pub struct CancelLeaf<N> {
+    endpoint: Endpoint,
+    node: PhantomData<fn(N)>,
+}
+
+impl<N: CancelNode> Node for CancelLeaf<N> {
+    const ID: &'static str = N::ID;
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = N::DOC;
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            endpoint: Endpoint::cancel(ports, N::Action::TYPE, N::SERVER),
+            node: PhantomData,
+        }
+    }
+}
+
+impl<N: CancelNode> Behavior for CancelLeaf<N> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let ticket = cx.memory().mark;
+        if ticket == 0 {
+            self.ask(cx)
+        } else {
+            Self::poll(cx, Ticket(ticket))
+        }
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        let ticket = Ticket(std::mem::take(&mut cx.memory().mark));
+        if let Some(world) = cx.resource::<World>() {
+            world.halt(ticket, reason);
+        }
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        let mut client = cx.take_state::<Client>();
+        self.endpoint.attach(cx, &mut client);
+        cx.put_state(client);
+    }
+}
+
+impl<N: CancelNode> CancelLeaf<N> {
+    fn ask(&self, cx: &mut Context<'_>) -> Tick {
+        let mut client = cx.take_state::<Client>();
+        let server = self.endpoint.server(cx, &mut client);
+        cx.put_state(client);
+        let path = path_of(cx);
+        let world = world!(cx);
+        let server = match server {
+            Ok(server) => server,
+            Err(fault) => {
+                world.note(&path, fault);
+                return Ok(NodeStatus::Failure);
+            }
+        };
+        // Up to now, and not simply everything: a goal that this tree starts next, in the same tick, must not be
+        // caught when the two requests overtake each other. Nav2 spares the last 10 ms, also what somebody else
+        // started in them.
+        let now = Stamp {
+            nanoseconds: world.stamp().as_nanos(),
+        };
+        let defaults = world.settings.goal_options();
+        let options = self.endpoint.options(cx, defaults);
+        let ticket = world!(cx).cancel_server(server, &path, Selection::AcceptedUntil(now), options);
+        cx.memory().mark = ticket.0;
+        Ok(NodeStatus::Running)
+    }
+
+    fn poll(cx: &mut Context<'_>, ticket: Ticket) -> Tick {
+        let world = world!(cx);
+        if world
+            .progress(ticket)
+            .is_some_and(|progress| progress.outcome.is_none())
+        {
+            return Ok(NodeStatus::Running);
+        }
+        let outcome = world.finish(ticket);
+        cx.memory().mark = 0;
+        if matches!(outcome, Some(Outcome::CancelAnswered(_))) {
+            return Ok(NodeStatus::Success);
+        }
+        let path = path_of(cx);
+        world!(cx).note(&path, "the cancel request was not answered");
+        Ok(NodeStatus::Failure)
+    }
+}

@@ -1,0 +1,67 @@
+//! `AreErrorCodesPresent`: whether an error code is one of a list.
+
+use std::sync::Arc;
+
+use super::verdict;
+use crate::bt::{Behavior, Context, Input, List, Node, NodeKind, Ports, Tick};
+
+/// Compares an error code with a list.
+#[derive(Debug)]
+pub struct AreErrorCodesPresent {
+    error_code: Input<u16>,
+    codes: Input<Arc<List<i64>>>,
+}
+
+/// The port `error_code`, of this node and of those that know their list.
+pub(super) fn error_code(ports: &mut Ports<'_>) -> Input<u16> {
+    ports
+        .input("error_code")
+        .doc("The code; not written yet, it is none of any list.")
+        .bind()
+}
+
+/// The ports of a node that knows its list: Nav2 declares `error_codes_to_check` for it too and ignores it.
+pub(super) fn fixed_list(ports: &mut Ports<'_>) -> Input<u16> {
+    let code = error_code(ports);
+    let codes = ports
+        .input::<Arc<List<i64>>>("error_codes_to_check")
+        .doc("Has no effect: this node knows its codes.")
+        .bind();
+    if codes.is_set() {
+        ports.warn("error_codes_to_check has no effect: this node knows its codes");
+    }
+    code
+}
+
+/// Whether a code is in a fixed list.
+pub(super) fn is_one_of(cx: &Context<'_>, port: &Input<u16>, codes: &[u16]) -> Tick {
+    Ok(verdict(port.get(cx).is_ok_and(|code| codes.contains(&code))))
+}
+
+impl Node for AreErrorCodesPresent {
+    const ID: &'static str = "AreErrorCodesPresent";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str = "SUCCESS if the error code is one of the list.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            error_code: error_code(ports),
+            codes: ports
+                .input("error_codes_to_check")
+                .doc("The codes to look for: a;b;c.")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for AreErrorCodesPresent {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let Ok(code) = self.error_code.get(cx) else {
+            return Ok(verdict(false));
+        };
+        let codes = self.codes.get(cx);
+        Ok(verdict(
+            codes.is_ok_and(|codes| codes.0.contains(&i64::from(code))),
+        ))
+    }
+}

@@ -1,0 +1,62 @@
+//! `ArePosesNear`: whether two poses are close to each other.
+
+use std::sync::Arc;
+
+use super::verdict;
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::msg::{FrameId, PoseStamped, distance_xy};
+use crate::nav::endpoint::world;
+use crate::nav::frames::{FramePort, in_frame};
+
+/// Compares two poses.
+#[derive(Debug)]
+pub struct ArePosesNear {
+    reference: Input<Arc<PoseStamped>>,
+    target: Input<Arc<PoseStamped>>,
+    frame: FramePort,
+    tolerance: Input<f64>,
+}
+
+impl Node for ArePosesNear {
+    const ID: &'static str = "ArePosesNear";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str = "SUCCESS if two poses are no further apart than the tolerance, on the plane.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            reference: ports.input("ref_pose").doc("One pose.").bind(),
+            target: ports.input("target_pose").doc("The other pose.").bind(),
+            frame: FramePort::global(ports),
+            tolerance: ports
+                .input("tolerance")
+                .unit("m")
+                .default("0.5")
+                .doc("How close is near.")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for ArePosesNear {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let (Ok(reference), Ok(target)) = (self.reference.get(cx), self.target.get(cx)) else {
+            return Ok(NodeStatus::Failure);
+        };
+        let tolerance = self.tolerance.require(cx)?;
+        let distance = if reference.header.frame_id == target.header.frame_id {
+            distance_xy(&reference.pose.position, &target.pose.position)
+        } else {
+            let frame = match self.frame.get(cx) {
+                Some(frame) => frame,
+                None => FrameId::from(&*world!(cx).settings.global_frame),
+            };
+            let (Some(reference), Some(target)) =
+                (in_frame(cx, &reference, &frame)?, in_frame(cx, &target, &frame)?)
+            else {
+                return Ok(NodeStatus::Failure);
+            };
+            distance_xy(&reference.pose.position, &target.pose.position)
+        };
+        Ok(verdict(distance <= tolerance))
+    }
+}

@@ -1,0 +1,38 @@
+//! `IsBatteryCharging`: whether the battery gains charge.
+
+use super::is_battery_low::BatteryTopic;
+use super::verdict;
+use crate::bt::{Behavior, Context, Node, NodeKind, Ports, Tick};
+use crate::msg::BatteryState;
+
+/// Looks at the newest battery state.
+#[derive(Debug)]
+pub struct IsBatteryCharging {
+    topic: BatteryTopic,
+}
+
+impl Node for IsBatteryCharging {
+    const ID: &'static str = "IsBatteryCharging";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str = "SUCCESS if the battery says that it is charging; full is not charging. FAILURE before \
+        the first message.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            topic: BatteryTopic::bind(ports),
+        }
+    }
+}
+
+impl Behavior for IsBatteryCharging {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let charging = self.topic.read(cx, |battery| {
+            battery.power_supply_status == BatteryState::POWER_SUPPLY_STATUS_CHARGING
+        })?;
+        Ok(verdict(charging.unwrap_or(false)))
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        self.topic.attach(cx);
+    }
+}

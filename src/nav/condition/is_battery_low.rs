@@ -1,0 +1,102 @@
+//! `IsBatteryLow`: whether the battery is down to a limit.
+
+use super::verdict;
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Text, Tick};
+use crate::msg::BatteryState;
+use crate::nav::World;
+use crate::nav::endpoint::world;
+use crate::nav::topic::{Subscription, TopicKind};
+
+/// Compares the newest battery state with a limit.
+#[derive(Debug)]
+pub struct IsBatteryLow {
+    limit: Input<f64>,
+    topic: BatteryTopic,
+    is_voltage: Input<bool>,
+}
+
+/// The port that names a battery topic, and what is heard on it.
+#[derive(Debug)]
+pub(super) struct BatteryTopic(Input<Text>);
+
+impl BatteryTopic {
+    pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
+        Self(
+            ports
+                .input("battery_topic")
+                .default("/battery_status")
+                .doc("The topic of the battery.")
+                .bind(),
+        )
+    }
+
+    /// Subscribes at once, so that the first tick already knows what was published before it.
+    pub(super) fn attach(&self, cx: &mut Context<'_>) {
+        let mut subscription = cx.take_state::<Subscription>();
+        subscription.open_port(cx, TopicKind::BATTERY, &self.0);
+        cx.put_state(subscription);
+    }
+
+    /// Reads something of the newest state; `None` before the first message.
+    pub(super) fn read<R>(
+        &self,
+        cx: &mut Context<'_>,
+        read: impl FnOnce(&BatteryState) -> R,
+    ) -> Result<Option<R>, crate::bt::Thrown> {
+        if self.0.slot().is_some() && cx.is_fresh() {
+            self.attach(cx);
+        }
+        let Some(topic) = cx.state::<Subscription>().topic() else {
+            return Ok(None);
+        };
+        let world: &World = world!(cx);
+        let payload = world.sample(topic).and_then(|sample| sample.payload.as_ref());
+        Ok(payload.and_then(|payload| payload.get()).map(read))
+    }
+}
+
+impl Node for IsBatteryLow {
+    const ID: &'static str = "IsBatteryLow";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str = "SUCCESS if the battery is at the limit or below. Before the first message: FAILURE, \
+        unless the parameter battery_unknown_is_low says otherwise.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            limit: ports
+                .input("min_battery")
+                .doc("The limit: a share from 0 to 1, or volts.")
+                .required()
+                .bind(),
+            topic: BatteryTopic::bind(ports),
+            is_voltage: ports
+                .input("is_voltage")
+                .default("false")
+                .doc("Whether the limit is in volts.")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for IsBatteryLow {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let limit = self.limit.require(cx)?;
+        let is_voltage = self.is_voltage.require(cx)?;
+        let level = self.topic.read(cx, |battery| {
+            f64::from(if is_voltage {
+                battery.voltage
+            } else {
+                battery.percentage
+            })
+        })?;
+        // A level that was not measured is NaN: as unknown as no message at all.
+        Ok(match level.filter(|level| !level.is_nan()) {
+            Some(level) => verdict(level <= limit),
+            None => verdict(world!(cx).settings.battery_unknown_is_low),
+        })
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        self.topic.attach(cx);
+    }
+}

@@ -1,0 +1,118 @@
+//! `IsGoalNearby`: whether little of the path is left. A node of Nav2's main branch.
+
+use std::sync::Arc;
+
+use super::verdict;
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::msg::{Path, Point};
+use crate::nav::frames::{FramePorts, robot_in};
+use crate::nav::goal_watch::same;
+
+/// Measures what is left of a path.
+#[derive(Debug)]
+pub struct IsGoalNearby {
+    path: Input<Arc<Path>>,
+    threshold: Input<f64>,
+    search: Input<f64>,
+    frames: FramePorts,
+}
+
+/// Where on a path a search for the closest pose goes on: a path that crosses itself is not cut short.
+#[derive(Default)]
+pub(in crate::nav) struct Progress {
+    path: Option<Arc<Path>>,
+    index: usize,
+}
+
+impl Progress {
+    /// The pose of the path that is closest, among those within `search` metres along the path from the last match;
+    /// all of them where that is infinite.
+    pub(in crate::nav) fn closest(
+        &mut self,
+        path: &Arc<Path>,
+        search: f64,
+        closest: impl FnOnce(&Path, std::ops::Range<usize>) -> Option<usize>,
+    ) -> Option<usize> {
+        let end = path.poses.len();
+        if !search.is_finite() {
+            return closest(path, 0..end);
+        }
+        let path_again = Some(Arc::clone(path));
+        if !same(&self.path, &path_again) {
+            self.index = 0;
+        }
+        self.path = path_again;
+        let start = self.index.min(end.saturating_sub(1));
+        let index = closest(path, start..end_within(path, start, search))?;
+        self.index = index;
+        Some(index)
+    }
+}
+
+/// One past the last pose that lies no further than `distance` metres along the path from pose `start`.
+pub(in crate::nav) fn end_within(path: &Path, start: usize, distance: f64) -> usize {
+    let mut driven = 0.0;
+    for (offset, pair) in path
+        .poses
+        .iter()
+        .skip(start)
+        .zip(path.poses.iter().skip(start + 1))
+        .enumerate()
+    {
+        driven += crate::msg::distance_xy(&pair.0.pose.position, &pair.1.pose.position);
+        if driven > distance {
+            return start + offset + 1;
+        }
+    }
+    path.poses.len()
+}
+
+/// The index of the pose closest to a point, by distance alone.
+fn closest_to(point: Point) -> impl FnOnce(&Path, std::ops::Range<usize>) -> Option<usize> {
+    move |path, range| path.closest_index_in(range, &point)
+}
+
+impl Node for IsGoalNearby {
+    const ID: &'static str = "IsGoalNearby";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str =
+        "SUCCESS if less than a distance is left of the path. FAILURE for an empty path.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            path: ports.input("path").doc("The path.").bind(),
+            threshold: ports
+                .input("proximity_threshold")
+                .unit("m")
+                .default("1.0")
+                .doc("How little is near, along the path.")
+                .bind(),
+            search: ports
+                .input("max_robot_pose_search_dist")
+                .unit("m")
+                .default("-1.0")
+                .doc("How far along the path from the last match the robot is looked for; negative: on all of it.")
+                .bind(),
+            frames: FramePorts::bind(ports),
+        }
+    }
+}
+
+impl Behavior for IsGoalNearby {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let Some(path) = self.path.get(cx).ok().filter(|path| !path.is_empty()) else {
+            return Ok(NodeStatus::Failure);
+        };
+        let threshold = self.threshold.require(cx)?;
+        let search = self.search.require(cx)?;
+        let search = if search < 0.0 { f64::INFINITY } else { search };
+        let Some(robot) = robot_in(cx, Some(&path.header.frame_id), &self.frames.base)? else {
+            return Ok(NodeStatus::Failure);
+        };
+        let progress = cx.state::<Progress>();
+        let index = progress.closest(&path, search, closest_to(robot.pose.position));
+        Ok(verdict(
+            index.is_some_and(|index| path.length_from(index) < threshold),
+        ))
+    }
+}

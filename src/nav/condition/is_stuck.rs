@@ -1,0 +1,54 @@
+//! `IsStuck`: whether the robot was stopped by something.
+
+use super::verdict;
+use crate::bt::{Behavior, Context, Node, NodeKind, Ports, Tick};
+use crate::nav::World;
+use crate::nav::endpoint::{path_of, world};
+
+/// A forward acceleration below this is no braking, metres per second squared.
+const ACCELERATION: f64 = -10.0;
+
+/// Looks at the newest odometry.
+#[derive(Debug)]
+pub struct IsStuck;
+
+impl Node for IsStuck {
+    const ID: &'static str = "IsStuck";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str = "SUCCESS if the robot has just lost speed faster than by braking (10 m/s²).";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for IsStuck {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let world: &World = world!(cx);
+        let Some(odometry) = world.odometry() else {
+            return Ok(verdict(false));
+        };
+        let mut newest = odometry.samples().rev();
+        let (Some(last), Some(before), true) = (newest.next(), newest.next(), odometry.samples().len() >= 3)
+        else {
+            return Ok(verdict(false));
+        };
+        let seconds = last.stamp.since(before.stamp).as_secs_f64();
+        let acceleration = (last.twist.linear.x - before.twist.linear.x) / seconds;
+        Ok(verdict(seconds > 0.0 && acceleration < ACCELERATION))
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        open_odometry(cx);
+    }
+}
+
+/// Has the world listen to odometry.
+pub(in crate::nav) fn open_odometry(cx: &mut Context<'_>) {
+    let path = path_of(cx);
+    if let Some(world) = cx.resource::<World>()
+        && let Err(error) = world.open_odometry()
+    {
+        world.report_fault(&path, error.to_string());
+    }
+}

@@ -1,0 +1,44 @@
+//! `TransformAvailable`: whether two frames are connected.
+
+use super::verdict;
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
+use crate::nav::endpoint::world;
+
+/// Looks for a transform until it has found it once.
+#[derive(Debug)]
+pub struct TransformAvailable {
+    child: Input<Text>,
+    parent: Input<Text>,
+}
+
+impl Node for TransformAvailable {
+    const ID: &'static str = "TransformAvailable";
+    const KIND: NodeKind = NodeKind::Condition;
+    const DOC: &'static str =
+        "SUCCESS if there is a transform between two frames; found once, it is not looked for again.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            child: ports.input("child").doc("One frame.").required().bind(),
+            parent: ports.input("parent").doc("The other frame.").required().bind(),
+        }
+    }
+}
+
+impl Behavior for TransformAvailable {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        if cx.memory().index == 1 {
+            return Ok(NodeStatus::Success);
+        }
+        let child = self.child.require(cx)?;
+        let parent = self.parent.require(cx)?;
+        for (name, frame) in [("child", &child), ("parent", &parent)] {
+            if frame.is_empty() {
+                return Err(cx.throw(format!("port '{name}': a frame has a name")));
+            }
+        }
+        let found = world!(cx).transform(&parent, &child, None).is_ok();
+        cx.memory().index = u32::from(found);
+        Ok(verdict(found))
+    }
+}

@@ -1,0 +1,154 @@
+//! `PauseResumeController`: lets two services hold up a subtree. A node of Nav2's main branch.
+
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
+use crate::nav::World;
+use crate::nav::endpoint::path_of;
+use crate::nav::link::TopicId;
+
+/// Ticks one of up to four children: what runs, what runs while it is paused, and what runs once on each change.
+///
+/// Memory: `index` is the child at work.
+#[derive(Debug)]
+pub struct PauseResumeController {
+    pause: Input<Text>,
+    resume: Input<Text>,
+}
+
+const RESUMED: u32 = 0;
+const PAUSED: u32 = 1;
+const ON_PAUSE: u32 = 2;
+const ON_RESUME: u32 = 3;
+
+/// The two services, and how many of their requests were looked at.
+#[derive(Default)]
+struct Services {
+    pause: Option<TopicId>,
+    resume: Option<TopicId>,
+    pauses: u64,
+    resumes: u64,
+}
+
+impl Node for PauseResumeController {
+    const ID: &'static str = "PauseResumeController";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks its first child until the pause service is called, then its second (if any) until \
+        the resume service is called. The third and fourth, if any, are ticked to their end in between: on pausing, on \
+        resuming.";
+    const CHILDREN: (usize, usize) = (1, 4);
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            pause: ports
+                .input("pause_service_name")
+                .doc("The service (std_srvs/Trigger) that pauses.")
+                .required()
+                .bind(),
+            resume: ports
+                .input("resume_service_name")
+                .doc("The service (std_srvs/Trigger) that resumes.")
+                .required()
+                .bind(),
+        }
+    }
+}
+
+impl PauseResumeController {
+    /// Whether there was a request to leave the present state.
+    fn is_asked(cx: &mut Context<'_>) -> bool {
+        let services = cx.state::<Services>();
+        let (pause, resume) = (services.pause, services.resume);
+        let Some(world) = cx.resource::<World>() else {
+            return false;
+        };
+        let count = |topic: Option<TopicId>| {
+            topic
+                .and_then(|topic| world.sample(topic))
+                .map_or(0, |sample| sample.count)
+        };
+        let (pauses, resumes) = (count(pause), count(resume));
+        let services = cx.state::<Services>();
+        // What was asked for in the wrong state is forgotten, not kept for later.
+        let pauses_new = std::mem::replace(&mut services.pauses, pauses) != pauses;
+        let resumes_new = std::mem::replace(&mut services.resumes, resumes) != resumes;
+        match cx.memory().index {
+            RESUMED | ON_RESUME => pauses_new,
+            _ => resumes_new,
+        }
+    }
+
+    fn go_to(cx: &mut Context<'_>, state: u32) {
+        cx.halt_children(HaltReason::Preempted);
+        cx.memory().index = state;
+    }
+}
+
+impl Behavior for PauseResumeController {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        cx.set_status(NodeStatus::Running);
+        let has = |cx: &Context<'_>, state: u32| (state as usize) < cx.child_count();
+        if Self::is_asked(cx) {
+            let state = cx.memory().index;
+            let next = match state {
+                RESUMED | ON_RESUME if has(cx, ON_PAUSE) => ON_PAUSE,
+                RESUMED | ON_RESUME => PAUSED,
+                _ if has(cx, ON_RESUME) => ON_RESUME,
+                _ => RESUMED,
+            };
+            Self::go_to(cx, next);
+        }
+        let state = cx.memory().index;
+        if !has(cx, state) {
+            return Ok(NodeStatus::Running);
+        }
+        match (state, cx.tick_child(state as usize)?) {
+            (_, NodeStatus::Running) => Ok(NodeStatus::Running),
+            (_, NodeStatus::Failure) => {
+                Self::go_to(cx, RESUMED);
+                Ok(NodeStatus::Failure)
+            }
+            (RESUMED, status) => {
+                Self::go_to(cx, RESUMED);
+                Ok(status)
+            }
+            (ON_PAUSE, _) => {
+                Self::go_to(cx, PAUSED);
+                Ok(NodeStatus::Running)
+            }
+            (ON_RESUME, _) => {
+                Self::go_to(cx, RESUMED);
+                Ok(NodeStatus::Running)
+            }
+            // Paused and done with it: nothing to do until the other service is called.
+            (_, _) => Ok(NodeStatus::Running),
+        }
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        cx.halt_children(reason);
+        cx.memory().index = RESUMED;
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        let (pause, resume) = (self.pause.get(cx), self.resume.get(cx));
+        let path = path_of(cx);
+        let Some(world) = cx.resource::<World>() else {
+            return;
+        };
+        let mut serve = |name: Result<Text, _>| match world.serve_trigger(name.as_deref().unwrap_or_default())
+        {
+            Ok(topic) => Some(topic),
+            Err(error) => {
+                world.report_fault(&path, error.to_string());
+                None
+            }
+        };
+        let (pause, resume) = (serve(pause), serve(resume));
+        let services = cx.state::<Services>();
+        services.pause = pause;
+        services.resume = resume;
+    }
+
+    fn rewind(&self, cx: &mut Context<'_>) {
+        cx.memory().index = RESUMED;
+    }
+}

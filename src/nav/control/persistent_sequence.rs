@@ -1,0 +1,63 @@
+//! `PersistentSequence`: a sequence whose place is on the blackboard. A node of Nav2's main branch.
+
+use crate::bt::{Behavior, Context, InOut, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// A sequence that goes on where it was, also after it was halted.
+#[derive(Debug)]
+pub struct PersistentSequence {
+    index: InOut<i32>,
+}
+
+impl Node for PersistentSequence {
+    const ID: &'static str = "PersistentSequence";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks its children in order. The child whose turn it is stands on the blackboard, so a \
+        halt does not start it over; a failure does.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            index: ports
+                .inout("current_child_idx")
+                .doc("The child whose turn it is, from 0. Has to be written before the first tick.")
+                .required()
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for PersistentSequence {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let start = self.index.input.require(cx)?;
+        let count = cx.child_count();
+        let Ok(mut position) = usize::try_from(start) else {
+            return Err(cx.throw(format!(
+                "current_child_idx is {start}: children are counted from 0"
+            )));
+        };
+        cx.set_status(NodeStatus::Running);
+        let mut skipped = 0;
+        while position < count {
+            match cx.tick_child(position)? {
+                NodeStatus::Running => return Ok(NodeStatus::Running),
+                NodeStatus::Failure => {
+                    cx.reset_children();
+                    self.index.output.set(cx, 0)?;
+                    return Ok(NodeStatus::Failure);
+                }
+                NodeStatus::Skipped => skipped += 1,
+                NodeStatus::Success | NodeStatus::Idle => {}
+            }
+            position += 1;
+            self.index
+                .output
+                .set(cx, i32::try_from(position).unwrap_or(i32::MAX))?;
+        }
+        cx.reset_children();
+        self.index.output.set(cx, 0)?;
+        Ok(if skipped == count {
+            NodeStatus::Skipped
+        } else {
+            NodeStatus::Success
+        })
+    }
+}

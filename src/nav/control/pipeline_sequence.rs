@@ -1,0 +1,60 @@
+//! `PipelineSequence`: a sequence whose earlier children go on while a later one runs.
+
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Ticks all children from the first, up to the last one that was reached.
+///
+/// Memory: `index` is the last child that was running.
+#[derive(Debug)]
+pub struct PipelineSequence;
+
+impl Node for PipelineSequence {
+    const ID: &'static str = "PipelineSequence";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks its children in order, every tick from the first. A child that runs does not hold \
+        up those behind it once they were reached. SUCCESS when the last succeeds, FAILURE as soon as one fails.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for PipelineSequence {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let count = cx.child_count();
+        let mut skipped = 0;
+        for position in 0..count {
+            match cx.tick_child(position)? {
+                NodeStatus::Failure => {
+                    cx.reset_children();
+                    cx.memory().index = 0;
+                    return Ok(NodeStatus::Failure);
+                }
+                NodeStatus::Running => {
+                    if position >= cx.memory().index as usize {
+                        cx.memory().index = position as u32;
+                        return Ok(NodeStatus::Running);
+                    }
+                }
+                NodeStatus::Skipped => skipped += 1,
+                NodeStatus::Success | NodeStatus::Idle => {}
+            }
+        }
+        cx.reset_children();
+        cx.memory().index = 0;
+        Ok(if skipped == count {
+            NodeStatus::Skipped
+        } else {
+            NodeStatus::Success
+        })
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        cx.halt_children(reason);
+        cx.memory().index = 0;
+    }
+
+    fn rewind(&self, cx: &mut Context<'_>) {
+        cx.memory().index = 0;
+    }
+}

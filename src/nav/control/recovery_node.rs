@@ -1,0 +1,80 @@
+//! `RecoveryNode`: an action, and what to do before it is tried again.
+
+use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
+
+/// Ticks its first child; when that fails its second, and then the first again.
+///
+/// Memory: `index` is the child at work, `count` the retries so far.
+#[derive(Debug)]
+pub struct RecoveryNode {
+    number_of_retries: Input<i32>,
+}
+
+impl Node for RecoveryNode {
+    const ID: &'static str = "RecoveryNode";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks its first child. Where that fails and retries are left, the second child is \
+        ticked, and when it succeeds the first again. FAILURE when the second fails or no retries are left.";
+    const CHILDREN: (usize, usize) = (2, 2);
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            number_of_retries: ports
+                .input("number_of_retries")
+                .default("1")
+                .doc("How often the first child is tried again.")
+                .bind(),
+        }
+    }
+}
+
+impl RecoveryNode {
+    fn end(cx: &mut Context<'_>, status: NodeStatus) -> Tick {
+        cx.reset_children();
+        *cx.memory() = Memory::default();
+        Ok(status)
+    }
+}
+
+impl Behavior for RecoveryNode {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let retries = u32::try_from(self.number_of_retries.require(cx)?).unwrap_or(0);
+        cx.set_status(NodeStatus::Running);
+        loop {
+            if cx.memory().index == 0 {
+                match cx.tick_child(0)? {
+                    NodeStatus::Running => return Ok(NodeStatus::Running),
+                    NodeStatus::Failure if cx.memory().count < retries => {
+                        cx.halt_child(0, HaltReason::ParentFinished);
+                        cx.memory().index = 1;
+                    }
+                    status => return Self::end(cx, status),
+                }
+            }
+            match cx.tick_child(1)? {
+                NodeStatus::Running => return Ok(NodeStatus::Running),
+                NodeStatus::Success => {
+                    cx.halt_child(1, HaltReason::ParentFinished);
+                    let memory = cx.memory();
+                    memory.index = 0;
+                    memory.count += 1;
+                }
+                NodeStatus::Skipped => {
+                    // Nothing was recovered: it is a failure, but the retry is not used up.
+                    cx.memory().index = 0;
+                    return Ok(NodeStatus::Failure);
+                }
+                NodeStatus::Failure | NodeStatus::Idle => return Self::end(cx, NodeStatus::Failure),
+            }
+        }
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        cx.halt_children(reason);
+        *cx.memory() = Memory::default();
+    }
+
+    fn rewind(&self, cx: &mut Context<'_>) {
+        *cx.memory() = Memory::default();
+    }
+}

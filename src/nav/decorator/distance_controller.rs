@@ -1,0 +1,70 @@
+//! `DistanceController`: ticks its child each time the robot has moved so far.
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::msg::{PoseStamped, distance_xy};
+use crate::nav::frames::FramePorts;
+
+/// Ticks its child at once, then each time the robot is a distance away from where the child last succeeded.
+///
+/// Memory: `index` is whether the child was ticked in this activation.
+#[derive(Debug)]
+pub struct DistanceController {
+    distance: Input<f64>,
+    frames: FramePorts,
+}
+
+#[derive(Default)]
+struct State {
+    start: Option<PoseStamped>,
+}
+
+impl Node for DistanceController {
+    const ID: &'static str = "DistanceController";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Ticks its child when it is activated, while the child runs, and each time the robot is \
+        a distance away from where the child last succeeded. In between: RUNNING. FAILURE without the robot's pose.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            distance: ports
+                .input("distance")
+                .unit("m")
+                .default("1.0")
+                .doc("How far, on the plane and in a straight line.")
+                .bind(),
+            frames: FramePorts::bind(ports),
+        }
+    }
+}
+
+impl Behavior for DistanceController {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let distance = self.distance.require(cx)?;
+        let fresh = cx.is_fresh();
+        let Some(robot) = self.frames.robot(cx)? else {
+            if cx.child_status(0) == NodeStatus::Running {
+                cx.halt_child(0, crate::bt::HaltReason::ParentFinished);
+            }
+            return Ok(NodeStatus::Failure);
+        };
+        if fresh {
+            cx.memory().index = 0;
+            cx.state::<State>().start = Some(robot.clone());
+        }
+        cx.set_status(NodeStatus::Running);
+        let moved = cx
+            .state::<State>()
+            .start
+            .as_ref()
+            .is_none_or(|start| distance_xy(&start.pose.position, &robot.pose.position) >= distance);
+        if cx.memory().index == 1 && !moved && cx.child_status(0) != NodeStatus::Running {
+            return Ok(NodeStatus::Running);
+        }
+        cx.memory().index = 1;
+        let status = cx.tick_child(0)?;
+        if status == NodeStatus::Success {
+            cx.state::<State>().start = Some(robot);
+        }
+        Ok(status)
+    }
+}

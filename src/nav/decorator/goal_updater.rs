@@ -1,0 +1,141 @@
+//! `GoalUpdater`: takes newer goals from a topic.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick};
+use crate::msg::{Goals, PoseStamped};
+use crate::nav::World;
+use crate::nav::endpoint::{path_of, world};
+use crate::nav::topic::{Subscription, TopicKind};
+
+/// Passes on the newest of a goal and what is published on a topic.
+#[derive(Debug)]
+pub struct GoalUpdater {
+    input_goal: Input<Arc<PoseStamped>>,
+    output_goal: Output<Arc<PoseStamped>>,
+    input_goals: Input<Arc<Goals>>,
+    output_goals: Output<Arc<Goals>>,
+}
+
+#[derive(Default)]
+struct State {
+    goal: Subscription,
+    goals: Subscription,
+}
+
+impl Node for GoalUpdater {
+    const ID: &'static str = "GoalUpdater";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Ticks its child with the goal, or with the one published on the topic of the parameter \
+        goal_updater_topic where that is as new or newer.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            input_goal: ports.input("input_goal").doc("The goal.").bind(),
+            output_goal: ports.output("output_goal").doc("The newest goal.").bind(),
+            input_goals: ports
+                .input("input_goals")
+                .doc("The goals, for a navigation through poses. The topic's interface is missing on Jazzy.")
+                .bind(),
+            output_goals: ports.output("output_goals").doc("The newest goals.").bind(),
+        }
+    }
+}
+
+/// The newest message of a subscription.
+fn newest<T: Clone + Send + Sync + 'static>(
+    cx: &mut Context<'_>,
+    subscription: fn(&State) -> &Subscription,
+) -> Result<Option<Arc<T>>, Thrown> {
+    let Some(topic) = subscription(cx.state::<State>()).topic() else {
+        return Ok(None);
+    };
+    let world: &World = world!(cx);
+    let payload = world.sample(topic).and_then(|sample| sample.payload.as_ref());
+    Ok(payload.and_then(|payload| payload.share()))
+}
+
+/// Says why a published goal is not taken, once.
+fn refuse(cx: &mut Context<'_>, why: &str) -> Result<(), Thrown> {
+    let path = path_of(cx);
+    world!(cx).note(&path, why);
+    Ok(())
+}
+
+const UNSTAMPED: &str = "a goal without a stamp was published: it cannot be compared and is not taken";
+
+impl GoalUpdater {
+    fn update_goal(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
+        let input = self.input_goal.get(cx).ok();
+        let published = newest::<PoseStamped>(cx, |state| &state.goal)?;
+        let newer = published.filter(|published| {
+            !published.header.stamp.is_zero()
+                && input
+                    .as_ref()
+                    .is_none_or(|input| published.header.stamp >= input.header.stamp)
+        });
+        match newer.or(input) {
+            Some(goal) => self.output_goal.set(cx, goal),
+            None => Ok(()),
+        }
+    }
+
+    fn update_goals(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
+        let stamp = |goals: &Goals| {
+            goals
+                .0
+                .iter()
+                .map(|goal| goal.header.stamp)
+                .max()
+                .unwrap_or_default()
+        };
+        let input = self.input_goals.get(cx).ok();
+        let published = newest::<Goals>(cx, |state| &state.goals)?;
+        let newer = published.filter(|published| {
+            !stamp(published).is_zero()
+                && input
+                    .as_ref()
+                    .is_none_or(|input| stamp(published) >= stamp(input))
+        });
+        match newer.or(input) {
+            Some(goals) => self.output_goals.set(cx, goals),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Behavior for GoalUpdater {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        if self.output_goal.slot().is_some() {
+            if newest::<PoseStamped>(cx, |state| &state.goal)?
+                .is_some_and(|published| published.header.stamp.is_zero())
+            {
+                refuse(cx, UNSTAMPED)?;
+            }
+            self.update_goal(cx)?;
+        }
+        if self.output_goals.slot().is_some() {
+            self.update_goals(cx)?;
+        }
+        cx.set_status(NodeStatus::Running);
+        cx.tick_child(0)
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        let Some(world) = cx.resource::<World>() else {
+            return;
+        };
+        let names: [Text; 2] = [
+            world.settings.goal_updater_topic.as_str().into(),
+            world.settings.goals_updater_topic.as_str().into(),
+        ];
+        let mut state = cx.take_state::<State>();
+        if self.output_goal.slot().is_some() {
+            state.goal.open(cx, TopicKind::GOAL, &names[0]);
+        }
+        if self.output_goals.slot().is_some() {
+            state.goals.open(cx, TopicKind::GOALS, &names[1]);
+        }
+        cx.put_state(state);
+    }
+}

@@ -1,0 +1,86 @@
+//! `PathLongerOnApproach`: notices a detour close to the goal.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::msg::Path;
+
+/// Compares a path with the one before, and ticks its child where it is much longer so close to the goal.
+#[derive(Debug)]
+pub struct PathLongerOnApproach {
+    path: Input<Arc<Path>>,
+    proximity: Input<f64>,
+    factor: Input<f64>,
+}
+
+#[derive(Default)]
+struct State {
+    old: Arc<Path>,
+    /// The old path led to the same goal.
+    comparable: bool,
+}
+
+impl Node for PathLongerOnApproach {
+    const ID: &'static str = "PathLongerOnApproach";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Ticks its child when the path to the same goal has become much longer although the goal \
+        is near: something is in the way, and waiting may be better than the detour. Else SUCCESS.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            path: ports.input("path").doc("The path.").bind(),
+            proximity: ports
+                .input("prox_len")
+                .unit("m")
+                .default("3.0")
+                .doc("How short the old path has to be for the goal to be near.")
+                .bind(),
+            factor: ports
+                .input("length_factor")
+                .default("2.0")
+                .doc("How many times longer than the old path the new one has to be.")
+                .bind(),
+        }
+    }
+}
+
+/// A path that could be an answer to the same question: another number of poses, the same end.
+fn is_updated(new: &Path, old: &Path) -> bool {
+    match (new.poses.last(), old.poses.last()) {
+        (Some(end), Some(old_end)) => {
+            new.poses.len() != old.poses.len() && end.pose.position == old_end.pose.position
+        }
+        _ => false,
+    }
+}
+
+impl Behavior for PathLongerOnApproach {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let new = self.path.get(cx).unwrap_or_default();
+        let proximity = self.proximity.require(cx)?;
+        let factor = self.factor.require(cx)?;
+        cx.set_status(NodeStatus::Running);
+        let state = cx.state::<State>();
+        let same_end = match (new.poses.last(), state.old.poses.last()) {
+            (Some(end), Some(old_end)) => end.pose == old_end.pose,
+            _ => false,
+        };
+        let is_detour = state.comparable && same_end && is_updated(&new, &state.old) && {
+            let old_length = state.old.length();
+            old_length < proximity && new.length() > factor * old_length
+        };
+        if is_detour {
+            let status = cx.tick_child(0)?;
+            if status.is_completed() {
+                cx.state::<State>().old = new;
+            }
+            return Ok(status);
+        }
+        // A child that still runs for a detour that is gone has lost its turn.
+        cx.halt_child(0, crate::bt::HaltReason::Preempted);
+        let state = cx.state::<State>();
+        state.old = new;
+        state.comparable = true;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,103 @@
+//! Where the robot is: the frame ports that many nodes have, and what they read.
+
+use super::endpoint::{path_of, world};
+use crate::bt::{Context, Input, Ports, Text, Thrown};
+use crate::msg::{FrameId, PoseStamped};
+
+/// A port that names a frame: absent or empty, a parameter of the node holds (`spec/nav2.md` E11).
+#[derive(Debug)]
+pub(crate) struct FramePort(Input<Text>);
+
+impl FramePort {
+    /// `global_frame`.
+    pub(crate) fn global(ports: &mut Ports<'_>) -> Self {
+        let port = ports.input("global_frame");
+        Self(
+            port.doc("The frame to measure in; absent or empty: the parameter global_frame.")
+                .bind(),
+        )
+    }
+
+    /// `robot_base_frame`.
+    pub(crate) fn base(ports: &mut Ports<'_>) -> Self {
+        let port = ports.input("robot_base_frame");
+        Self(
+            port.doc("The robot's frame; absent or empty: the parameter robot_base_frame.")
+                .bind(),
+        )
+    }
+
+    /// `robot_base_frame`, which a node called `alias` before.
+    pub(crate) fn base_once(ports: &mut Ports<'_>, alias: &'static str) -> Self {
+        let port = ports.input("robot_base_frame").alias(alias);
+        Self(
+            port.doc("The robot's frame; absent or empty: the parameter robot_base_frame.")
+                .bind(),
+        )
+    }
+
+    pub(crate) fn get(&self, cx: &Context<'_>) -> Option<Text> {
+        self.0.get(cx).ok().filter(|frame| !frame.is_empty())
+    }
+}
+
+/// The ports `global_frame` and `robot_base_frame`.
+#[derive(Debug)]
+pub(crate) struct FramePorts {
+    pub(crate) global: FramePort,
+    pub(crate) base: FramePort,
+}
+
+impl FramePorts {
+    pub(crate) fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            global: FramePort::global(ports),
+            base: FramePort::base(ports),
+        }
+    }
+
+    /// The robot in the global frame; `None` where its transform is not to be had, which is said to people.
+    pub(crate) fn robot(&self, cx: &mut Context<'_>) -> Result<Option<PoseStamped>, Thrown> {
+        robot_in(cx, self.global.get(cx).as_ref(), &self.base)
+    }
+}
+
+/// The robot in `frame`, or in the global frame where that is `None` or empty.
+pub(crate) fn robot_in(
+    cx: &mut Context<'_>,
+    frame: Option<&FrameId>,
+    base: &FramePort,
+) -> Result<Option<PoseStamped>, Thrown> {
+    let base = base.get(cx);
+    let world = world!(cx);
+    let frame = match frame {
+        Some(frame) if !frame.is_empty() => &**frame,
+        _ => &world.settings.global_frame,
+    };
+    let base = base.as_deref().unwrap_or(&world.settings.robot_base_frame);
+    match world.robot_pose(frame, base) {
+        Ok(pose) => Ok(Some(pose)),
+        Err(error) => {
+            let text = format!("robot pose: {error}");
+            let path = path_of(cx);
+            world!(cx).note(&path, text);
+            Ok(None)
+        }
+    }
+}
+
+/// A pose in another frame; `None` where it cannot be transformed, which is said to people.
+pub(crate) fn in_frame(
+    cx: &mut Context<'_>,
+    pose: &PoseStamped,
+    frame: &FrameId,
+) -> Result<Option<PoseStamped>, Thrown> {
+    match world!(cx).transform_pose(pose, frame) {
+        Ok(pose) => Ok(Some(pose)),
+        Err(error) => {
+            let path = path_of(cx);
+            world!(cx).note(&path, error.to_string());
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The skeleton of the selectors: a plugin name from a topic, or a default.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::World;
+use super::endpoint::world;
+use super::topic::{Subscription, TopicKind};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick};
+use crate::msg::StringMessage;
+
+/// What tells one selector from another.
+pub trait SelectorNode: Send + Sync + 'static {
+    /// The ID in tree files.
+    const ID: &'static str;
+    /// What is selected, for texts.
+    const WHAT: &'static str;
+    /// The port of the default.
+    const DEFAULT_PORT: &'static str;
+    /// The port of the selection.
+    const OUTPUT_PORT: &'static str;
+    /// The topic, unless the port `topic_name` says otherwise.
+    const TOPIC: &'static str;
+    /// Documentation.
+    const DOC: &'static str;
+}
+
+/// A selector as a behaviour.
+pub struct Selector<N> {
+    default: Input<Text>,
+    topic: Input<Text>,
+    selected: Output<Text>,
+    node: PhantomData<fn(N)>,
+}
+
+impl<N> fmt::Debug for Selector<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selector").finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct State {
+    subscription: Subscription,
+    /// Messages looked at.
+    count: u64,
+    /// What was last selected; a default, once used, counts as selected.
+    selected: Option<Text>,
+}
+
+impl<N: SelectorNode> Node for Selector<N> {
+    const ID: &'static str = N::ID;
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = N::DOC;
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            default: ports
+                .input(N::DEFAULT_PORT)
+                .doc(format!("The {} until one is published.", N::WHAT))
+                .bind(),
+            topic: ports
+                .input("topic_name")
+                .default(N::TOPIC)
+                .doc(format!("The topic on which the {} is published.", N::WHAT))
+                .bind(),
+            selected: ports
+                .output(N::OUTPUT_PORT)
+                .doc(format!("The selected {}.", N::WHAT))
+                .bind(),
+            node: PhantomData,
+        }
+    }
+}
+
+impl<N: SelectorNode> Behavior for Selector<N> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        if self.topic.slot().is_some() && cx.is_fresh() {
+            self.attach(cx);
+        }
+        let state = cx.state::<State>();
+        let (topic, seen) = (state.subscription.topic(), state.count);
+        if let Some(topic) = topic {
+            let world: &World = world!(cx);
+            if let Some(sample) = world.sample(topic)
+                && sample.count != seen
+            {
+                let count = sample.count;
+                let text = sample
+                    .payload
+                    .as_ref()
+                    .and_then(|payload| payload.get::<StringMessage>())
+                    .map(|message| Text::from(&*message.data));
+                let state = cx.state::<State>();
+                state.count = count;
+                state.selected = text.or(state.selected.take());
+            }
+        }
+        let selected = match cx.state::<State>().selected.clone() {
+            Some(selected) => selected,
+            None => match self.default.get(cx) {
+                Ok(default) => {
+                    cx.state::<State>().selected = Some(default.clone());
+                    default
+                }
+                Err(_) => return Ok(NodeStatus::Failure),
+            },
+        };
+        self.selected.set(cx, selected)?;
+        Ok(NodeStatus::Success)
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        let mut state = cx.take_state::<State>();
+        state
+            .subscription
+            .open_port(cx, TopicKind::SELECTION, &self.topic);
+        cx.put_state(state);
+    }
+}

@@ -1,0 +1,85 @@
+//! `CheckPoseOccupancy`: asks whether a pose is occupied. A node of Nav2's main branch.
+
+use std::sync::Arc;
+
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::msg::PoseStamped;
+use crate::msg::service as services;
+use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+
+/// The cost that costmaps give to unknown space.
+const UNKNOWN: f32 = 255.0;
+
+/// How the cost of a pose is judged, for this node and for `RemoveInCollisionGoals`.
+#[derive(Debug)]
+pub(super) struct CostPorts {
+    threshold: Input<f64>,
+    pub(super) use_footprint: Input<bool>,
+    unknown_is_obstacle: Input<bool>,
+}
+
+impl CostPorts {
+    pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            threshold: ports
+                .input("cost_threshold")
+                .default("254.0")
+                .doc("The least cost that counts as occupied.")
+                .bind(),
+            use_footprint: ports
+                .input("use_footprint")
+                .default("true")
+                .doc("Whether the cost is that of the robot's footprint, else that of its centre.")
+                .bind(),
+            unknown_is_obstacle: ports
+                .input("consider_unknown_as_obstacle")
+                .default("false")
+                .doc("Whether unknown space counts as occupied.")
+                .bind(),
+        }
+    }
+
+    pub(super) fn is_occupied(&self, cx: &mut Context<'_>, cost: f32) -> Result<bool, Thrown> {
+        if cost == UNKNOWN && !self.unknown_is_obstacle.require(cx)? {
+            return Ok(false);
+        }
+        Ok(f64::from(cost) >= self.threshold.require(cx)?)
+    }
+}
+
+/// Asks a costmap about a pose.
+#[derive(Debug)]
+pub struct CheckPoseOccupancy {
+    pose: Input<Arc<PoseStamped>>,
+    costs: CostPorts,
+}
+
+impl ServiceNode for CheckPoseOccupancy {
+    type Service = services::GetCosts;
+    const ID: &'static str = "CheckPoseOccupancy";
+    const DOC: &'static str =
+        "SUCCESS if the pose is occupied; FAILURE if it is free, or if the costmap does not say.";
+    const SERVER: &'static str = "/global_costmap/get_cost_global_costmap";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            pose: ports.input("pose").doc("The pose.").bind(),
+            costs: CostPorts::bind(ports),
+        }
+    }
+
+    fn request(&self, cx: &mut Context<'_>) -> Result<Result<services::GetCostsRequest, NodeStatus>, Thrown> {
+        Ok(Ok(services::GetCostsRequest {
+            use_footprint: self.costs.use_footprint.require(cx)?,
+            poses: vec![self.pose.require(cx)?.as_ref().clone()],
+        }))
+    }
+
+    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
+        let cost = response.costs.first().filter(|_| response.success);
+        Ok(match cost {
+            Some(cost) if self.costs.is_occupied(cx, *cost)? => NodeStatus::Success,
+            _ => NodeStatus::Failure,
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! `ClearCostmapAroundPose`: clears a costmap inside a square around a pose.
+
+use std::sync::Arc;
+
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::msg::PoseStamped;
+use crate::msg::service as services;
+use crate::nav::action_leaf::count_recovery;
+use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+
+/// Has a costmap cleared.
+#[derive(Debug)]
+pub struct ClearCostmapAroundPose {
+    pose: Input<Arc<PoseStamped>>,
+    reset_distance: Input<f64>,
+}
+
+impl ServiceNode for ClearCostmapAroundPose {
+    type Service = services::ClearCostmapAroundPose;
+    const ID: &'static str = "ClearCostmapAroundPose";
+    const DOC: &'static str = "Clears a costmap inside a square around a pose. Counts as a recovery.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        super::warn_of_plugins(ports);
+        Self {
+            pose: ports.input("pose").doc("The middle of the square.").bind(),
+            reset_distance: ports
+                .input("reset_distance")
+                .unit("m")
+                .default("1.0")
+                .doc("The side of the square that is cleared.")
+                .bind(),
+        }
+    }
+
+    fn request(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Result<Result<services::ClearCostmapAroundPoseRequest, NodeStatus>, Thrown> {
+        count_recovery(cx)?;
+        Ok(Ok(services::ClearCostmapAroundPoseRequest {
+            pose: self.pose.require(cx)?.as_ref().clone(),
+            reset_distance: self.reset_distance.require(cx)?,
+        }))
+    }
+
+    fn answered(&self, _cx: &mut Context<'_>, _response: &ResponseOf<Self>) -> Tick {
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,44 @@
+//! `ClearCostmapAroundRobot`: clears a costmap inside a square around the robot.
+
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::msg::service as services;
+use crate::nav::action_leaf::count_recovery;
+use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+
+/// Has a costmap cleared.
+#[derive(Debug)]
+pub struct ClearCostmapAroundRobot {
+    reset_distance: Input<f64>,
+}
+
+impl ServiceNode for ClearCostmapAroundRobot {
+    type Service = services::ClearCostmapAroundRobot;
+    const ID: &'static str = "ClearCostmapAroundRobot";
+    const DOC: &'static str = "Clears a costmap inside a square around the robot. Counts as a recovery.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        super::warn_of_plugins(ports);
+        Self {
+            reset_distance: ports
+                .input("reset_distance")
+                .unit("m")
+                .default("1.0")
+                .doc("The side of the square that is cleared.")
+                .bind(),
+        }
+    }
+
+    fn request(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Result<Result<services::ClearCostmapAroundRobotRequest, NodeStatus>, Thrown> {
+        count_recovery(cx)?;
+        Ok(Ok(services::ClearCostmapAroundRobotRequest {
+            reset_distance: self.reset_distance.require(cx)? as f32,
+        }))
+    }
+
+    fn answered(&self, _cx: &mut Context<'_>, _response: &ResponseOf<Self>) -> Tick {
+        Ok(NodeStatus::Success)
+    }
+}

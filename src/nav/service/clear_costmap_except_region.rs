@@ -1,0 +1,44 @@
+//! `ClearCostmapExceptRegion`: clears a costmap outside of a square around the robot.
+
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::msg::service as services;
+use crate::nav::action_leaf::count_recovery;
+use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+
+/// Has a costmap cleared.
+#[derive(Debug)]
+pub struct ClearCostmapExceptRegion {
+    reset_distance: Input<f64>,
+}
+
+impl ServiceNode for ClearCostmapExceptRegion {
+    type Service = services::ClearCostmapExceptRegion;
+    const ID: &'static str = "ClearCostmapExceptRegion";
+    const DOC: &'static str = "Clears a costmap outside of a square around the robot. Counts as a recovery.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        super::warn_of_plugins(ports);
+        Self {
+            reset_distance: ports
+                .input("reset_distance")
+                .unit("m")
+                .default("1.0")
+                .doc("The side of the square that is kept.")
+                .bind(),
+        }
+    }
+
+    fn request(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Result<Result<services::ClearCostmapExceptRegionRequest, NodeStatus>, Thrown> {
+        count_recovery(cx)?;
+        Ok(Ok(services::ClearCostmapExceptRegionRequest {
+            reset_distance: self.reset_distance.require(cx)? as f32,
+        }))
+    }
+
+    fn answered(&self, _cx: &mut Context<'_>, _response: &ResponseOf<Self>) -> Tick {
+        Ok(NodeStatus::Success)
+    }
+}

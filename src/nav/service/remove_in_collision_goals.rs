@@ -1,0 +1,85 @@
+//! `RemoveInCollisionGoals`: leaves out goals that are occupied. A node of Nav2's main branch.
+
+use std::sync::Arc;
+
+use super::check_pose_occupancy::CostPorts;
+use crate::bt::{Context, Input, NodeStatus, Output, Ports, Thrown, Tick};
+use crate::msg::service as services;
+use crate::msg::{Goals, WaypointStatus, WaypointStatuses};
+use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+
+/// Asks a costmap about goals.
+#[derive(Debug)]
+pub struct RemoveInCollisionGoals {
+    goals: Input<Arc<Goals>>,
+    costs: CostPorts,
+    statuses: Input<Arc<WaypointStatuses>>,
+    output_goals: Output<Arc<Goals>>,
+    output_statuses: Output<Arc<WaypointStatuses>>,
+}
+
+impl ServiceNode for RemoveInCollisionGoals {
+    type Service = services::GetCosts;
+    const ID: &'static str = "RemoveInCollisionGoals";
+    const DOC: &'static str =
+        "Leaves out the goals that are occupied and marks them as skipped. An empty list is a failure.";
+    const SERVER: &'static str = "/global_costmap/get_cost_global_costmap";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            goals: ports.input("input_goals").doc("The goals.").bind(),
+            costs: CostPorts::bind(ports),
+            statuses: ports
+                .input("input_waypoint_statuses")
+                .doc("What became of the goals so far.")
+                .bind(),
+            output_goals: ports
+                .output("output_goals")
+                .doc("The goals that are free.")
+                .bind(),
+            output_statuses: ports
+                .output("output_waypoint_statuses")
+                .doc("What became of the goals, with those left out.")
+                .bind(),
+        }
+    }
+
+    fn request(&self, cx: &mut Context<'_>) -> Result<Result<services::GetCostsRequest, NodeStatus>, Thrown> {
+        let goals = self.goals.require(cx)?;
+        if goals.0.is_empty() {
+            self.output_goals.set(cx, goals)?;
+            return Ok(Err(NodeStatus::Failure));
+        }
+        Ok(Ok(services::GetCostsRequest {
+            use_footprint: self.costs.use_footprint.require(cx)?,
+            poses: goals.0.clone(),
+        }))
+    }
+
+    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
+        let goals = self.goals.require(cx)?;
+        if !response.success || response.costs.len() != goals.0.len() {
+            return Ok(NodeStatus::Failure);
+        }
+        let mut statuses = self.statuses.get(cx).ok().map(|statuses| statuses.0.clone());
+        let mut free = Vec::with_capacity(goals.0.len());
+        for (goal, cost) in goals.0.iter().zip(&response.costs) {
+            if !self.costs.is_occupied(cx, *cost)? {
+                free.push(goal.clone());
+                continue;
+            }
+            let entry = statuses.iter_mut().flatten().find(|status| {
+                status.waypoint_pose == *goal && status.waypoint_status == WaypointStatus::PENDING
+            });
+            if let Some(entry) = entry {
+                entry.waypoint_status = WaypointStatus::SKIPPED;
+            }
+        }
+        self.output_goals.set(cx, Arc::new(Goals(free)))?;
+        if let Some(statuses) = statuses {
+            self.output_statuses
+                .set(cx, Arc::new(WaypointStatuses(statuses)))?;
+        }
+        Ok(NodeStatus::Success)
+    }
+}

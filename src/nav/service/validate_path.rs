@@ -1,0 +1,125 @@
+//! `ValidatePath`: asks whether a path is still free. The node that took the place of `IsPathValid` on Nav2's main
+//! branch.
+
+use std::sync::Arc;
+
+use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick};
+use crate::msg::service as services;
+use crate::msg::{Goals, Path};
+use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+
+/// Asks the planner server about a path.
+#[derive(Debug)]
+pub struct ValidatePath {
+    path: Input<Arc<Path>>,
+    collision_poses: Output<Arc<Goals>>,
+}
+
+impl ServiceNode for ValidatePath {
+    type Service = services::IsPathValid;
+    const ID: &'static str = "ValidatePath";
+    const DOC: &'static str = "Asks whether a path is still free; RUNNING until the answer is there. No answer in time \
+        is a failure.";
+    const SERVER: &'static str = "is_path_valid";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let node = Self {
+            path: ports.input("path").doc("The path.").bind(),
+            collision_poses: ports
+                .output("collision_poses")
+                .doc("The poses of the path that are not free.")
+                .bind(),
+        };
+        // What the service of Jazzy cannot be told. Values that mean what Jazzy's server does anyway are accepted.
+        let max_cost = ports
+            .input::<u32>("max_cost")
+            .default("254")
+            .doc("Nav2 main: the least cost that counts as blocked. No effect on Jazzy.")
+            .bind();
+        let unknown = ports
+            .input::<bool>("consider_unknown_as_obstacle")
+            .default("false")
+            .doc("Nav2 main: whether unknown space counts as blocked. No effect on Jazzy.")
+            .bind();
+        let layer = ports
+            .input::<Text>("layer_name")
+            .default("")
+            .doc("Nav2 main: the layer to look at. No effect on Jazzy.")
+            .bind();
+        let footprint = ports
+            .input::<Text>("footprint")
+            .default("")
+            .doc("Nav2 main: the footprint to go by. No effect on Jazzy.")
+            .bind();
+        let first = ports
+            .input::<bool>("stop_at_first_collision")
+            .default("true")
+            .doc("Nav2 main: whether to look no further than the first collision. No effect on Jazzy.")
+            .bind();
+        let lookahead = ports
+            .input::<f64>("max_lookahead_distance")
+            .unit("m")
+            .default("-1.0")
+            .doc("Nav2 main: how much of the path to look at. No effect on Jazzy.")
+            .bind();
+        let set = [
+            (
+                max_cost.name(),
+                max_cost.slot().is_some() || max_cost.literal().is_some_and(|cost| *cost != 254),
+            ),
+            (
+                unknown.name(),
+                unknown.slot().is_some() || unknown.literal() == Some(&true),
+            ),
+            (
+                layer.name(),
+                layer.slot().is_some() || layer.literal().is_some_and(|name| !name.is_empty()),
+            ),
+            (
+                footprint.name(),
+                footprint.slot().is_some() || footprint.literal().is_some_and(|name| !name.is_empty()),
+            ),
+            (
+                first.name(),
+                first.slot().is_some() || first.literal() == Some(&false),
+            ),
+            (
+                lookahead.name(),
+                lookahead.slot().is_some() || lookahead.literal().is_some_and(|distance| *distance >= 0.0),
+            ),
+        ];
+        for (name, _) in set.iter().filter(|(_, set)| *set) {
+            ports.warn(format!(
+                "{name} has no effect: the service of Jazzy has no such field"
+            ));
+        }
+        node
+    }
+
+    fn request(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Result<Result<services::IsPathValidRequest, NodeStatus>, Thrown> {
+        Ok(Ok(services::IsPathValidRequest {
+            path: super::is_path_valid::path_of(cx, &self.path)?,
+        }))
+    }
+
+    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
+        let mut poses = Vec::new();
+        if !response.is_valid && self.collision_poses.slot().is_some() {
+            let path = super::is_path_valid::path_of(cx, &self.path)?;
+            let indices = response.invalid_pose_indices.iter();
+            poses = indices
+                .filter_map(|index| path.poses.get(usize::try_from(*index).ok()?))
+                .cloned()
+                .collect();
+        }
+        self.collision_poses.set(cx, Arc::new(Goals(poses)))?;
+        Ok(if response.is_valid {
+            NodeStatus::Success
+        } else {
+            NodeStatus::Failure
+        })
+    }
+}

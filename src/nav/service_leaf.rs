@@ -1,0 +1,151 @@
+//! The skeleton of every service client: ask, wait for the answer without waiting, read it.
+
+use super::endpoint::{Client, Endpoint, path_of, world};
+use super::link::Payload;
+use super::world::World;
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
+use crate::goal::{Outcome, Ticket};
+use crate::msg::Service;
+
+/// The request type of a node's service.
+pub type RequestOf<N> = <<N as ServiceNode>::Service as Service>::Request;
+/// The response type of a node's service.
+pub type ResponseOf<N> = <<N as ServiceNode>::Service as Service>::Response;
+
+/// What tells one service client from another.
+pub trait ServiceNode: Send + Sync + Sized + 'static {
+    /// The service.
+    type Service: Service;
+    /// The ID in tree files.
+    const ID: &'static str;
+    /// What palettes call it.
+    const KIND: NodeKind = NodeKind::Action;
+    /// Documentation.
+    const DOC: &'static str;
+    /// The service, unless the port `service_name` says otherwise; empty where that port is required.
+    const SERVER: &'static str = "";
+
+    /// Declares the node's own ports; those that all service clients share are declared by the skeleton.
+    fn bind(ports: &mut Ports<'_>) -> Self;
+
+    /// The request, from the ports; `Err(status)` where there is nothing to ask.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn request(&self, cx: &mut Context<'_>) -> Result<Result<RequestOf<Self>, NodeStatus>, Thrown>;
+
+    /// What an answer means.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick;
+
+    /// There was no answer: outputs to write before the failure.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn unanswered(&self, _cx: &mut Context<'_>) -> Result<(), Thrown> {
+        Ok(())
+    }
+}
+
+/// A service client as a behaviour.
+///
+/// A node that is ticked again after it has finished asks again, as Nav2's does (`spec/nav2.md` E8): not the stored
+/// status tells, but whether a request is open. Its ticket is the node's [`Memory`](crate::bt::Memory) mark.
+#[derive(Debug)]
+pub struct ServiceLeaf<N> {
+    node: N,
+    endpoint: Endpoint,
+}
+
+impl<N: ServiceNode> Node for ServiceLeaf<N> {
+    const ID: &'static str = N::ID;
+    const KIND: NodeKind = N::KIND;
+    const DOC: &'static str = N::DOC;
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            node: N::bind(ports),
+            endpoint: Endpoint::service(ports, N::Service::TYPE, N::SERVER),
+        }
+    }
+}
+
+impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let ticket = cx.memory().mark;
+        if ticket == 0 {
+            self.ask(cx)
+        } else {
+            self.poll(cx, Ticket(ticket))
+        }
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
+        let ticket = Ticket(std::mem::take(&mut cx.memory().mark));
+        if let Some(world) = cx.resource::<World>() {
+            world.halt(ticket, reason);
+        }
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        let mut client = cx.take_state::<Client>();
+        self.endpoint.attach(cx, &mut client);
+        cx.put_state(client);
+    }
+}
+
+impl<N: ServiceNode> ServiceLeaf<N> {
+    fn ask(&self, cx: &mut Context<'_>) -> Tick {
+        let request = match self.node.request(cx)? {
+            Ok(request) => request,
+            Err(status) => return Ok(status),
+        };
+        let mut client = cx.take_state::<Client>();
+        let server = self.endpoint.server(cx, &mut client);
+        cx.put_state(client);
+        let path = path_of(cx);
+        let server = match server {
+            Ok(server) => server,
+            Err(fault) => return self.fail(cx, &fault),
+        };
+        let defaults = world!(cx).settings.goal_options();
+        let options = self.endpoint.options(cx, defaults);
+        let ticket = world!(cx).call(server, &path, Payload::new(request), options);
+        cx.memory().mark = ticket.0;
+        Ok(NodeStatus::Running)
+    }
+
+    fn poll(&self, cx: &mut Context<'_>, ticket: Ticket) -> Tick {
+        let world = world!(cx);
+        let Some(progress) = world.progress(ticket) else {
+            cx.memory().mark = 0;
+            return self.fail(cx, "the request was forgotten");
+        };
+        if progress.outcome.is_none() {
+            return Ok(NodeStatus::Running);
+        }
+        let outcome = world.finish(ticket);
+        cx.memory().mark = 0;
+        match outcome {
+            Some(Outcome::Response(payload)) => match payload.get::<ResponseOf<N>>() {
+                Some(response) => self.node.answered(cx, response),
+                None => self.fail(cx, "the response is not of the service's type"),
+            },
+            Some(Outcome::ResponseTimeout) => self.fail(cx, "the service did not answer in time"),
+            Some(Outcome::ServerGone) => self.fail(cx, "the service is not there"),
+            Some(Outcome::SendFailed) => self.fail(cx, "the request could not be sent"),
+            Some(Outcome::ShuttingDown) => self.fail(cx, "the node shuts down"),
+            _ => self.fail(cx, "the request ended in a way that no request ends"),
+        }
+    }
+
+    #[cold]
+    fn fail(&self, cx: &mut Context<'_>, message: &str) -> Tick {
+        let path = path_of(cx);
+        world!(cx).note(&path, message);
+        self.node.unanswered(cx)?;
+        Ok(NodeStatus::Failure)
+    }
+}

@@ -1,0 +1,38 @@
+//! `AppendGoalPoseToGoals`: one goal more. A node of Nav2's main branch.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::msg::{Goals, PoseStamped};
+
+/// Puts a goal behind others.
+#[derive(Debug)]
+pub struct AppendGoalPoseToGoals {
+    goal: Input<Arc<PoseStamped>>,
+    goals: Input<Arc<Goals>>,
+    output: Output<Arc<Goals>>,
+}
+
+impl Node for AppendGoalPoseToGoals {
+    const ID: &'static str = "AppendGoalPoseToGoals";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Puts a goal at the end of a list of goals.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            goal: ports.input("goal_pose").doc("The goal.").bind(),
+            goals: ports.input("input_goals").doc("The list.").bind(),
+            output: ports.output("output_goals").doc("The longer list.").bind(),
+        }
+    }
+}
+
+impl Behavior for AppendGoalPoseToGoals {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let goal = self.goal.require(cx)?;
+        let goals = self.goals.get(cx).unwrap_or_default();
+        let longer = goals.0.iter().cloned().chain([goal.as_ref().clone()]).collect();
+        self.output.set(cx, Arc::new(Goals(longer)))?;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,78 @@
+//! `CheckStopStatus`: waits until the robot stands. A node of Nav2's main branch; Kilted calls it `IsStopped`.
+
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::nav::World;
+use crate::nav::condition::open_odometry;
+use crate::nav::endpoint::world;
+use crate::nav::values::Milliseconds;
+
+/// Looks at the newest odometry.
+///
+/// Memory: `index` is whether the robot stands, `mark` since when (nanoseconds).
+#[derive(Debug)]
+pub struct CheckStopStatus {
+    threshold: Input<f64>,
+    duration: Input<Milliseconds>,
+}
+
+impl Node for CheckStopStatus {
+    const ID: &'static str = "CheckStopStatus";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "FAILURE while the robot moves, RUNNING while it stands, SUCCESS when it has stood long \
+        enough.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            threshold: ports
+                .input("velocity_threshold")
+                .unit("m/s")
+                .default("0.01")
+                .doc("What counts as standing; also for turning, in rad/s.")
+                .bind(),
+            duration: ports
+                .input("duration_stopped")
+                .unit("ms")
+                .default("1000")
+                .doc("How long it has to stand.")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for CheckStopStatus {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let threshold = self.threshold.require(cx)?;
+        let wanted = self.duration.require(cx)?;
+        let now = cx.now();
+        let world: &World = world!(cx);
+        let stands = world
+            .odometry()
+            .and_then(|odometry| odometry.newest())
+            .is_some_and(|sample| {
+                let twist = sample.twist;
+                twist.linear.x.hypot(twist.linear.y) < threshold && twist.angular.z.abs() < threshold
+            });
+        let memory = cx.memory();
+        if !stands {
+            memory.index = 0;
+            return Ok(NodeStatus::Failure);
+        }
+        if memory.index == 0 {
+            memory.index = 1;
+            memory.mark = now.as_nanos();
+        }
+        if now.since(Time::from_nanos(memory.mark)) >= wanted.into() {
+            memory.index = 0;
+            return Ok(NodeStatus::Success);
+        }
+        Ok(NodeStatus::Running)
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
+        cx.memory().index = 0;
+    }
+
+    fn attach(&self, cx: &mut Context<'_>) {
+        open_odometry(cx);
+    }
+}

@@ -1,0 +1,43 @@
+//! `ExtractRouteNodesAsGoals`: the nodes of a route as goals. A node of Nav2's main branch.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::msg::{Goals, Pose, PoseStamped, Quaternion, Route};
+
+/// Turns a route into goals.
+#[derive(Debug)]
+pub struct ExtractRouteNodesAsGoals {
+    route: Input<Arc<Route>>,
+    goals: Output<Arc<Goals>>,
+}
+
+impl Node for ExtractRouteNodesAsGoals {
+    const ID: &'static str = "ExtractRouteNodesAsGoals";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Writes the nodes of a route as goals. FAILURE if it has none.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            route: ports.input("route").doc("The route.").bind(),
+            goals: ports.output("goals").doc("Its nodes, in order.").bind(),
+        }
+    }
+}
+
+impl Behavior for ExtractRouteNodesAsGoals {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let Some(route) = self.route.get(cx).ok().filter(|route| !route.nodes.is_empty()) else {
+            return Ok(NodeStatus::Failure);
+        };
+        let goals = route.nodes.iter().map(|node| PoseStamped {
+            header: route.header.clone(),
+            pose: Pose {
+                position: node.position,
+                orientation: Quaternion::IDENTITY,
+            },
+        });
+        self.goals.set(cx, Arc::new(Goals(goals.collect())))?;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,37 @@
+//! `GetCurrentPose`: where the robot is.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::msg::PoseStamped;
+use crate::nav::frames::FramePorts;
+
+/// Reads the robot's transform.
+#[derive(Debug)]
+pub struct GetCurrentPose {
+    frames: FramePorts,
+    pose: Output<Arc<PoseStamped>>,
+}
+
+impl Node for GetCurrentPose {
+    const ID: &'static str = "GetCurrentPose";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Writes where the robot is. FAILURE without its transform.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            frames: FramePorts::bind(ports),
+            pose: ports.output("current_pose").doc("Where the robot is.").bind(),
+        }
+    }
+}
+
+impl Behavior for GetCurrentPose {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let Some(robot) = self.frames.robot(cx)? else {
+            return Ok(NodeStatus::Failure);
+        };
+        self.pose.set(cx, Arc::new(robot))?;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,49 @@
+//! `GetNextFewGoals`: the first of many goals. A node of Nav2's main branch.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::msg::Goals;
+
+/// Takes goals from the front of a list.
+#[derive(Debug)]
+pub struct GetNextFewGoals {
+    goals: Input<Arc<Goals>>,
+    count: Input<i32>,
+    output: Output<Arc<Goals>>,
+}
+
+impl Node for GetNextFewGoals {
+    const ID: &'static str = "GetNextFewGoals";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str =
+        "Writes the first goals of a list, all where it has fewer. FAILURE if it is empty.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            goals: ports.input("input_goals").doc("The list.").bind(),
+            count: ports
+                .input("num_goals")
+                .doc("How many; a negative number: all.")
+                .required()
+                .bind(),
+            output: ports.output("output_goals").doc("The first of them.").bind(),
+        }
+    }
+}
+
+impl Behavior for GetNextFewGoals {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let Some(goals) = self.goals.get(cx).ok().filter(|goals| !goals.0.is_empty()) else {
+            return Ok(NodeStatus::Failure);
+        };
+        let count = usize::try_from(self.count.require(cx)?).unwrap_or(usize::MAX);
+        let few = if count >= goals.0.len() {
+            goals
+        } else {
+            Arc::new(Goals(goals.0[..count].to_vec()))
+        };
+        self.output.set(cx, few)?;
+        Ok(NodeStatus::Success)
+    }
+}

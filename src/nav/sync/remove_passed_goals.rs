@@ -1,0 +1,106 @@
+//! `RemovePassedGoals`: forgets goals that the robot has passed.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick};
+use crate::msg::{Goals, PoseStamped, WaypointStatus, WaypointStatuses, distance_xy};
+use crate::nav::frames::{FramePorts, robot_in};
+
+/// Drops goals from the front of a list.
+#[derive(Debug)]
+pub struct RemovePassedGoals {
+    goals: Input<Arc<Goals>>,
+    radius: Input<f64>,
+    frames: FramePorts,
+    output: Output<Arc<Goals>>,
+    statuses: Input<Arc<WaypointStatuses>>,
+    output_statuses: Output<Arc<WaypointStatuses>>,
+}
+
+impl Node for RemovePassedGoals {
+    const ID: &'static str = "RemovePassedGoals";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Drops goals from the front of the list while the robot is near the first; the last one \
+        stays. FAILURE without the robot's pose.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            goals: ports.input("input_goals").doc("The goals.").bind(),
+            radius: ports
+                .input("radius")
+                .unit("m")
+                .default("0.5")
+                .doc("How near is passed.")
+                .bind(),
+            frames: FramePorts::bind(ports),
+            output: ports
+                .output("output_goals")
+                .doc("The goals that are left.")
+                .bind(),
+            statuses: ports
+                .input("input_waypoint_statuses")
+                .doc("What became of the goals so far.")
+                .bind(),
+            output_statuses: ports
+                .output("output_waypoint_statuses")
+                .doc("What became of the goals, with those just passed.")
+                .bind(),
+        }
+    }
+}
+
+impl RemovePassedGoals {
+    /// Marks passed goals as completed; `false` where one of them is not among those that are pending.
+    fn complete(&self, cx: &mut Context<'_>, passed: &[PoseStamped]) -> Result<bool, Thrown> {
+        let Ok(statuses) = self.statuses.get(cx) else {
+            return Ok(true);
+        };
+        if passed.is_empty() {
+            self.output_statuses.set(cx, statuses)?;
+            return Ok(true);
+        }
+        let mut statuses = statuses.0.clone();
+        for goal in passed {
+            let entry = statuses.iter_mut().find(|status| {
+                status.waypoint_status == WaypointStatus::PENDING && status.waypoint_pose.pose == goal.pose
+            });
+            let Some(entry) = entry else {
+                return Ok(false);
+            };
+            entry.waypoint_status = WaypointStatus::COMPLETED;
+        }
+        self.output_statuses
+            .set(cx, Arc::new(WaypointStatuses(statuses)))?;
+        Ok(true)
+    }
+}
+
+impl Behavior for RemovePassedGoals {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let goals = self.goals.get(cx).unwrap_or_default();
+        let radius = self.radius.require(cx)?;
+        let Some(first) = goals.0.first() else {
+            self.output.set(cx, goals)?;
+            return Ok(NodeStatus::Success);
+        };
+        let frame: Text = first.header.frame_id.clone();
+        let Some(robot) = robot_in(cx, Some(&frame), &self.frames.base)? else {
+            return Ok(NodeStatus::Failure);
+        };
+        let before_last = goals.0.len() - 1;
+        let passed = goals.0[..before_last]
+            .iter()
+            .take_while(|goal| distance_xy(&goal.pose.position, &robot.pose.position) <= radius)
+            .count();
+        if !self.complete(cx, &goals.0[..passed])? {
+            return Ok(NodeStatus::Failure);
+        }
+        let left = if passed == 0 {
+            goals
+        } else {
+            Arc::new(Goals(goals.0[passed..].to_vec()))
+        };
+        self.output.set(cx, left)?;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,59 @@
+//! `TruncatePath`: a path without its end.
+
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::msg::{Path, Quaternion, distance_xy};
+
+/// Cuts a path short of its goal.
+#[derive(Debug)]
+pub struct TruncatePath {
+    path: Input<Arc<Path>>,
+    distance: Input<f64>,
+    output: Output<Arc<Path>>,
+}
+
+impl Node for TruncatePath {
+    const ID: &'static str = "TruncatePath";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Cuts off the part of a path that is closer to its end than a distance. Two poses are \
+        kept at least, and the last one faces the old end.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            path: ports.input("input_path").doc("The path.").bind(),
+            distance: ports
+                .input("distance")
+                .unit("m")
+                .default("1.0")
+                .doc("How much, in a straight line.")
+                .bind(),
+            output: ports.output("output_path").doc("The shorter path.").bind(),
+        }
+    }
+}
+
+impl Behavior for TruncatePath {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let path = self.path.get(cx).unwrap_or_default();
+        let distance = self.distance.require(cx)?;
+        let Some(end) = path.poses.last().map(|pose| pose.pose.position) else {
+            self.output.set(cx, path)?;
+            return Ok(NodeStatus::Success);
+        };
+        let mut count = path.poses.len();
+        while count > 2 && distance_xy(&path.poses[count - 1].pose.position, &end) < distance {
+            count -= 1;
+        }
+        let mut shorter = Path {
+            header: path.header.clone(),
+            poses: path.poses[..count].to_vec(),
+        };
+        if let Some(last) = shorter.poses.last_mut() {
+            let at = last.pose.position;
+            last.pose.orientation = Quaternion::from_yaw((end.y - at.y).atan2(end.x - at.x));
+        }
+        self.output.set(cx, Arc::new(shorter))?;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,139 @@
+//! `TruncatePathLocal`: the part of a path around the robot.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Thrown, Tick};
+use crate::msg::{Path, Pose, PoseStamped, angle_between, distance_xy};
+use crate::nav::condition::{Progress, end_within};
+use crate::nav::frames::{FramePort, robot_in};
+
+/// Cuts a path to a window around the pose that is closest to the robot.
+#[derive(Debug)]
+pub struct TruncatePathLocal {
+    path: Input<Arc<Path>>,
+    forward: Input<f64>,
+    backward: Input<f64>,
+    base: FramePort,
+    pose: Input<Arc<PoseStamped>>,
+    angular_weight: Input<f64>,
+    search: Input<f64>,
+    output: Output<Arc<Path>>,
+}
+
+impl Node for TruncatePathLocal {
+    const ID: &'static str = "TruncatePathLocal";
+    const KIND: NodeKind = NodeKind::Action;
+    const DOC: &'static str = "Cuts a path to a window around the robot, measured along the path. FAILURE without the \
+        robot's pose.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let node = Self {
+            path: ports.input("input_path").doc("The path.").bind(),
+            forward: ports
+                .input("distance_forward")
+                .unit("m")
+                .default("8.0")
+                .doc("How much to keep before the robot; negative: all.")
+                .bind(),
+            backward: ports
+                .input("distance_backward")
+                .unit("m")
+                .default("4.0")
+                .doc("How much to keep behind the robot.")
+                .bind(),
+            base: FramePort::base_once(ports, "robot_frame"),
+            pose: ports
+                .input("pose")
+                .doc("Where the robot is; absent: its transform is used.")
+                .bind(),
+            angular_weight: ports
+                .input("angular_distance_weight")
+                .unit("m/rad")
+                .default("0.0")
+                .doc("What a difference of heading counts in the search for the closest pose.")
+                .bind(),
+            search: ports
+                .input("max_robot_pose_search_dist")
+                .unit("m")
+                .default("inf")
+                .doc("How far along the path from the last match the robot is looked for.")
+                .bind(),
+            output: ports.output("output_path").doc("The window.").bind(),
+        };
+        // Nav2 waits so long for a transform; nothing waits here.
+        ports
+            .input::<f64>("transform_tolerance")
+            .unit("s")
+            .default("0.2")
+            .doc("Has no effect: no tick waits for a transform.")
+            .bind();
+        node
+    }
+}
+
+/// The pose of a path that is closest, headings counted in.
+fn closest(path: &Path, range: Range<usize>, pose: &Pose, weight: f64) -> Option<usize> {
+    let away = |index: usize| {
+        let other = &path.poses.get(index)?.pose;
+        let turn = weight * angle_between(pose.yaw(), other.yaw());
+        Some(distance_xy(&pose.position, &other.position).hypot(turn))
+    };
+    range
+        .filter_map(|index| Some((index, away(index)?)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(index, _)| index)
+}
+
+/// The first pose that lies no further than `distance` metres along the path before pose `end`.
+fn start_within(path: &Path, end: usize, distance: f64) -> usize {
+    let mut driven = 0.0;
+    for index in (0..end).rev() {
+        driven += distance_xy(
+            &path.poses[index].pose.position,
+            &path.poses[index + 1].pose.position,
+        );
+        if driven > distance {
+            return index + 1;
+        }
+    }
+    0
+}
+
+impl TruncatePathLocal {
+    fn robot(&self, cx: &mut Context<'_>, path: &Path) -> Result<Option<Pose>, Thrown> {
+        if let Ok(pose) = self.pose.get(cx) {
+            return Ok(Some(pose.pose));
+        }
+        let robot = robot_in(cx, Some(&path.header.frame_id), &self.base)?;
+        Ok(robot.map(|robot| robot.pose))
+    }
+}
+
+impl Behavior for TruncatePathLocal {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let path = self.path.get(cx).unwrap_or_default();
+        let forward = self.forward.require(cx)?;
+        let backward = self.backward.require(cx)?;
+        let weight = self.angular_weight.require(cx)?;
+        let search = self.search.require(cx)?;
+        let Some(robot) = self.robot(cx, &path)? else {
+            return Ok(NodeStatus::Failure);
+        };
+        let index = cx
+            .state::<Progress>()
+            .closest(&path, search, |path, range| closest(path, range, &robot, weight));
+        let Some(index) = index else {
+            self.output.set(cx, path)?;
+            return Ok(NodeStatus::Success);
+        };
+        let forward = if forward < 0.0 { f64::INFINITY } else { forward };
+        let window = start_within(&path, index, backward)..end_within(&path, index, forward);
+        let cut = Path {
+            header: path.header.clone(),
+            poses: path.poses.get(window).unwrap_or_default().to_vec(),
+        };
+        self.output.set(cx, Arc::new(cut))?;
+        Ok(NodeStatus::Success)
+    }
+}

@@ -1,0 +1,92 @@
+//! Subscriptions of nodes: made when the tree gets its world, shared between trees, never in the way of a tick.
+
+use super::endpoint::path_of;
+use super::link::{Form, TopicId, TopicSpec};
+use super::world::World;
+use crate::bt::{Context, Input, Text};
+
+/// What a subscription is, apart from its name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TopicKind {
+    pub(crate) type_name: &'static str,
+    pub(crate) reliable: bool,
+    pub(crate) transient_local: bool,
+}
+
+impl TopicKind {
+    /// What selectors listen to: the last word of a publisher counts, also when it came before.
+    pub(crate) const SELECTION: Self = Self {
+        type_name: "std_msgs/msg/String",
+        reliable: true,
+        transient_local: true,
+    };
+    /// Batteries. Best effort: it hears reliable publishers too.
+    pub(crate) const BATTERY: Self = Self {
+        type_name: "sensor_msgs/msg/BatteryState",
+        reliable: false,
+        transient_local: false,
+    };
+    /// Goals that are updated on their way.
+    pub(crate) const GOAL: Self = Self {
+        type_name: "geometry_msgs/msg/PoseStamped",
+        reliable: true,
+        transient_local: false,
+    };
+    /// Lists of them: an interface that Jazzy lacks.
+    pub(crate) const GOALS: Self = Self {
+        type_name: "nav_msgs/msg/Goals",
+        reliable: true,
+        transient_local: false,
+    };
+
+    fn spec(self, name: &str) -> TopicSpec {
+        TopicSpec {
+            name: name.into(),
+            type_name: self.type_name.into(),
+            depth: 1,
+            reliable: self.reliable,
+            transient_local: self.transient_local,
+            form: Form::Plain,
+        }
+    }
+}
+
+/// One subscription of a node, in its state.
+#[derive(Debug, Default)]
+pub(crate) struct Subscription {
+    topic: Option<TopicId>,
+    /// What was subscribed to: a name on the blackboard may change.
+    name: Option<Text>,
+}
+
+impl Subscription {
+    /// The topic, once there is one.
+    pub(crate) fn topic(&self) -> Option<TopicId> {
+        self.topic
+    }
+
+    /// Subscribes to a name; what is wrong with it is reported to whoever loads the tree.
+    pub(crate) fn open(&mut self, cx: &mut Context<'_>, kind: TopicKind, name: &Text) {
+        let path = path_of(cx);
+        let Some(world) = cx.resource::<World>() else {
+            return;
+        };
+        self.name = Some(name.clone());
+        match world.subscribe(&kind.spec(name)) {
+            Ok(topic) => self.topic = Some(topic),
+            Err(error) => {
+                self.topic = None;
+                world.report_fault(&path, error.to_string());
+            }
+        }
+    }
+
+    /// Subscribes to what a port names, if it can be read yet.
+    pub(crate) fn open_port(&mut self, cx: &mut Context<'_>, kind: TopicKind, port: &Input<Text>) {
+        if let Ok(name) = port.get(cx)
+            && self.name.as_ref() != Some(&name)
+        {
+            self.open(cx, kind, &name);
+        }
+    }
+}
