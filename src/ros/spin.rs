@@ -1,0 +1,172 @@
+//! The loop of the thread that owns the node.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
+
+use super::RosNode;
+
+/// Something to do with the node.
+pub(super) type Errand = Box<dyn FnOnce(&mut RosNode) + Send>;
+
+/// How long a spin may wait for messages. Nothing can interrupt it, so this is also how long an errand waits.
+const IDLE: Duration = Duration::from_millis(10);
+/// The same shortly after an errand: they come in bursts, when a tree is built.
+const BUSY: Duration = Duration::from_millis(2);
+/// How long "shortly" is.
+const BUSY_FOR: Duration = Duration::from_millis(50);
+/// A spin that returns this soon and brings nothing is suspicious: a wait set that the middleware refuses, or an
+/// entity that is always ready.
+const SUSPICIOUS: Duration = Duration::from_micros(50);
+/// So many suspicious spins in a row are a busy loop, which is slowed down rather than allowed to take a core.
+const SUSPICIOUS_LIMIT: u32 = 100;
+
+/// What the loop has done, for diagnostics. All numbers only grow.
+#[derive(Debug, Default)]
+pub struct SpinMetrics {
+    spins: AtomicU64,
+    entities: AtomicU64,
+    working_nanoseconds: AtomicU64,
+    longest_nanoseconds: AtomicU64,
+    slowed_down: AtomicU64,
+}
+
+/// A reading of [`SpinMetrics`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpinReading {
+    /// Spins so far.
+    pub spins: u64,
+    /// Subscriptions, services and clients there are.
+    pub entities: u64,
+    /// Time spent in spins that brought something, waiting included.
+    pub working: Duration,
+    /// The longest time a spin took beyond the wait it was allowed: what kept messages from being taken.
+    pub longest: Duration,
+    /// How often a busy loop was slowed down. Anything but zero is a fault.
+    pub slowed_down: u64,
+}
+
+impl SpinMetrics {
+    /// The numbers now.
+    pub fn read(&self) -> SpinReading {
+        SpinReading {
+            spins: self.spins.load(Ordering::Relaxed),
+            entities: self.entities.load(Ordering::Relaxed),
+            working: Duration::from_nanos(self.working_nanoseconds.load(Ordering::Relaxed)),
+            longest: Duration::from_nanos(self.longest_nanoseconds.load(Ordering::Relaxed)),
+            slowed_down: self.slowed_down.load(Ordering::Relaxed),
+        }
+    }
+
+    fn record(&self, took: Duration, allowed: Duration, brought: bool, entities: usize) {
+        let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.spins.fetch_add(1, Ordering::Relaxed);
+        self.entities.store(entities as u64, Ordering::Relaxed);
+        if brought {
+            self.working_nanoseconds
+                .fetch_add(nanoseconds(took), Ordering::Relaxed);
+        }
+        self.longest_nanoseconds
+            .fetch_max(nanoseconds(took.saturating_sub(allowed)), Ordering::Relaxed);
+    }
+}
+
+/// Runs until the senders of `errands` are gone or one of them was an end. Why it ended, where that was a fault.
+pub(super) fn run(
+    mut node: RosNode,
+    context: &r2r::Context,
+    errands: &Receiver<Option<Errand>>,
+    metrics: &SpinMetrics,
+) -> Result<(), String> {
+    // A panic in r2r may leave its locks poisoned, and then every later call panics as well: there is no going on.
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut guard = BusyLoopGuard::default();
+        let mut busy_until = Instant::now() + BUSY_FOR;
+        let mut round = 0_u32;
+        loop {
+            loop {
+                match errands.try_recv() {
+                    Ok(Some(errand)) => {
+                        errand(&mut node);
+                        busy_until = Instant::now() + BUSY_FOR;
+                    }
+                    Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
+                    Err(TryRecvError::Empty) => break,
+                }
+            }
+            let begin = Instant::now();
+            let timeout = if begin < busy_until { BUSY } else { IDLE };
+            let brought = node.spin(timeout);
+            let took = begin.elapsed();
+            metrics.record(took, timeout, brought, node.entities());
+            if guard.is_busy_loop(took, brought) {
+                metrics.slowed_down.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            round = round.wrapping_add(1);
+            if round.is_multiple_of(64) && !context.is_valid() {
+                return Err("ROS was shut down under the node".to_owned());
+            }
+        }
+    }));
+    let result = match ended {
+        Ok(result) => result,
+        Err(panic) => Err(format!("a fault in the ROS thread: {}", panic_text(&*panic))),
+    };
+    // Dropped here, on its own thread and before the process ends: peers see the endpoints go.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(node)));
+    result
+}
+
+/// The words of a panic.
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "no reason given".to_owned())
+}
+
+#[derive(Default)]
+struct BusyLoopGuard {
+    suspicious: u32,
+}
+
+impl BusyLoopGuard {
+    fn is_busy_loop(&mut self, took: Duration, brought: bool) -> bool {
+        if brought || took > SUSPICIOUS {
+            self.suspicious = 0;
+        } else {
+            self.suspicious = self.suspicious.saturating_add(1);
+        }
+        self.suspicious >= SUSPICIOUS_LIMIT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_many_empty_quick_spins_in_a_row_are_a_busy_loop() {
+        let quick = Duration::from_micros(5);
+        let mut guard = BusyLoopGuard::default();
+        for _ in 0..SUSPICIOUS_LIMIT - 1 {
+            assert!(!guard.is_busy_loop(quick, false));
+        }
+        assert!(!guard.is_busy_loop(quick, true), "it brought something");
+        for _ in 0..SUSPICIOUS_LIMIT - 1 {
+            assert!(!guard.is_busy_loop(quick, false));
+        }
+        assert!(guard.is_busy_loop(quick, false));
+        assert!(guard.is_busy_loop(quick, false), "until one is not suspicious");
+        assert!(!guard.is_busy_loop(IDLE, false));
+    }
+
+    #[test]
+    fn panics_have_words() {
+        let text = catch_unwind(|| panic!("no {}", "good")).unwrap_err();
+        assert_eq!(panic_text(&*text), "no good");
+    }
+}
