@@ -152,10 +152,7 @@ impl Clock {
     }
 
     fn sleepers(&self) -> std::sync::MutexGuard<'_, Vec<Wake>> {
-        self.inner
-            .sleepers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.inner.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One nap of a sleep on simulated time. It ends by itself, should the clock be switched meanwhile.
@@ -181,7 +178,10 @@ mod tests {
     use super::*;
 
     fn seconds(seconds: i32) -> Stamp {
-        Stamp { sec: seconds, nanosec: 0 }
+        Stamp {
+            sec: seconds,
+            nanosec: 0,
+        }
     }
 
     #[test]

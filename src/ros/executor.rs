@@ -197,6 +197,13 @@ impl RosHandle {
         self.shared.lock().death.clone()
     }
 
+    /// Another thread of the room has failed: as if this one had.
+    pub(super) fn fail(&self, fault: &str) {
+        tracing::error!("{fault}");
+        self.shared.end(Err(fault.to_owned()));
+        let _ = self.errands.send(None);
+    }
+
     /// Has a bell rung when the node's thread ends.
     pub fn ring_on_death(&self, wake: Wake) {
         let mut end = self.shared.lock();
@@ -220,7 +227,7 @@ impl Shared {
 
     fn end(&self, death: Result<(), String>) {
         let mut end = self.lock();
-        end.death = Some(death);
+        end.death.get_or_insert(death);
         for wake in end.wakes.drain(..) {
             wake.ring();
         }

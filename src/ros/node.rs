@@ -278,7 +278,8 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
 }
 
 type Answer<R> = Result<R, RosError>;
-type Sender<R> = Box<dyn Fn(&dyn std::any::Any) -> Result<BoxFuture<'static, Answer<R>>, RosError> + Send + Sync>;
+type Sender<R> =
+    Box<dyn Fn(&dyn std::any::Any) -> Result<BoxFuture<'static, Answer<R>>, RosError> + Send + Sync>;
 type Register = Box<dyn Fn() -> Option<BoxFuture<'static, bool>> + Send>;
 
 /// A client of one service: sends from any thread, and has the answers delivered on the node's thread.

@@ -1,0 +1,242 @@
+//! The client side of an action: three services and two topics of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use r2r::unique_identifier_msgs::msg::UUID;
+use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, action_msgs};
+use rustc_hash::FxHashSet;
+
+use super::custodian_task::Inlet;
+use super::interfaces::ActionTransport;
+use super::mirror::Mirror;
+use super::{Caller, RosError, RosNode};
+use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, Stamp, WireEvent};
+use crate::nav::Payload;
+
+use super::interfaces::ActionCodec;
+
+type SendGoal<C> = <<C as ActionCodec>::Wire as WrappedActionTypeSupport>::SendGoal;
+type GetResult<C> = <<C as ActionCodec>::Wire as WrappedActionTypeSupport>::GetResult;
+type Response<S> = <S as WrappedServiceTypeSupport>::Response;
+
+/// The wire id of a goal. r2r has a vector for it and panics on any length but 16: it is made here only.
+pub(super) fn uuid(goal: GoalId) -> UUID {
+    UUID {
+        uuid: goal.0.to_vec(),
+    }
+}
+
+/// Under which key the pending calls of a goal are kept.
+fn key(goal: GoalId) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = goal.0;
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// One action server as its client sees it. It decides nothing: it sends what it is told to and passes on
+/// everything that comes, also twice, also late. Sorting that out is the Custodian's business.
+pub(super) struct ActionClient<C: ActionCodec> {
+    server: ServerId,
+    inlet: Inlet,
+    send_goal: Caller<Response<SendGoal<C>>>,
+    get_result: Caller<Response<GetResult<C>>>,
+    cancel_goal: Caller<action_msgs::srv::CancelGoal::Response>,
+    /// Goals of ours that may have feedback: everybody's comes on one topic, at any rate, and converting that of
+    /// others would be work for nothing.
+    ours: Arc<Mutex<FxHashSet<GoalId>>>,
+}
+
+impl<C: ActionCodec> ActionClient<C> {
+    /// Makes the five entities, and has the inlet told when the server is there and when it is gone.
+    pub(super) fn open(
+        node: &mut RosNode,
+        name: &str,
+        server: ServerId,
+        inlet: Inlet,
+    ) -> Result<Self, RosError> {
+        let ours: Arc<Mutex<FxHashSet<GoalId>>> = Arc::default();
+        let filter = Arc::clone(&ours);
+        let to = inlet.clone();
+        node.subscribe::<<C::Wire as WrappedActionTypeSupport>::FeedbackMessage>(
+            &format!("{name}/_action/feedback"),
+            QosProfile::default(),
+            move |message| {
+                let (id, feedback) = C::Wire::destructure_feedback_msg(message);
+                let Some(goal) = GoalId::from_slice(&id.uuid) else {
+                    return;
+                };
+                if filter
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .contains(&goal)
+                {
+                    let payload = C::feedback(feedback);
+                    to.wire(WireEvent::Feedback { goal, payload });
+                }
+            },
+        )?;
+        let to = inlet.clone();
+        node.subscribe::<action_msgs::msg::GoalStatusArray>(
+            &format!("{name}/_action/status"),
+            QosProfile::default().keep_last(1).transient_local(),
+            move |message| {
+                let goals = message
+                    .status_list
+                    .into_iter()
+                    .filter_map(|entry| {
+                        let goal = GoalId::from_slice(&entry.goal_info.goal_id.uuid)?;
+                        Some((goal, GoalStatus::from_wire(entry.status)))
+                    })
+                    .collect();
+                to.wire(WireEvent::Status { server, goals });
+            },
+        )?;
+        let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
+        let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
+        let mut cancel_goal = node
+            .client::<action_msgs::srv::CancelGoal::Service>(&format!("{name}/_action/cancel_goal"))?;
+        let probes = [
+            send_goal.take_probe(),
+            get_result.take_probe(),
+            cancel_goal.take_probe(),
+        ];
+        let to = inlet.clone();
+        node.watch(probes.into_iter().flatten(), move |present| {
+            to.wire(if present {
+                WireEvent::ServerBack { server }
+            } else {
+                WireEvent::ServerGone { server }
+            });
+        });
+        Ok(Self {
+            server,
+            inlet,
+            send_goal,
+            get_result,
+            cancel_goal,
+            ours,
+        })
+    }
+
+    fn ours(&self) -> std::sync::MutexGuard<'_, FxHashSet<GoalId>> {
+        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: ActionCodec> ActionTransport for ActionClient<C> {
+    fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError> {
+        let request = C::Wire::make_goal_request_msg(uuid(goal), C::goal(payload)?);
+        self.ours().insert(goal);
+        let (inlet, server) = (self.inlet.clone(), self.server);
+        self.send_goal.call(key(goal), &request, move |answer| {
+            // An answer that cannot be had says nothing about the goal: it stays unanswered.
+            let Ok(answer) = answer else { return };
+            let (accepted, stamp) = C::Wire::destructure_goal_response_msg(answer);
+            inlet.wire(if accepted {
+                WireEvent::Accepted {
+                    server,
+                    goal,
+                    stamp: Stamp::from_wire(stamp),
+                }
+            } else {
+                WireEvent::Rejected { goal }
+            });
+        })
+    }
+
+    fn cancel(&mut self, tag: CancelTag, selection: Selection) -> Result<(), RosError> {
+        let (goal, stamp) = selection.to_wire();
+        let request = action_msgs::srv::CancelGoal::Request {
+            goal_info: action_msgs::msg::GoalInfo {
+                goal_id: uuid(goal),
+                stamp: stamp.to_wire(),
+            },
+        };
+        let key = match tag {
+            CancelTag::Goal { goal, .. } => key(goal),
+            CancelTag::Leaf(ticket) => ticket.0,
+        };
+        let inlet = self.inlet.clone();
+        self.cancel_goal.call(key, &request, move |answer| {
+            inlet.wire(match answer {
+                Ok(answer) => WireEvent::CancelAnswered {
+                    tag,
+                    code: cancel_code(selection, &answer),
+                },
+                Err(_) => WireEvent::CancelFailed { tag },
+            });
+        })
+    }
+
+    fn request_result(&mut self, goal: GoalId) -> Result<(), RosError> {
+        // Asked again: the server has both questions and answers both, and one answer is enough.
+        self.get_result.forget(key(goal));
+        let request = C::Wire::make_result_request_msg(uuid(goal));
+        let inlet = self.inlet.clone();
+        self.get_result.call(key(goal), &request, move |answer| {
+            let Ok(answer) = answer else { return };
+            let (status, result) = C::Wire::destructure_result_response_msg(answer);
+            inlet.wire(match GoalStatus::from_wire(status).end() {
+                Some(end) => WireEvent::Result {
+                    goal,
+                    end,
+                    payload: C::result(result),
+                },
+                None => WireEvent::ResultUnknown { goal },
+            });
+        })
+    }
+
+    fn forget(&mut self, goal: GoalId) {
+        self.ours().remove(&goal);
+        self.get_result.forget(key(goal));
+        self.cancel_goal.forget(key(goal));
+        // The goal request stays: accepted after all, it must be cancelled, however late that is.
+    }
+}
+
+/// rcl's servers answer with zero and an empty list where they accepted nothing.
+fn cancel_code(selection: Selection, answer: &action_msgs::srv::CancelGoal::Response) -> CancelCode {
+    let code = CancelCode::from_wire(answer.return_code);
+    let missing = |goal: GoalId| {
+        !answer
+            .goals_canceling
+            .iter()
+            .any(|info| info.goal_id.uuid == goal.0)
+    };
+    match selection {
+        Selection::Goal(goal) if code == CancelCode::None && missing(goal) => CancelCode::Rejected,
+        _ => code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancel_that_cancels_nothing_was_rejected() {
+        let goal = GoalId([7; 16]);
+        let empty = action_msgs::srv::CancelGoal::Response {
+            return_code: 0,
+            goals_canceling: Vec::new(),
+        };
+        assert_eq!(cancel_code(Selection::Goal(goal), &empty), CancelCode::Rejected);
+        assert_eq!(cancel_code(Selection::All, &empty), CancelCode::None);
+        let named = action_msgs::srv::CancelGoal::Response {
+            return_code: 0,
+            goals_canceling: vec![action_msgs::msg::GoalInfo {
+                goal_id: uuid(goal),
+                stamp: Stamp::ZERO.to_wire(),
+            }],
+        };
+        assert_eq!(cancel_code(Selection::Goal(goal), &named), CancelCode::None);
+        let over = action_msgs::srv::CancelGoal::Response {
+            return_code: 3,
+            goals_canceling: Vec::new(),
+        };
+        assert_eq!(
+            cancel_code(Selection::Goal(goal), &over),
+            CancelCode::GoalTerminated
+        );
+    }
+}

@@ -1,0 +1,558 @@
+//! The thread that owns the Custodian, and every client and publisher with it.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+
+use super::inbox::Inbox;
+use super::interfaces::{ActionTransport, Publish, ServiceTransport};
+use super::spin::panic_text;
+use super::{Clock, RosError, RosHandle, Wake};
+use crate::bt::{HaltReason, Time};
+use crate::goal::{
+    Command, Counters, Custodian, Effect, GoalIds, GoalOptions, LiveGoal, Phase, Report, ServerId, Severity,
+    Ticket, WireEvent,
+};
+use crate::nav::{Payload, TopicId};
+
+/// Which link a ticket belongs to: every world numbers its tickets from one, and one Custodian serves them all.
+pub(super) const LINK_SHIFT: u32 = 48;
+
+/// What the thread is told.
+pub(super) enum Input {
+    Commands(Vec<Command<Payload>>),
+    Wire(WireEvent<Payload>),
+    Action(ServerId, Box<dyn ActionTransport>),
+    Service(ServerId, Box<dyn ServiceTransport>),
+    Publisher(TopicId, Box<dyn Publish>),
+    Publish {
+        topic: TopicId,
+        payload: Payload,
+        depth: u16,
+    },
+    Named(ServerId, Arc<str>),
+    Link(u16, Arc<Inbox>),
+    Unlink(u16),
+    HaltAll(HaltReason),
+    ShutDown(Duration),
+    End,
+}
+
+/// The way in, for transports and links.
+#[derive(Clone)]
+pub(super) struct Inlet(Sender<Input>);
+
+impl Inlet {
+    pub(super) fn wire(&self, event: WireEvent<Payload>) {
+        self.send(Input::Wire(event));
+    }
+
+    /// Lost only when the thread has ended, and then there is nothing left to do with it.
+    pub(super) fn send(&self, input: Input) {
+        let _ = self.0.send(input);
+    }
+}
+
+/// What others may know about the goals without waiting for their owner.
+#[derive(Clone, Debug, Default)]
+pub struct GoalsView {
+    /// Goals that have not ended, oldest first, tickets as their link knows them.
+    pub live: Vec<LiveGoal>,
+    /// The names of their servers, in the same order.
+    pub servers: Vec<Arc<str>>,
+    /// Whether no goal of ours can be executing anywhere.
+    pub stopped: bool,
+    /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
+    pub idle: bool,
+    /// What has happened so far.
+    pub counters: Counters,
+    /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
+    pub reports: VecDeque<Report>,
+}
+
+impl GoalsView {
+    /// How many reports are kept.
+    pub const REPORTS: usize = 50;
+}
+
+/// The thread that owns the Custodian: it takes what ticks ask for, what servers say and what the time brings, and
+/// sends at once what follows from it, so that no cancel waits for a tick.
+#[derive(Debug)]
+pub struct CustodianTask {
+    handle: CustodianHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The way to the Custodian from any thread. Cheap to clone.
+#[derive(Clone)]
+pub struct CustodianHandle {
+    inlet: Inlet,
+    shared: Arc<Shared>,
+    clock: Clock,
+    ros: RosHandle,
+}
+
+impl std::fmt::Debug for CustodianHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CustodianHandle")
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Inputs that change goals: those sent and those handled. The view is as old as the second.
+    sent: AtomicU64,
+    handled: AtomicU64,
+    view: Mutex<GoalsView>,
+    wakes: Mutex<Vec<Wake>>,
+}
+
+impl CustodianTask {
+    /// Starts the thread. `options` are for goals that are found rather than started.
+    ///
+    /// # Errors
+    /// [`RosError::Context`] where no thread can be had.
+    pub fn start(ros: &RosHandle, clock: &Clock, options: GoalOptions) -> Result<Self, RosError> {
+        let (sender, receiver) = channel();
+        let handle = CustodianHandle {
+            inlet: Inlet(sender),
+            shared: Arc::new(Shared {
+                view: Mutex::new(GoalsView {
+                    stopped: true,
+                    idle: true,
+                    ..GoalsView::default()
+                }),
+                ..Shared::default()
+            }),
+            clock: clock.clone(),
+            ros: ros.clone(),
+        };
+        let ids = GoalIds::new(GoalIds::mark_of(&ros.full_name()), run_bits());
+        let owner = Owner {
+            custodian: Custodian::new(ids, options),
+            clock: clock.clone(),
+            shared: Arc::clone(&handle.shared),
+            actions: FxHashMap::default(),
+            services: FxHashMap::default(),
+            publishers: FxHashMap::default(),
+            unpublished: FxHashMap::default(),
+            links: FxHashMap::default(),
+            names: FxHashMap::default(),
+            effects: Vec::new(),
+            changed: false,
+        };
+        let fault = ros.clone();
+        let thread = std::thread::Builder::new()
+            .name("custodian".to_owned())
+            .spawn(move || {
+                let mut owner = owner;
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
+                    fault.fail(&format!("a fault in the Custodian: {}", panic_text(&*panic)));
+                }
+            })
+            .map_err(|error| RosError::Context(error.to_string()))?;
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+        })
+    }
+
+    /// The way to it.
+    pub fn handle(&self) -> &CustodianHandle {
+        &self.handle
+    }
+}
+
+impl Drop for CustodianTask {
+    fn drop(&mut self) {
+        self.handle.inlet.send(Input::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Random bits that tell this run from the one before it. From the hasher that the standard library seeds from the
+/// system, so that no crate is needed for eight bytes.
+fn run_bits() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    hasher.finish()
+}
+
+impl CustodianHandle {
+    pub(super) fn inlet(&self) -> &Inlet {
+        &self.inlet
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(super) fn ros(&self) -> &RosHandle {
+        &self.ros
+    }
+
+    /// Sends what changes goals; counted, so that [`CustodianHandle::is_settled`] knows when it was handled.
+    pub(super) fn submit(&self, input: Input) {
+        self.shared.sent.fetch_add(1, Ordering::AcqRel);
+        self.inlet.send(input);
+    }
+
+    /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.
+    /// Leaves are told nothing (G4); the tree is to be halted at its next tick, which then finds nothing to stop.
+    pub fn halt_all(&self, reason: HaltReason) {
+        self.submit(Input::HaltAll(reason));
+    }
+
+    /// The process ends (G8): every leaf is halted, nothing is started any more, and what has not ended after
+    /// `patience` is reported and given up. [`GoalsView::idle`] says when all is over.
+    pub fn shut_down(&self, patience: Duration) {
+        self.submit(Input::ShutDown(patience));
+    }
+
+    /// Whether everything submitted so far was handled and no goal of ours can be executing on any server.
+    pub fn is_settled(&self) -> bool {
+        let handled = self.shared.handled.load(Ordering::Acquire) == self.shared.sent.load(Ordering::Acquire);
+        handled && self.shared.view().stopped
+    }
+
+    /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
+    pub fn view(&self) -> GoalsView {
+        self.shared.view().clone()
+    }
+
+    /// What keeps it from being settled, one text a goal.
+    pub fn unsettled(&self) -> Vec<String> {
+        let view = self.shared.view();
+        view.live
+            .iter()
+            .zip(&view.servers)
+            .filter(|(goal, _)| goal.phase.may_execute())
+            .map(|(goal, server)| {
+                let leaf = if goal.leaf.is_empty() {
+                    "an earlier run"
+                } else {
+                    &goal.leaf
+                };
+                format!("{server}: goal of {leaf} ({})", words(goal.phase))
+            })
+            .collect()
+    }
+
+    /// Has a bell rung whenever the set of live goals has changed.
+    pub fn ring_on_change(&self, wake: Wake) {
+        self.shared
+            .wakes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(wake);
+    }
+}
+
+fn words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Queued => "waiting for another to stop",
+        Phase::Absent => "waiting for its server",
+        Phase::Sent => "not answered",
+        Phase::Executing => "executing",
+        Phase::Finishing => "waiting for its result",
+        Phase::Superseded => "replaced by a newer one",
+        Phase::Doomed => "not answered, to be cancelled",
+        Phase::Canceling => "being cancelled",
+        Phase::Unreachable => "its server is gone",
+        Phase::Ended => "over",
+    }
+}
+
+impl Shared {
+    fn view(&self) -> MutexGuard<'_, GoalsView> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Inputs that are handled before their effects are carried out: a flood of feedback becomes one notice, and a cancel
+/// waits for no more than these.
+const BATCH: usize = 32;
+
+struct Owner {
+    custodian: Custodian<Payload>,
+    clock: Clock,
+    shared: Arc<Shared>,
+    actions: FxHashMap<ServerId, Box<dyn ActionTransport>>,
+    services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
+    publishers: FxHashMap<TopicId, Box<dyn Publish>>,
+    /// Published before the publisher was made.
+    unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
+    links: FxHashMap<u16, Arc<Inbox>>,
+    names: FxHashMap<ServerId, Arc<str>>,
+    effects: Vec<Effect<Payload>>,
+    /// Whether the view is out of date.
+    changed: bool,
+}
+
+impl Owner {
+    fn run(&mut self, inputs: &Receiver<Input>) {
+        loop {
+            let first = match self.custodian.next_deadline() {
+                None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => {
+                    // A deadline that is not met by meeting it must not become a busy loop.
+                    let left = due.since(self.clock.steady()).max(Duration::from_micros(500));
+                    inputs.recv_timeout(left)
+                }
+            };
+            let mut handled = 0;
+            let mut next = match first {
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let now = self.clock.steady();
+            for _ in 0..BATCH {
+                let Some(input) = next.take() else { break };
+                if matches!(input, Input::End) {
+                    return;
+                }
+                handled += u64::from(self.take(input, now));
+                next = inputs.try_recv().ok();
+            }
+            if let Some(input) = next
+                && !matches!(input, Input::End)
+            {
+                handled += u64::from(self.take(input, now));
+            }
+            self.custodian.advance(now, &mut self.effects);
+            self.carry_out(now);
+            if self.changed || handled > 0 {
+                self.show();
+            }
+            // After the view, so that who sees its input handled sees what came of it.
+            self.shared.handled.fetch_add(handled, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether it was one of those that are counted.
+    fn take(&mut self, input: Input, now: Time) -> bool {
+        match input {
+            Input::Commands(commands) => {
+                for command in commands {
+                    self.custodian.command(command, now, &mut self.effects);
+                }
+                return true;
+            }
+            Input::Wire(event) => {
+                self.changed |= !matches!(event, WireEvent::Feedback { .. });
+                self.custodian.wire(event, now, &mut self.effects);
+            }
+            Input::Action(server, transport) => {
+                self.actions.insert(server, transport);
+            }
+            Input::Service(server, transport) => {
+                self.services.insert(server, transport);
+            }
+            Input::Publisher(topic, publisher) => {
+                for payload in self.unpublished.remove(&topic).into_iter().flatten() {
+                    publish(&*publisher, &payload);
+                }
+                self.publishers.insert(topic, publisher);
+            }
+            Input::Publish {
+                topic,
+                payload,
+                depth,
+            } => match self.publishers.get(&topic) {
+                Some(publisher) => publish(&**publisher, &payload),
+                None => {
+                    let waiting = self.unpublished.entry(topic).or_default();
+                    if waiting.len() >= usize::from(depth.max(1)) {
+                        waiting.pop_front();
+                    }
+                    waiting.push_back(payload);
+                }
+            },
+            Input::Named(server, name) => {
+                self.names.insert(server, name);
+            }
+            Input::Link(id, inbox) => {
+                self.links.insert(id, inbox);
+            }
+            Input::Unlink(id) => {
+                self.links.remove(&id);
+                let gone = |ticket: Ticket| ticket.0 >> LINK_SHIFT == u64::from(id);
+                self.halt(gone, HaltReason::TreeSwapped, now);
+                return true;
+            }
+            Input::HaltAll(reason) => {
+                self.halt(|_| true, reason, now);
+                return true;
+            }
+            Input::ShutDown(patience) => {
+                let deadline = now + patience;
+                self.custodian
+                    .command(Command::ShutDown { deadline }, now, &mut self.effects);
+                return true;
+            }
+            Input::End => {}
+        }
+        false
+    }
+
+    fn halt(&mut self, which: impl Fn(Ticket) -> bool, reason: HaltReason, now: Time) {
+        let mut tickets: Vec<Ticket> = self
+            .custodian
+            .live_goals()
+            .into_iter()
+            .filter(|goal| goal.phase.has_leaf())
+            .filter_map(|goal| goal.ticket)
+            .filter(|ticket| which(*ticket))
+            .collect();
+        tickets.dedup();
+        for ticket in tickets {
+            let halt = Command::Halt { ticket, reason };
+            self.custodian.command(halt, now, &mut self.effects);
+        }
+    }
+
+    fn carry_out(&mut self, now: Time) {
+        // Some cannot be carried out, and that is news for the Custodian, which then wants something else.
+        while !self.effects.is_empty() {
+            let mut failures = Vec::new();
+            for effect in std::mem::take(&mut self.effects) {
+                self.carry_out_one(effect, &mut failures);
+            }
+            for failure in failures {
+                self.custodian.wire(failure, now, &mut self.effects);
+            }
+        }
+    }
+
+    fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
+        let absent = || RosError::Send("the client is not there yet".to_owned());
+        match effect {
+            Effect::SendGoal {
+                server,
+                goal,
+                payload,
+            } => {
+                let sent = match self.actions.get_mut(&server) {
+                    Some(transport) => transport.send_goal(goal, &payload),
+                    None => Err(absent()),
+                };
+                if let Err(error) = sent {
+                    tracing::error!("{}: goal not sent: {error}", self.name(server));
+                    failures.push(WireEvent::SendFailed { goal });
+                }
+            }
+            Effect::SendCancel {
+                server,
+                tag,
+                selection,
+            } => {
+                let sent = match self.actions.get_mut(&server) {
+                    Some(transport) => transport.cancel(tag, selection),
+                    None => Err(absent()),
+                };
+                if let Err(error) = sent {
+                    tracing::error!("{}: cancel not sent: {error}", self.name(server));
+                    failures.push(WireEvent::CancelFailed { tag });
+                }
+            }
+            Effect::RequestResult { server, goal } => {
+                let sent = match self.actions.get_mut(&server) {
+                    Some(transport) => transport.request_result(goal),
+                    None => Err(absent()),
+                };
+                if let Err(error) = sent {
+                    tracing::error!("{}: result not asked for: {error}", self.name(server));
+                }
+            }
+            Effect::CallService {
+                ticket,
+                server,
+                payload,
+            } => {
+                let sent = match self.services.get_mut(&server) {
+                    Some(transport) => transport.call(ticket, &payload),
+                    None => Err(absent()),
+                };
+                if let Err(error) = sent {
+                    tracing::error!("{}: request not sent: {error}", self.name(server));
+                    failures.push(WireEvent::CallFailed { ticket });
+                }
+            }
+            Effect::ForgetCall { ticket, server } => {
+                if let Some(transport) = self.services.get_mut(&server) {
+                    transport.forget(ticket);
+                }
+            }
+            Effect::ForgetGoal { server, goal } => {
+                self.changed = true;
+                if let Some(transport) = self.actions.get_mut(&server) {
+                    transport.forget(goal);
+                }
+            }
+            Effect::Notify(notice) => {
+                let link = u16::try_from(notice.ticket().0 >> LINK_SHIFT).unwrap_or(u16::MAX);
+                if let Some(inbox) = self.links.get(&link) {
+                    inbox.notice(notice);
+                }
+            }
+            Effect::Report(report) => self.report(report),
+        }
+    }
+
+    fn name(&self, server: ServerId) -> Arc<str> {
+        self.names
+            .get(&server)
+            .map_or_else(|| Arc::from("?"), Arc::clone)
+    }
+
+    fn report(&mut self, report: Report) {
+        let name = self.name(report.server);
+        match report.what.severity() {
+            Severity::Info => tracing::info!("{name}: {report}"),
+            Severity::Warning => tracing::warn!("{name}: {report}"),
+            Severity::Error => tracing::error!("{name}: {report}"),
+        }
+        let mut view = self.shared.view();
+        if view.reports.len() >= GoalsView::REPORTS {
+            view.reports.pop_front();
+        }
+        view.reports.push_back(report);
+    }
+
+    fn show(&mut self) {
+        self.changed = false;
+        let live = self.custodian.live_goals();
+        let servers = live.iter().map(|goal| self.name(goal.server)).collect();
+        let stopped = self.custodian.is_stopped(|_| true);
+        let mut view = self.shared.view();
+        let same = view.live == live && view.stopped == stopped;
+        view.live = live;
+        view.servers = servers;
+        view.stopped = stopped;
+        view.idle = self.custodian.is_idle();
+        view.counters = self.custodian.counters();
+        drop(view);
+        if !same {
+            let wakes = self.shared.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+            for wake in wakes.iter() {
+                wake.ring();
+            }
+        }
+    }
+}
+
+fn publish(publisher: &dyn Publish, payload: &Payload) {
+    if let Err(error) = publisher.publish(payload) {
+        tracing::error!("message not published: {error}");
+    }
+}

@@ -1,0 +1,182 @@
+//! What has arrived for one tick thread and was not looked at yet.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::custodian_task::LINK_SHIFT;
+use crate::goal::{Notice, Ticket};
+use crate::nav::{Event, Payload, TopicId};
+
+/// Messages kept for a tick that does not come, whatever depth a topic asks for.
+const MOST_MESSAGES: usize = 64;
+
+/// Filled by the threads of the network, emptied by the tick thread, which holds its lock for a swap of two pointers.
+/// Bounded: feedback is coalesced, topics keep their newest messages.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    notices: Vec<Notice<Payload>>,
+    /// Where in `notices` a feedback waits: a newer one takes its place.
+    feedback: FxHashMap<Ticket, usize>,
+    messages: Vec<(TopicId, VecDeque<Payload>)>,
+    /// Messages dropped because nobody took them.
+    dropped: u64,
+}
+
+impl Inbox {
+    /// Takes a notice; its ticket becomes what the link's world knows it by.
+    pub(super) fn notice(&self, notice: Notice<Payload>) {
+        let notice = with_own_ticket(notice);
+        let ticket = notice.ticket();
+        let mut inner = self.lock();
+        if matches!(notice, Notice::Feedback { .. }) {
+            if let Some(index) = inner.feedback.get(&ticket).copied()
+                && let Some(older) = inner.notices.get_mut(index)
+            {
+                *older = notice;
+                return;
+            }
+            let index = inner.notices.len();
+            inner.feedback.insert(ticket, index);
+        } else {
+            // What comes after this one must not overtake it.
+            inner.feedback.remove(&ticket);
+        }
+        inner.notices.push(notice);
+    }
+
+    /// Takes a message of a topic.
+    pub(super) fn message(&self, topic: TopicId, depth: u16, payload: Payload) {
+        let most = usize::from(depth).clamp(1, MOST_MESSAGES);
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        let index = inner
+            .messages
+            .iter()
+            .position(|(other, _)| *other == topic)
+            .unwrap_or_else(|| {
+                inner.messages.push((topic, VecDeque::new()));
+                inner.messages.len() - 1
+            });
+        if let Some((_, ring)) = inner.messages.get_mut(index) {
+            if ring.len() >= most {
+                ring.pop_front();
+                inner.dropped += 1;
+            }
+            ring.push_back(payload);
+        }
+    }
+
+    /// Hands over everything: messages first, so that a leaf that is told of its end sees the world at its end.
+    pub(super) fn drain(&self, into: &mut Vec<Event>) {
+        let (notices, messages) = {
+            let mut inner = self.lock();
+            inner.feedback.clear();
+            (
+                std::mem::take(&mut inner.notices),
+                std::mem::take(&mut inner.messages),
+            )
+        };
+        for (topic, ring) in messages {
+            into.extend(
+                ring.into_iter()
+                    .map(|payload| Event::Message { topic, payload }),
+            );
+        }
+        into.extend(notices.into_iter().map(Event::Notice));
+    }
+
+    /// Messages that were dropped because nobody took them in time.
+    pub(super) fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn with_own_ticket(mut notice: Notice<Payload>) -> Notice<Payload> {
+    let (Notice::Accepted { ticket, .. } | Notice::Feedback { ticket, .. } | Notice::Finished { ticket, .. }) =
+        &mut notice;
+    ticket.0 &= (1 << LINK_SHIFT) - 1;
+    notice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goal::{GoalId, Outcome};
+
+    fn feedback(ticket: u64, number: u32) -> Notice<Payload> {
+        Notice::Feedback {
+            ticket: Ticket((3 << LINK_SHIFT) | ticket),
+            payload: Payload::new(number),
+        }
+    }
+
+    fn words(inbox: &Inbox) -> Vec<String> {
+        let mut events = Vec::new();
+        inbox.drain(&mut events);
+        events
+            .into_iter()
+            .map(|event| match event {
+                Event::Message { topic, payload } => {
+                    format!("topic {} says {:?}", topic.0, payload.get::<u32>())
+                }
+                Event::Notice(Notice::Feedback { ticket, payload }) => {
+                    format!("{} hears {:?}", ticket.0, payload.get::<u32>())
+                }
+                Event::Notice(notice) => format!("{} other", notice.ticket().0),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_flood_of_feedback_is_one_notice() {
+        let inbox = Inbox::default();
+        for number in 0..10_000 {
+            inbox.notice(feedback(1, number));
+        }
+        inbox.notice(feedback(2, 7));
+        assert_eq!(words(&inbox), ["1 hears Some(9999)", "2 hears Some(7)"]);
+        inbox.notice(feedback(1, 5));
+        assert_eq!(words(&inbox), ["1 hears Some(5)"]);
+    }
+
+    #[test]
+    fn feedback_does_not_overtake() {
+        let inbox = Inbox::default();
+        inbox.notice(feedback(1, 1));
+        inbox.notice(Notice::Accepted {
+            ticket: Ticket(1),
+            goal: GoalId::ZERO,
+        });
+        inbox.notice(feedback(1, 2));
+        inbox.notice(Notice::Finished {
+            ticket: Ticket(1),
+            outcome: Outcome::Rejected,
+        });
+        assert_eq!(
+            words(&inbox),
+            ["1 hears Some(1)", "1 other", "1 hears Some(2)", "1 other"]
+        );
+    }
+
+    #[test]
+    fn a_topic_that_nobody_reads_keeps_its_newest() {
+        let inbox = Inbox::default();
+        for number in 0..5_u32 {
+            inbox.message(TopicId(1), 2, Payload::new(number));
+        }
+        assert_eq!(inbox.dropped(), 3);
+        assert_eq!(words(&inbox), ["topic 1 says Some(3)", "topic 1 says Some(4)"]);
+        assert_eq!(words(&inbox), [""; 0]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Action types by name.
+
+use std::marker::PhantomData;
+
+use r2r::WrappedActionTypeSupport;
+
+use super::{from_json, to_json};
+use crate::goal::{CancelTag, GoalId, Selection, ServerId};
+use crate::msg::action::{
+    AssistedTeleop, BackUp, ComputeAndTrackRoute, ComputePathThroughPoses, ComputePathToPose, ComputeRoute,
+    DockRobot, DriveOnHeading, FollowPath, NavigateThroughPoses, NavigateToPose, SmoothPath, Spin,
+    UndockRobot, Wait,
+};
+use crate::nav::{Form, LinkError, Payload};
+use crate::ros::action_client::ActionClient;
+use crate::ros::custodian_task::Inlet;
+use crate::ros::mirror::{ActionType, ActionWire, Mirror};
+use crate::ros::{RosError, RosNode};
+
+/// The client side of one action server. Nothing waits; what comes back goes to the inlet it was opened with.
+pub(in crate::ros) trait ActionTransport: Send {
+    /// Sends a goal request.
+    fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError>;
+    /// Sends a cancel request.
+    fn cancel(&mut self, tag: CancelTag, selection: Selection) -> Result<(), RosError>;
+    /// Asks for a result.
+    fn request_result(&mut self, goal: GoalId) -> Result<(), RosError>;
+    /// Nothing more is expected for a goal.
+    fn forget(&mut self, goal: GoalId);
+}
+
+/// How payloads become r2r's structs.
+pub(in crate::ros) trait ActionCodec: 'static {
+    type Wire: ActionWire;
+    fn goal(payload: &Payload) -> Result<<Self::Wire as WrappedActionTypeSupport>::Goal, RosError>;
+    fn result(wire: <Self::Wire as WrappedActionTypeSupport>::Result) -> Payload;
+    fn feedback(wire: <Self::Wire as WrappedActionTypeSupport>::Feedback) -> Payload;
+}
+
+struct Plain<A>(PhantomData<A>);
+
+impl<A: ActionType> ActionCodec for Plain<A> {
+    type Wire = A::Wire;
+
+    fn goal(payload: &Payload) -> Result<<A::Wire as WrappedActionTypeSupport>::Goal, RosError> {
+        payload
+            .get::<A::Goal>()
+            .map(Mirror::to_wire)
+            .ok_or(RosError::WrongPayload(A::TYPE))
+    }
+
+    fn result(wire: <A::Wire as WrappedActionTypeSupport>::Result) -> Payload {
+        Payload::new(<A::Result as Mirror>::from_wire(wire))
+    }
+
+    fn feedback(wire: <A::Wire as WrappedActionTypeSupport>::Feedback) -> Payload {
+        Payload::new(<A::Feedback as Mirror>::from_wire(wire))
+    }
+}
+
+struct Json<W>(PhantomData<W>);
+
+impl<W: ActionWire> ActionCodec for Json<W> {
+    type Wire = W;
+
+    fn goal(payload: &Payload) -> Result<W::Goal, RosError> {
+        from_json(payload, "goal")
+    }
+
+    fn result(wire: W::Result) -> Payload {
+        to_json(&wire)
+    }
+
+    fn feedback(wire: W::Feedback) -> Payload {
+        to_json(&wire)
+    }
+}
+
+/// An action type, without its type.
+pub(super) trait ActionInterface: Sync {
+    fn type_name(&self) -> &'static str;
+    fn open(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        server: ServerId,
+        form: Form,
+        inlet: Inlet,
+    ) -> Result<Box<dyn ActionTransport>, RosError>;
+}
+
+struct Registered<A>(PhantomData<fn() -> A>);
+
+impl<A: ActionType> ActionInterface for Registered<A> {
+    fn type_name(&self) -> &'static str {
+        A::TYPE
+    }
+
+    fn open(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        server: ServerId,
+        form: Form,
+        inlet: Inlet,
+    ) -> Result<Box<dyn ActionTransport>, RosError> {
+        Ok(match form {
+            Form::Plain => Box::new(ActionClient::<Plain<A>>::open(node, name, server, inlet)?),
+            Form::Json => Box::new(ActionClient::<Json<A::Wire>>::open(node, name, server, inlet)?),
+        })
+    }
+}
+
+macro_rules! registry {
+    ($($action:ident),* $(,)?) => {
+        &[$(&Registered::<$action>(PhantomData)),*]
+    };
+}
+
+/// Every action type of the build. One that is added to room `msg` is added to `ros/mirror/action.rs` and here.
+static ACTIONS: &[&dyn ActionInterface] = registry![
+    AssistedTeleop,
+    BackUp,
+    ComputeAndTrackRoute,
+    ComputePathThroughPoses,
+    ComputePathToPose,
+    ComputeRoute,
+    DockRobot,
+    DriveOnHeading,
+    FollowPath,
+    NavigateThroughPoses,
+    NavigateToPose,
+    SmoothPath,
+    Spin,
+    UndockRobot,
+    Wait,
+];
+
+pub(super) fn find(type_name: &str) -> Option<&'static dyn ActionInterface> {
+    ACTIONS
+        .iter()
+        .copied()
+        .find(|action| action.type_name() == type_name)
+}
+
+/// Makes a client for an action server.
+///
+/// # Errors
+/// What the middleware says, as text of a [`LinkError`].
+pub(in crate::ros) fn open_action(
+    node: &mut RosNode,
+    name: &str,
+    type_name: &str,
+    server: ServerId,
+    form: Form,
+    inlet: Inlet,
+) -> Result<Box<dyn ActionTransport>, LinkError> {
+    find(type_name)
+        .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
+        .open(node, name, server, form, inlet)
+        .map_err(|error| LinkError::Refused(error.to_string()))
+}

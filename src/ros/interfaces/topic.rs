@@ -1,0 +1,182 @@
+//! Message types by name.
+
+use std::marker::PhantomData;
+
+use r2r::{Publisher, PublisherUntyped, QosProfile};
+
+use crate::msg::{BatteryState, BehaviorTreeLog, Odometry, Path, PoseStamped, Twist, TwistStamped};
+use crate::nav::{Form, LinkError, Payload, TopicSpec};
+use crate::ros::mirror::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
+use crate::ros::{RosError, RosNode};
+
+/// A publisher, without its type.
+pub(in crate::ros) trait Publish: Send {
+    fn publish(&self, payload: &Payload) -> Result<(), RosError>;
+}
+
+/// Where the messages of a subscription go; called on the node's thread.
+pub(in crate::ros) type Receiver = Box<dyn FnMut(Payload) + Send>;
+
+/// A message type, without its type.
+trait TopicInterface: Sync {
+    fn type_name(&self) -> &'static str;
+    fn subscribe(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        qos: QosProfile,
+        receiver: Receiver,
+    ) -> Result<(), RosError>;
+    fn advertise(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        qos: QosProfile,
+    ) -> Result<Box<dyn Publish>, RosError>;
+}
+
+struct Registered<T>(PhantomData<fn() -> T>);
+
+impl<T: TopicType> TopicInterface for Registered<T> {
+    fn type_name(&self) -> &'static str {
+        T::TYPE
+    }
+
+    fn subscribe(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        qos: QosProfile,
+        mut receiver: Receiver,
+    ) -> Result<(), RosError> {
+        node.subscribe::<T::Wire>(name, qos, move |wire| {
+            receiver(Payload::new(T::from_wire(wire)));
+        })
+    }
+
+    fn advertise(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        qos: QosProfile,
+    ) -> Result<Box<dyn Publish>, RosError> {
+        Ok(Box::new(Typed::<T>(node.publisher(name, qos)?)))
+    }
+}
+
+struct Typed<T: TopicType>(Publisher<T::Wire>);
+
+impl<T: TopicType> Publish for Typed<T> {
+    fn publish(&self, payload: &Payload) -> Result<(), RosError> {
+        let message = payload
+            .get::<T::Payload>()
+            .ok_or(RosError::WrongPayload(T::TYPE))?;
+        self.0
+            .publish(&T::to_wire(message))
+            .map_err(|error| RosError::Send(error.to_string()))
+    }
+}
+
+struct Json(PublisherUntyped);
+
+impl Publish for Json {
+    fn publish(&self, payload: &Payload) -> Result<(), RosError> {
+        let message = payload
+            .get::<serde_json::Value>()
+            .ok_or(RosError::WrongPayload("JSON value"))?;
+        // No lock is held while r2r checks the lengths of arrays, so its panic breaks nothing.
+        let publish = std::panic::AssertUnwindSafe(|| self.0.publish(message.clone()));
+        match std::panic::catch_unwind(publish) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(RosError::Send(error.to_string())),
+            Err(panic) => Err(RosError::Send(crate::ros::spin::panic_text(&*panic))),
+        }
+    }
+}
+
+macro_rules! registry {
+    ($($topic:ident),* $(,)?) => {
+        &[$(&Registered::<$topic>(PhantomData)),*]
+    };
+}
+
+/// Every message type with a Rust payload. One that is added to room `msg` is added to `ros/mirror/topic.rs` and here.
+static TOPICS: &[&dyn TopicInterface] = registry![
+    BatteryState,
+    BehaviorTreeLog,
+    Flag,
+    Goals,
+    Odometry,
+    Path,
+    PoseArray,
+    PoseStamped,
+    SimulatedTime,
+    Text,
+    Transforms,
+    Twist,
+    TwistStamped,
+];
+
+fn find(type_name: &str) -> Option<&'static dyn TopicInterface> {
+    TOPICS
+        .iter()
+        .copied()
+        .find(|topic| topic.type_name() == type_name)
+}
+
+/// Whether a message of this name can be carried. `json`: as JSON, which any message type of the build can.
+pub(in crate::ros) fn knows_topic(type_name: &str, json: bool) -> bool {
+    if json {
+        r2r::WrappedNativeMsgUntyped::new_from(type_name).is_ok()
+    } else {
+        find(type_name).is_some()
+    }
+}
+
+/// The quality of service that a specification asks for.
+pub(in crate::ros) fn qos(spec: &TopicSpec) -> QosProfile {
+    let qos = QosProfile::default().keep_last(usize::from(spec.depth.max(1)));
+    let qos = if spec.reliable { qos.reliable() } else { qos.best_effort() };
+    if spec.transient_local {
+        qos.transient_local()
+    } else {
+        qos.volatile()
+    }
+}
+
+/// Makes a subscription.
+///
+/// # Errors
+/// [`LinkError::UnknownInterface`], [`LinkError::Refused`].
+pub(in crate::ros) fn subscribe(
+    node: &mut RosNode,
+    spec: &TopicSpec,
+    mut receiver: Receiver,
+) -> Result<(), LinkError> {
+    let result = match (spec.form, find(&spec.type_name)) {
+        (Form::Plain, Some(topic)) => topic.subscribe(node, &spec.name, qos(spec), receiver),
+        (Form::Plain, None) => return Err(LinkError::UnknownInterface(spec.type_name.to_string())),
+        (Form::Json, _) => node.subscribe_json(&spec.name, &spec.type_name, qos(spec), move |value| {
+            receiver(Payload::new(value));
+        }),
+    };
+    result.map_err(|error| LinkError::Refused(error.to_string()))
+}
+
+/// Makes a publisher.
+///
+/// # Errors
+/// [`LinkError::UnknownInterface`], [`LinkError::Refused`].
+pub(in crate::ros) fn advertise(node: &mut RosNode, spec: &TopicSpec) -> Result<Box<dyn Publish>, LinkError> {
+    match (spec.form, find(&spec.type_name)) {
+        (Form::Plain, Some(topic)) => topic
+            .advertise(node, &spec.name, qos(spec))
+            .map_err(|error| LinkError::Refused(error.to_string())),
+        (Form::Plain, None) => Err(LinkError::UnknownInterface(spec.type_name.to_string())),
+        (Form::Json, _) => node
+            .r2r()
+            .create_publisher_untyped(&spec.name, &spec.type_name, qos(spec))
+            .map(|publisher| Box::new(Json(publisher)) as Box<dyn Publish>)
+            .map_err(|error| LinkError::Refused(error.to_string())),
+    }
+}

@@ -1,0 +1,343 @@
+//! The way out of the tick thread, over the middleware.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use super::custodian_task::{Input, LINK_SHIFT};
+use super::inbox::Inbox;
+use super::interfaces::{self, knows_action, knows_service, knows_topic};
+use super::names::is_name;
+use super::{CustodianHandle, ParameterStore, TransformBuffer};
+use crate::bt::Time;
+use crate::goal::{Command, ServerId, Ticket};
+use crate::msg::{Stamp, TransformStamped};
+use crate::nav::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
+
+/// Everything that was ever opened by name, shared by all links of a node: r2r destroys no entity, so a name is opened
+/// once in the life of the process, and every tree and every swap finds it again.
+#[derive(Clone)]
+pub struct Endpoints {
+    custodian: CustodianHandle,
+    transforms: TransformBuffer,
+    parameters: ParameterStore,
+    inner: Arc<Mutex<Inner>>,
+    next_link: Arc<AtomicU16>,
+}
+
+#[derive(Default)]
+struct Inner {
+    servers: HashMap<(EndpointKind, String, String, Form), ServerId>,
+    subscriptions: HashMap<TopicSpec, (TopicId, Arc<Fan>)>,
+    publishers: HashMap<TopicSpec, TopicId>,
+    next: u32,
+    adopt: Option<Duration>,
+}
+
+/// Who gets the messages of one subscription.
+#[derive(Default)]
+struct Fan {
+    inner: Mutex<FanInner>,
+}
+
+#[derive(Default)]
+struct FanInner {
+    readers: Vec<Weak<Inbox>>,
+    /// For a reader that comes after a message that is sent once.
+    latest: Option<Payload>,
+}
+
+impl std::fmt::Debug for Endpoints {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Endpoints")
+    }
+}
+
+impl Endpoints {
+    /// Nothing opened yet. `adopt`: for how long after an action server was first opened goals are looked for, and
+    /// cancelled, that an earlier run of this node left there.
+    pub fn new(
+        custodian: &CustodianHandle,
+        transforms: &TransformBuffer,
+        parameters: &ParameterStore,
+        adopt: Option<Duration>,
+    ) -> Self {
+        Self {
+            custodian: custodian.clone(),
+            transforms: transforms.clone(),
+            parameters: parameters.clone(),
+            inner: Arc::new(Mutex::new(Inner {
+                adopt,
+                ..Inner::default()
+            })),
+            next_link: Arc::new(AtomicU16::new(1)),
+        }
+    }
+
+    /// A link for one world. `transform_tolerance`: how old a transform may be.
+    pub fn link(&self, transform_tolerance: Duration) -> RosLink {
+        let id = self.next_link.fetch_add(1, Ordering::Relaxed);
+        let inbox = Arc::new(Inbox::default());
+        self.custodian
+            .inlet()
+            .send(Input::Link(id, Arc::clone(&inbox)));
+        RosLink {
+            endpoints: self.clone(),
+            id,
+            inbox,
+            transform_tolerance,
+            depths: HashMap::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, kind: EndpointKind, name: &str, type_name: &str, form: Form) -> ServerId {
+        let mut inner = self.lock();
+        let key = (kind, name.to_owned(), type_name.to_owned(), form);
+        if let Some(server) = inner.servers.get(&key) {
+            return *server;
+        }
+        inner.next += 1;
+        let server = ServerId(inner.next);
+        inner.servers.insert(key, server);
+        let adopt = inner.adopt;
+        drop(inner);
+
+        let inlet = self.custodian.inlet().clone();
+        inlet.send(Input::Named(server, name.into()));
+        if let (EndpointKind::Action, Some(window)) = (kind, adopt) {
+            self.custodian
+                .submit(Input::Commands(vec![Command::Adopt { server, window }]));
+        }
+        let (name, type_name) = (name.to_owned(), type_name.to_owned());
+        self.custodian.ros().post(move |node| {
+            let to = inlet.clone();
+            let made = match kind {
+                EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, form, inlet)
+                    .map(|client| to.send(Input::Action(server, client))),
+                EndpointKind::Service => {
+                    interfaces::open_service(node, &name, &type_name, server, form, inlet)
+                        .map(|client| to.send(Input::Service(server, client)))
+                }
+            };
+            // Its leaves find the server absent, and fail in the time they allow for that.
+            if let Err(error) = made {
+                tracing::error!("{name}: {error}");
+            }
+        });
+        server
+    }
+}
+
+/// The [`Link`] of one world over the middleware.
+///
+/// No method waits: entities are made by errands to the node's thread, goals and messages go to the Custodian's
+/// thread, and what arrives lies in an inbox whose lock nobody holds for longer than it takes to put something in.
+#[derive(Debug)]
+pub struct RosLink {
+    endpoints: Endpoints,
+    id: u16,
+    inbox: Arc<Inbox>,
+    transform_tolerance: Duration,
+    depths: HashMap<TopicId, u16>,
+}
+
+impl RosLink {
+    /// Sets how old a transform may be.
+    pub fn set_transform_tolerance(&mut self, tolerance: Duration) {
+        self.transform_tolerance = tolerance;
+    }
+
+    /// Messages that were dropped because no tick took them.
+    pub fn dropped_messages(&self) -> u64 {
+        self.inbox.dropped()
+    }
+
+    fn own(&self, ticket: &mut Ticket) {
+        ticket.0 |= u64::from(self.id) << LINK_SHIFT;
+    }
+}
+
+impl Drop for RosLink {
+    /// Whatever its world left running is stopped.
+    fn drop(&mut self) {
+        self.endpoints.custodian.submit(Input::Unlink(self.id));
+    }
+}
+
+fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
+    if !known {
+        return Err(LinkError::UnknownInterface(type_name.to_owned()));
+    }
+    if !is_name(name) {
+        return Err(LinkError::BadName(name.to_owned()));
+    }
+    Ok(())
+}
+
+impl Link for RosLink {
+    fn open(
+        &mut self,
+        kind: EndpointKind,
+        name: &str,
+        type_name: &str,
+        form: Form,
+    ) -> Result<ServerId, LinkError> {
+        let known = match kind {
+            EndpointKind::Action => knows_action(type_name),
+            EndpointKind::Service => knows_service(type_name, form == Form::Json),
+        };
+        checked(name, type_name, known)?;
+        Ok(self.endpoints.open(kind, name, type_name, form))
+    }
+
+    fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        let known = knows_topic(&topic.type_name, topic.form == Form::Json);
+        checked(&topic.name, &topic.type_name, known)?;
+        let mut inner = self.endpoints.lock();
+        if let Some((id, fan)) = inner.subscriptions.get(topic) {
+            fan.join(*id, topic, &self.inbox);
+            return Ok(*id);
+        }
+        inner.next += 1;
+        let id = TopicId(inner.next);
+        let fan = Arc::new(Fan::default());
+        fan.join(id, topic, &self.inbox);
+        inner
+            .subscriptions
+            .insert(topic.clone(), (id, Arc::clone(&fan)));
+        drop(inner);
+        let spec = topic.clone();
+        self.endpoints.custodian.ros().post(move |node| {
+            let of = spec.clone();
+            let receiver = Box::new(move |payload| fan.deliver(id, &of, &payload));
+            if let Err(error) = interfaces::subscribe(node, &spec, receiver) {
+                tracing::error!("{}: {error}", spec.name);
+            }
+        });
+        Ok(id)
+    }
+
+    fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        let known = knows_topic(&topic.type_name, topic.form == Form::Json);
+        checked(&topic.name, &topic.type_name, known)?;
+        let mut inner = self.endpoints.lock();
+        if let Some(id) = inner.publishers.get(topic) {
+            self.depths.insert(*id, topic.depth);
+            return Ok(*id);
+        }
+        inner.next += 1;
+        let id = TopicId(inner.next);
+        inner.publishers.insert(topic.clone(), id);
+        drop(inner);
+        self.depths.insert(id, topic.depth);
+        let inlet = self.endpoints.custodian.inlet().clone();
+        let spec = topic.clone();
+        self.endpoints
+            .custodian
+            .ros()
+            .post(move |node| match interfaces::advertise(node, &spec) {
+                Ok(publisher) => inlet.send(Input::Publisher(id, publisher)),
+                Err(error) => tracing::error!("{}: {error}", spec.name),
+            });
+        Ok(id)
+    }
+
+    fn publish(&mut self, topic: TopicId, payload: Payload) {
+        let depth = self.depths.get(&topic).copied().unwrap_or(1);
+        self.endpoints.custodian.inlet().send(Input::Publish {
+            topic,
+            payload,
+            depth,
+        });
+    }
+
+    fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+        if commands.is_empty() {
+            return;
+        }
+        let mut commands = std::mem::take(commands);
+        for command in &mut commands {
+            match command {
+                Command::Start { ticket, .. }
+                | Command::Update { ticket, .. }
+                | Command::Halt { ticket, .. }
+                | Command::Call { ticket, .. }
+                | Command::CancelServer { ticket, .. } => self.own(ticket),
+                Command::Adopt { .. } | Command::ShutDown { .. } => {}
+            }
+        }
+        self.endpoints.custodian.submit(Input::Commands(commands));
+    }
+
+    fn is_settled(&self) -> bool {
+        self.endpoints.custodian.is_settled()
+    }
+
+    fn unsettled(&self) -> Vec<String> {
+        self.endpoints.custodian.unsettled()
+    }
+
+    fn receive(&mut self, into: &mut Vec<Event>) {
+        self.inbox.drain(into);
+    }
+
+    fn transform(
+        &self,
+        target: &str,
+        source: &str,
+        at: Option<Stamp>,
+    ) -> Result<TransformStamped, TransformError> {
+        let now = self.endpoints.custodian.clock().stamp();
+        self.endpoints
+            .transforms
+            .lookup(target, source, at, now, self.transform_tolerance)
+    }
+
+    fn stamp(&self, _now: Time) -> Stamp {
+        self.endpoints.custodian.clock().stamp()
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        self.endpoints.parameters.text(name)
+    }
+}
+
+impl Fan {
+    fn lock(&self) -> MutexGuard<'_, FanInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, id: TopicId, topic: &TopicSpec, inbox: &Arc<Inbox>) {
+        let mut inner = self.lock();
+        let known = inner
+            .readers
+            .iter()
+            .any(|reader| reader.as_ptr() == Arc::as_ptr(inbox));
+        if known {
+            return;
+        }
+        inner.readers.push(Arc::downgrade(inbox));
+        if let (true, Some(latest)) = (topic.transient_local, &inner.latest) {
+            inbox.message(id, topic.depth, latest.clone());
+        }
+    }
+
+    fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload) {
+        let mut inner = self.lock();
+        inner.readers.retain(|reader| match reader.upgrade() {
+            Some(inbox) => {
+                inbox.message(id, topic.depth, payload.clone());
+                true
+            }
+            None => false,
+        });
+        if topic.transient_local {
+            inner.latest = Some(payload.clone());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! ROS names.
+
+/// Whether `name` can be the name of a topic, a service or an action: parts of letters, digits and underscores that
+/// do not begin with a digit, between single slashes; a leading `/` or `~/` is allowed. As rcl has it, without
+/// its substitutions in braces.
+pub fn is_name(name: &str) -> bool {
+    let rest = name
+        .strip_prefix("~/")
+        .or_else(|| name.strip_prefix('/'))
+        .unwrap_or(name);
+    !rest.is_empty()
+        && !rest.contains("__")
+        && rest.split('/').all(|part| {
+            part.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn names() {
+        for good in [
+            "a",
+            "/a",
+            "~/a",
+            "spin",
+            "/robot1/navigate_to_pose",
+            "a/_action/b",
+            "B2/c_3",
+        ] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", "/", "~", "~/", "a/", "/a//b", "2a", "a/2b", "a b", "a-b", "ä", "a__b", "{a}"] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The table of parameters on the wire: six services and a topic.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use r2r::rcl_interfaces::{msg, srv};
+use r2r::{QosProfile, ServiceRequest, WrappedServiceTypeSupport};
+
+use super::store::Change;
+use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
+use crate::ros::mirror::Mirror;
+use crate::ros::{Clock, RosError, RosNode};
+
+/// What the parameter thread does next.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. On a thread
+/// of its own, because a validator may read a file, and the node's thread waits for nothing.
+///
+/// # Errors
+/// [`RosError::Entity`].
+pub fn serve(node: &mut RosNode, full_name: &str, store: &ParameterStore, clock: &Clock) -> Result<(), RosError> {
+    let (jobs, inbox): (Sender<Job>, Receiver<Job>) = channel();
+    std::thread::Builder::new()
+        .name("parameters".to_owned())
+        .spawn(move || {
+            // Ends with the node, whose callbacks hold the senders.
+            while let Ok(job) = inbox.recv() {
+                job();
+            }
+        })
+        .map_err(|error| RosError::Context(error.to_string()))?;
+
+    let events = node.publisher::<msg::ParameterEvent>("/parameter_events", QosProfile::parameter_events())?;
+    let events = Mutex::new(events);
+    let (clock, name) = (clock.clone(), full_name.to_owned());
+    store.publish_with(Box::new(move |changes| {
+        let events = events.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody may be there to hear it; who sets a parameter is answered by the service.
+        let _ = events.publish(&event(&name, &clock, changes));
+    }));
+
+    answer::<srv::GetParameters::Service>(node, "get_parameters", store, &jobs, |store, request| {
+        let values = request
+            .names
+            .iter()
+            .map(|name| to_wire(store.declared(name).unwrap_or_default()))
+            .collect();
+        srv::GetParameters::Response { values }
+    })?;
+    answer::<srv::GetParameterTypes::Service>(node, "get_parameter_types", store, &jobs, |store, request| {
+        let types = request
+            .names
+            .iter()
+            .map(|name| store.declared(name).unwrap_or_default().parameter_type() as u8)
+            .collect();
+        srv::GetParameterTypes::Response { types }
+    })?;
+    answer::<srv::SetParameters::Service>(node, "set_parameters", store, &jobs, |store, request| {
+        let results = request
+            .parameters
+            .into_iter()
+            .map(|parameter| set(store, vec![parameter]))
+            .collect();
+        srv::SetParameters::Response { results }
+    })?;
+    answer::<srv::SetParametersAtomically::Service>(
+        node,
+        "set_parameters_atomically",
+        store,
+        &jobs,
+        |store, request| srv::SetParametersAtomically::Response {
+            result: set(store, request.parameters),
+        },
+    )?;
+    answer::<srv::ListParameters::Service>(node, "list_parameters", store, &jobs, |store, request| {
+        let (names, prefixes) = store.list(&request.prefixes, request.depth);
+        srv::ListParameters::Response {
+            result: msg::ListParametersResult { names, prefixes },
+        }
+    })?;
+    answer::<srv::DescribeParameters::Service>(node, "describe_parameters", store, &jobs, |store, request| {
+        let descriptors = request
+            .names
+            .iter()
+            .map(|name| describe(name, store.declaration(name).as_ref()))
+            .collect();
+        srv::DescribeParameters::Response { descriptors }
+    })
+}
+
+fn answer<S>(
+    node: &mut RosNode,
+    name: &str,
+    store: &ParameterStore,
+    jobs: &Sender<Job>,
+    handler: fn(&ParameterStore, S::Request) -> S::Response,
+) -> Result<(), RosError>
+where
+    S: WrappedServiceTypeSupport + Send + 'static,
+    S::Request: Send,
+{
+    let (store, jobs) = (store.clone(), jobs.clone());
+    node.serve::<S>(
+        &format!("~/{name}"),
+        QosProfile::parameters(),
+        move |request: ServiceRequest<S>| {
+            let store = store.clone();
+            let _ = jobs.send(Box::new(move || {
+                let response = handler(&store, request.message.clone());
+                // A client that did not wait for its answer is no fault of ours.
+                let _ = request.respond(response);
+            }));
+        },
+    )
+}
+
+fn set(store: &ParameterStore, parameters: Vec<msg::Parameter>) -> msg::SetParametersResult {
+    let values = parameters
+        .into_iter()
+        .map(|parameter| (parameter.name, from_wire(parameter.value)))
+        .collect();
+    match store.set_together(values) {
+        Ok(()) => msg::SetParametersResult {
+            successful: true,
+            reason: String::new(),
+        },
+        Err(error) => msg::SetParametersResult {
+            successful: false,
+            reason: error.to_string(),
+        },
+    }
+}
+
+fn describe(name: &str, declaration: Option<&Declaration>) -> msg::ParameterDescriptor {
+    let range = declaration.and_then(|declaration| declaration.range);
+    let parameter_type = declaration.map_or(ParameterType::NotSet, Declaration::parameter_type);
+    let (mut integer_range, mut floating_point_range) = (Vec::new(), Vec::new());
+    if let Some(range) = range {
+        if parameter_type == ParameterType::Integer {
+            integer_range.push(msg::IntegerRange {
+                from_value: range.from as i64,
+                to_value: range.to as i64,
+                step: range.step as u64,
+            });
+        } else {
+            floating_point_range.push(msg::FloatingPointRange {
+                from_value: range.from,
+                to_value: range.to,
+                step: range.step,
+            });
+        }
+    }
+    msg::ParameterDescriptor {
+        name: name.to_owned(),
+        type_: parameter_type as u8,
+        description: declaration
+            .map(|declaration| declaration.description.clone())
+            .unwrap_or_default(),
+        additional_constraints: declaration
+            .map(|declaration| declaration.constraints.clone())
+            .unwrap_or_default(),
+        read_only: declaration.is_some_and(|declaration| declaration.read_only),
+        dynamic_typing: false,
+        floating_point_range,
+        integer_range,
+    }
+}
+
+fn event(node: &str, clock: &Clock, changes: &[Change]) -> msg::ParameterEvent {
+    let wire = |new: bool| {
+        changes
+            .iter()
+            .filter(|change| change.new == new)
+            .map(|change| msg::Parameter {
+                name: change.name.clone(),
+                value: to_wire(change.value.clone()),
+            })
+            .collect()
+    };
+    msg::ParameterEvent {
+        stamp: clock.stamp().to_wire(),
+        node: node.to_owned(),
+        new_parameters: wire(true),
+        changed_parameters: wire(false),
+        deleted_parameters: Vec::new(),
+    }
+}
+
+fn to_wire(value: ParameterValue) -> msg::ParameterValue {
+    let mut wire = msg::ParameterValue {
+        type_: value.parameter_type() as u8,
+        bool_value: false,
+        integer_value: 0,
+        double_value: 0.0,
+        string_value: String::new(),
+        byte_array_value: Vec::new(),
+        bool_array_value: Vec::new(),
+        integer_array_value: Vec::new(),
+        double_array_value: Vec::new(),
+        string_array_value: Vec::new(),
+    };
+    match value {
+        ParameterValue::NotSet => {}
+        ParameterValue::Bool(value) => wire.bool_value = value,
+        ParameterValue::Integer(value) => wire.integer_value = value,
+        ParameterValue::Double(value) => wire.double_value = value,
+        ParameterValue::String(value) => wire.string_value = value,
+        ParameterValue::ByteArray(value) => wire.byte_array_value = value,
+        ParameterValue::BoolArray(value) => wire.bool_array_value = value,
+        ParameterValue::IntegerArray(value) => wire.integer_array_value = value,
+        ParameterValue::DoubleArray(value) => wire.double_array_value = value,
+        ParameterValue::StringArray(value) => wire.string_array_value = value,
+    }
+    wire
+}
+
+/// A type outside of the definition is no value.
+fn from_wire(wire: msg::ParameterValue) -> ParameterValue {
+    match wire.type_ {
+        1 => ParameterValue::Bool(wire.bool_value),
+        2 => ParameterValue::Integer(wire.integer_value),
+        3 => ParameterValue::Double(wire.double_value),
+        4 => ParameterValue::String(wire.string_value),
+        5 => ParameterValue::ByteArray(wire.byte_array_value),
+        6 => ParameterValue::BoolArray(wire.bool_array_value),
+        7 => ParameterValue::IntegerArray(wire.integer_array_value),
+        8 => ParameterValue::DoubleArray(wire.double_array_value),
+        9 => ParameterValue::StringArray(wire.string_array_value),
+        _ => ParameterValue::NotSet,
+    }
+}
+
+/// What the command line and parameter files say, as r2r has read it when the node was made.
+pub(in crate::ros) fn overrides(node: &r2r::Node) -> Vec<(String, ParameterValue)> {
+    let parameters = Arc::clone(&node.params);
+    let parameters = parameters.lock().unwrap_or_else(PoisonError::into_inner);
+    parameters
+        .iter()
+        .map(|(name, parameter)| {
+            let value = match parameter.value.clone() {
+                r2r::ParameterValue::NotSet => ParameterValue::NotSet,
+                r2r::ParameterValue::Bool(value) => ParameterValue::Bool(value),
+                r2r::ParameterValue::Integer(value) => ParameterValue::Integer(value),
+                r2r::ParameterValue::Double(value) => ParameterValue::Double(value),
+                r2r::ParameterValue::String(value) => ParameterValue::String(value),
+                r2r::ParameterValue::BoolArray(value) => ParameterValue::BoolArray(value),
+                r2r::ParameterValue::ByteArray(value) => ParameterValue::ByteArray(value),
+                r2r::ParameterValue::IntegerArray(value) => ParameterValue::IntegerArray(value),
+                r2r::ParameterValue::DoubleArray(value) => ParameterValue::DoubleArray(value),
+                r2r::ParameterValue::StringArray(value) => ParameterValue::StringArray(value),
+            };
+            (name.clone(), value)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_survive_the_wire() {
+        for value in [
+            ParameterValue::NotSet,
+            true.into(),
+            7_i64.into(),
+            0.5.into(),
+            "x".into(),
+            vec!["a".to_owned()].into(),
+            ParameterValue::ByteArray(vec![1]),
+            ParameterValue::BoolArray(vec![true]),
+            vec![1_i64].into(),
+            vec![1.5].into(),
+        ] {
+            assert_eq!(from_wire(to_wire(value.clone())), value);
+        }
+    }
+
+    #[test]
+    fn descriptions_carry_ranges() {
+        let rate = Declaration::new("rate", 100.0, "ticks a second").within(1.0, 1000.0);
+        let wire = describe("rate", Some(&rate));
+        assert_eq!((wire.type_, wire.floating_point_range.len()), (3, 1));
+        assert_eq!(describe("x", None).type_, 0);
+    }
+}

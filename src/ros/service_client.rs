@@ -1,0 +1,103 @@
+//! The client side of a service.
+
+use r2r::WrappedServiceTypeSupport;
+
+use super::custodian_task::Inlet;
+use super::interfaces::{ServiceCodec, ServiceTransport};
+use super::{Caller, Probe, RosError, RosNode};
+use crate::goal::{ServerId, Ticket, WireEvent};
+use crate::nav::Payload;
+
+/// One service as its client sees it.
+pub(super) struct ServiceClient<C: ServiceCodec> {
+    inlet: Inlet,
+    caller: Caller<<C::Wire as WrappedServiceTypeSupport>::Response>,
+}
+
+impl<C: ServiceCodec> ServiceClient<C> {
+    /// Makes the client, and has the inlet told when the server is there and when it is gone.
+    pub(super) fn open(
+        node: &mut RosNode,
+        name: &str,
+        server: ServerId,
+        inlet: Inlet,
+    ) -> Result<Self, RosError> {
+        let mut caller = node.client::<C::Wire>(name)?;
+        watch(node, caller.take_probe(), server, &inlet);
+        Ok(Self { inlet, caller })
+    }
+}
+
+impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
+    fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
+        let inlet = self.inlet.clone();
+        self.caller
+            .call(ticket.0, &C::request(payload)?, move |answer| {
+                inlet.wire(match answer {
+                    Ok(answer) => WireEvent::Response {
+                        ticket,
+                        payload: C::response(answer),
+                    },
+                    Err(_) => WireEvent::CallFailed { ticket },
+                });
+            })
+    }
+
+    fn forget(&mut self, ticket: Ticket) {
+        self.caller.forget(ticket.0);
+    }
+}
+
+/// A service whose type is known to the build and not to room `msg`.
+pub(super) struct JsonServiceClient {
+    inlet: Inlet,
+    caller: Caller<serde_json::Value>,
+}
+
+impl JsonServiceClient {
+    /// As [`ServiceClient::open`].
+    pub(super) fn open(
+        node: &mut RosNode,
+        name: &str,
+        type_name: &str,
+        server: ServerId,
+        inlet: Inlet,
+    ) -> Result<Self, RosError> {
+        let mut caller = node.client_json(name, type_name)?;
+        watch(node, caller.take_probe(), server, &inlet);
+        Ok(Self { inlet, caller })
+    }
+}
+
+impl ServiceTransport for JsonServiceClient {
+    fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
+        let request = payload
+            .get::<serde_json::Value>()
+            .ok_or(RosError::WrongPayload("JSON value"))?;
+        let inlet = self.inlet.clone();
+        self.caller.call(ticket.0, request, move |answer| {
+            inlet.wire(match answer {
+                Ok(answer) => WireEvent::Response {
+                    ticket,
+                    payload: Payload::new(answer),
+                },
+                Err(_) => WireEvent::CallFailed { ticket },
+            });
+        })
+    }
+
+    fn forget(&mut self, ticket: Ticket) {
+        self.caller.forget(ticket.0);
+    }
+}
+
+fn watch(node: &mut RosNode, probe: Option<Probe>, server: ServerId, inlet: &Inlet) {
+    let inlet = inlet.clone();
+    node.watch(probe, move |present| {
+        inlet.wire(if present {
+            WireEvent::ServerBack { server }
+        } else {
+            WireEvent::ServerGone { server }
+        });
+    });
+}

@@ -1,0 +1,509 @@
+//! What `/tf` and `/tf_static` say, ready to be looked up.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use r2r::QosProfile;
+use rustc_hash::FxHashMap;
+
+use super::mirror::Mirror;
+use super::{RosError, RosNode};
+use crate::msg::{FrameId, Header, Quaternion, Stamp, Transform, TransformStamped, Vector3};
+use crate::nav::TransformError;
+
+/// How long transforms are kept, as tf2 does. A message older than that is not late, it is of another time: the
+/// simulation or the recording has started over.
+const KEPT: i64 = 10_000_000_000;
+
+/// The transforms between all frames of the robot. Cheap to clone; look-ups never wait for anything to arrive.
+///
+/// Written for the purpose instead of taking a crate: what is needed beyond a tree with interpolation (frames that
+/// change their parent, time that is set back, an answer whose age is checked) is what the crates leave out.
+#[derive(Clone, Debug, Default)]
+pub struct TransformBuffer {
+    frames: Arc<Mutex<Frames>>,
+}
+
+#[derive(Debug, Default)]
+struct Frames {
+    /// By child: one frame has one parent.
+    by_child: FxHashMap<FrameId, Frame>,
+}
+
+#[derive(Debug)]
+struct Frame {
+    parent: FrameId,
+    samples: Samples,
+}
+
+#[derive(Debug)]
+enum Samples {
+    /// Of `/tf_static`: holds at all times.
+    Static(Transform),
+    /// Of `/tf`: in order of time, never empty.
+    Dynamic(VecDeque<(i64, Transform)>),
+}
+
+impl TransformBuffer {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Feeds it from the node's `/tf` and `/tf_static`.
+    ///
+    /// # Errors
+    /// [`RosError::Entity`].
+    pub fn feed(&self, node: &mut RosNode) -> Result<(), RosError> {
+        let qos = QosProfile::default().keep_last(100);
+        for (topic, fixed, qos) in [
+            ("/tf", false, qos.clone()),
+            ("/tf_static", true, qos.transient_local()),
+        ] {
+            let buffer = self.clone();
+            node.subscribe::<r2r::tf2_msgs::msg::TFMessage>(topic, qos, move |message| {
+                buffer.insert(message.transforms.into_iter().map(Mirror::from_wire), fixed);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes transforms. What cannot be one (a frame in itself, a number that is none, no rotation) is left out.
+    pub fn insert(&self, transforms: impl IntoIterator<Item = TransformStamped>, fixed: bool) {
+        let mut frames = self.lock();
+        for transform in transforms {
+            frames.insert(&transform, fixed);
+        }
+    }
+
+    /// Forgets what moves: the time was set back.
+    pub fn clear(&self) {
+        self.lock()
+            .by_child
+            .retain(|_, frame| matches!(frame.samples, Samples::Static(_)));
+    }
+
+    /// The transform that takes coordinates in `source` to coordinates in `target`: the newest there is for the whole
+    /// chain, or the one at a stamp. `now` is the ROS time; older than `tolerance` is an error. A stamp up to
+    /// `tolerance` later than what has arrived gets what has arrived: Nav2 waits that long for it instead.
+    ///
+    /// # Errors
+    /// [`TransformError`].
+    pub fn lookup(
+        &self,
+        target: &str,
+        source: &str,
+        at: Option<Stamp>,
+        now: Stamp,
+        tolerance: Duration,
+    ) -> Result<TransformStamped, TransformError> {
+        let (target, source) = (plain(target), plain(source));
+        let frames = self.lock();
+        let query = Query {
+            frames: &frames,
+            target,
+            source,
+        };
+        let tolerance = i64::try_from(tolerance.as_nanos()).unwrap_or(i64::MAX);
+        let (transform, time) = query.answer(at.filter(|stamp| !stamp.is_zero()), now, tolerance)?;
+        Ok(TransformStamped {
+            header: Header::new(time, target),
+            child_frame_id: source.into(),
+            transform,
+        })
+    }
+
+    /// Every frame and its parent, sorted, for people.
+    pub fn frames(&self) -> Vec<(FrameId, FrameId)> {
+        let mut frames: Vec<_> = self
+            .lock()
+            .by_child
+            .iter()
+            .map(|(child, frame)| (Arc::clone(child), Arc::clone(&frame.parent)))
+            .collect();
+        frames.sort_unstable();
+        frames
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Frames> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// ROS 1 wrote frames with a leading slash, and some drivers still do.
+fn plain(frame: &str) -> &str {
+    frame.strip_prefix('/').unwrap_or(frame)
+}
+
+impl Frames {
+    fn insert(&mut self, message: &TransformStamped, fixed: bool) {
+        let (child, parent) = (plain(&message.child_frame_id), plain(&message.header.frame_id));
+        let Some(transform) = checked(message.transform) else {
+            return;
+        };
+        if child.is_empty() || parent.is_empty() || child == parent {
+            return;
+        }
+        let time = message.header.stamp.as_nanos();
+        match self.by_child.get_mut(child) {
+            Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed),
+            _ => {
+                let samples = if fixed {
+                    Samples::Static(transform)
+                } else {
+                    Samples::Dynamic(VecDeque::from([(time, transform)]))
+                };
+                let parent = parent.into();
+                self.by_child.insert(child.into(), Frame { parent, samples });
+            }
+        }
+    }
+
+    /// The frames from `frame` up to its root, itself first.
+    fn way_up<'a>(&'a self, frame: &'a str) -> Vec<&'a str> {
+        let mut way = vec![frame];
+        let mut at = frame;
+        while let Some(above) = self.by_child.get(at) {
+            // A loop can arise when two publishers disagree.
+            if way.len() > self.by_child.len() + 1 {
+                break;
+            }
+            at = &above.parent;
+            way.push(at);
+        }
+        way
+    }
+
+    fn knows(&self, frame: &str) -> bool {
+        self.by_child.contains_key(frame) || self.by_child.values().any(|known| *known.parent == *frame)
+    }
+}
+
+impl Samples {
+    fn insert(&mut self, time: i64, transform: Transform, fixed: bool) {
+        match self {
+            Self::Dynamic(samples) if !fixed => {
+                let newest = samples.back().map_or(i64::MIN, |(newest, _)| *newest);
+                if time < newest.saturating_sub(KEPT) {
+                    samples.clear();
+                }
+                let index = samples.partition_point(|(other, _)| *other < time);
+                match samples.get_mut(index) {
+                    Some((other, sample)) if *other == time => *sample = transform,
+                    _ => samples.insert(index, (time, transform)),
+                }
+                let oldest = samples
+                    .back()
+                    .map_or(time, |(newest, _)| newest.saturating_sub(KEPT));
+                while samples
+                    .front()
+                    .is_some_and(|(time, _)| *time < oldest && samples.len() > 1)
+                {
+                    samples.pop_front();
+                }
+            }
+            _ if fixed => *self = Self::Static(transform),
+            _ => *self = Self::Dynamic(VecDeque::from([(time, transform)])),
+        }
+    }
+
+    /// The newest time; `None` where it holds at all times.
+    fn newest(&self) -> Option<i64> {
+        match self {
+            Self::Static(_) => None,
+            Self::Dynamic(samples) => samples.back().map(|(time, _)| *time),
+        }
+    }
+
+    fn at(&self, time: i64, tolerance: i64) -> Option<Transform> {
+        let samples = match self {
+            Self::Static(transform) => return Some(*transform),
+            Self::Dynamic(samples) => samples,
+        };
+        let index = samples.partition_point(|(other, _)| *other < time);
+        match (index.checked_sub(1).and_then(|before| samples.get(before)), samples.get(index)) {
+            (_, Some((exact, transform))) if *exact == time => Some(*transform),
+            (Some((before, from)), Some((after, to))) => {
+                let share = (time - before) as f64 / (after - before) as f64;
+                Some(between(from, to, share))
+            }
+            (Some((newest, transform)), None) if time.saturating_sub(*newest) <= tolerance => Some(*transform),
+            _ => None,
+        }
+    }
+}
+
+struct Query<'a> {
+    frames: &'a Frames,
+    target: &'a str,
+    source: &'a str,
+}
+
+impl Query<'_> {
+    fn answer(
+        &self,
+        at: Option<Stamp>,
+        now: Stamp,
+        tolerance: i64,
+    ) -> Result<(Transform, Stamp), TransformError> {
+        for frame in [self.target, self.source] {
+            if !self.frames.knows(frame) && self.target != self.source {
+                return Err(TransformError::UnknownFrame(frame.to_owned()));
+            }
+        }
+        let (from, to) = (|| self.source.to_owned(), || self.target.to_owned());
+        let mut up = self.frames.way_up(self.source);
+        let mut down = self.frames.way_up(self.target);
+        let Some(common) = up.iter().find(|frame| down.contains(frame)).copied() else {
+            return Err(TransformError::NotConnected {
+                from: from(),
+                to: to(),
+            });
+        };
+        for way in [&mut up, &mut down] {
+            let end = way
+                .iter()
+                .position(|frame| *frame == common)
+                .unwrap_or(way.len());
+            way.truncate(end);
+        }
+        let newest = up
+            .iter()
+            .chain(&down)
+            .filter_map(|frame| self.frames.by_child.get(*frame)?.samples.newest())
+            .min();
+        let time = match (at, newest) {
+            (Some(stamp), _) => stamp.as_nanos(),
+            (None, Some(newest)) => newest,
+            (None, None) => now.as_nanos(),
+        };
+        let age = now.as_nanos().saturating_sub(time);
+        if at.is_none() && age > tolerance {
+            return Err(TransformError::TooOld {
+                from: from(),
+                to: to(),
+                age_seconds: age as f64 / 1e9,
+            });
+        }
+        let out_of_range = || TransformError::OutOfRange {
+            from: from(),
+            to: to(),
+        };
+        let from_source = self.along(&up, time, tolerance).ok_or_else(out_of_range)?;
+        let from_target = self.along(&down, time, tolerance).ok_or_else(out_of_range)?;
+        Ok((
+            from_target.inverse().then(&from_source),
+            Stamp::from_nanos(time),
+        ))
+    }
+
+    /// From the last frame's parent to the first frame.
+    fn along(&self, way: &[&str], time: i64, tolerance: i64) -> Option<Transform> {
+        let mut whole = Transform::IDENTITY;
+        for frame in way {
+            let frame = self.frames.by_child.get(*frame)?;
+            whole = frame.samples.at(time, tolerance)?.then(&whole);
+        }
+        Some(whole)
+    }
+}
+
+fn checked(transform: Transform) -> Option<Transform> {
+    let Transform {
+        translation: Vector3 { x, y, z },
+        rotation,
+    } = transform;
+    let length = dot(rotation, rotation).sqrt();
+    let finite = [x, y, z].iter().all(|number| number.is_finite());
+    (finite && length.is_finite() && length > 1e-6).then(|| Transform {
+        rotation: scaled(rotation, 1.0 / length),
+        ..transform
+    })
+}
+
+fn dot(a: Quaternion, b: Quaternion) -> f64 {
+    a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w
+}
+
+fn scaled(q: Quaternion, factor: f64) -> Quaternion {
+    Quaternion {
+        x: q.x * factor,
+        y: q.y * factor,
+        z: q.z * factor,
+        w: q.w * factor,
+    }
+}
+
+fn between(from: &Transform, to: &Transform, share: f64) -> Transform {
+    let mix = |a: f64, b: f64| a + (b - a) * share;
+    Transform {
+        translation: Vector3 {
+            x: mix(from.translation.x, to.translation.x),
+            y: mix(from.translation.y, to.translation.y),
+            z: mix(from.translation.z, to.translation.z),
+        },
+        rotation: turned_between(from.rotation, to.rotation, share),
+    }
+}
+
+/// Turns at a constant rate along the shorter way.
+fn turned_between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
+    let cosine = dot(from, to);
+    let (to, cosine) = if cosine < 0.0 {
+        (scaled(to, -1.0), -cosine)
+    } else {
+        (to, cosine)
+    };
+    // Nearly equal: the sine below would divide by nothing.
+    let (a, b) = if cosine > 0.9995 {
+        (1.0 - share, share)
+    } else {
+        let angle = cosine.acos();
+        let sine = angle.sin();
+        (
+            ((1.0 - share) * angle).sin() / sine,
+            (share * angle).sin() / sine,
+        )
+    };
+    let (a, b) = (scaled(from, a), scaled(to, b));
+    let sum = Quaternion {
+        x: a.x + b.x,
+        y: a.y + b.y,
+        z: a.z + b.z,
+        w: a.w + b.w,
+    };
+    scaled(sum, 1.0 / dot(sum, sum).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::FRAC_PI_2;
+
+    use super::*;
+    use crate::msg::Pose;
+
+    const TOLERANCE: Duration = Duration::from_millis(100);
+
+    fn at(milliseconds: i64) -> Stamp {
+        Stamp::from_nanos(milliseconds * 1_000_000)
+    }
+
+    fn link(parent: &str, child: &str, milliseconds: i64, x: f64, yaw: f64) -> TransformStamped {
+        TransformStamped {
+            header: Header::new(at(milliseconds), parent),
+            child_frame_id: child.into(),
+            transform: Transform::from_pose(&Pose::planar(x, 0.0, yaw)),
+        }
+    }
+
+    fn robot() -> TransformBuffer {
+        let buffer = TransformBuffer::new();
+        buffer.insert(
+            [
+                link("map", "odom", 1000, 10.0, 0.0),
+                link("odom", "base_link", 1000, 1.0, 0.0),
+                link("odom", "base_link", 2000, 2.0, FRAC_PI_2),
+                link("map", "odom", 2000, 10.0, 0.0),
+            ],
+            false,
+        );
+        buffer.insert([link("base_link", "laser", 0, 0.5, 0.0)], true);
+        buffer
+    }
+
+    #[test]
+    fn newest_transform_of_a_chain() {
+        let found = robot()
+            .lookup("map", "laser", None, at(2050), TOLERANCE)
+            .unwrap();
+        let pose = found.transform.to_pose();
+        assert!((pose.position.x - 12.0).abs() < 1e-9 && (pose.position.y - 0.5).abs() < 1e-9);
+        assert_eq!(found.header, Header::new(at(2000), "map"));
+        let back = robot()
+            .lookup("laser", "map", None, at(2050), TOLERANCE)
+            .unwrap();
+        let round = back.transform.apply(&pose);
+        assert!(round.position.x.abs() < 1e-9 && round.position.y.abs() < 1e-9);
+    }
+
+    #[test]
+    fn between_two_samples_it_moves_and_turns_evenly() {
+        let found = robot()
+            .lookup("odom", "base_link", Some(at(1500)), at(2000), TOLERANCE)
+            .unwrap();
+        let pose = found.transform.to_pose();
+        assert!((pose.position.x - 1.5).abs() < 1e-9);
+        assert!((pose.yaw() - FRAC_PI_2 / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn age_is_checked() {
+        let old = robot().lookup("map", "base_link", None, at(2101), TOLERANCE);
+        assert!(matches!(old, Err(TransformError::TooOld { .. })), "{old:?}");
+        let fixed = robot().lookup("base_link", "laser", None, at(999_999), TOLERANCE);
+        assert!(fixed.is_ok(), "a static transform has no age");
+        let ahead = robot().lookup("map", "base_link", Some(at(2090)), at(2090), TOLERANCE);
+        assert!(ahead.is_ok());
+        for stamp in [999, 2101] {
+            let range = robot().lookup("map", "base_link", Some(at(stamp)), at(2101), TOLERANCE);
+            assert!(matches!(range, Err(TransformError::OutOfRange { .. })), "{stamp}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let buffer = robot();
+        buffer.insert([link("island", "tree", 2000, 0.0, 0.0)], true);
+        let unknown = buffer.lookup("map", "nowhere", None, at(2000), TOLERANCE);
+        assert_eq!(unknown, Err(TransformError::UnknownFrame("nowhere".to_owned())));
+        let apart = buffer.lookup("map", "tree", None, at(2000), TOLERANCE);
+        assert!(matches!(apart, Err(TransformError::NotConnected { .. })));
+        let same = buffer.lookup("x", "x", None, at(5), TOLERANCE).unwrap();
+        assert_eq!(same.transform, Transform::IDENTITY);
+    }
+
+    #[test]
+    fn a_recording_that_starts_over_replaces_what_was() {
+        let buffer = TransformBuffer::new();
+        buffer.insert([link("odom", "base_link", 100_000, 1.0, 0.0)], false);
+        buffer.insert([link("odom", "base_link", 50, 2.0, 0.0)], false);
+        let found = buffer
+            .lookup("odom", "base_link", None, at(60), TOLERANCE)
+            .unwrap();
+        assert!((found.transform.translation.x - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_frame_may_change_its_parent_and_nonsense_is_left_out() {
+        let buffer = robot();
+        buffer.insert([link("map", "base_link", 2000, 7.0, 0.0)], false);
+        let found = buffer
+            .lookup("map", "base_link", None, at(2000), TOLERANCE)
+            .unwrap();
+        assert!((found.transform.translation.x - 7.0).abs() < 1e-9);
+        let before = buffer.frames();
+        let mut bad = link("map", "bad", 2000, f64::NAN, 0.0);
+        buffer.insert([bad.clone(), link("loop", "loop", 0, 0.0, 0.0)], false);
+        bad.transform = Transform {
+            rotation: Quaternion {
+                x: 0.0,
+                y: 0.0,
+                z: 0.0,
+                w: 0.0,
+            },
+            ..Transform::IDENTITY
+        };
+        buffer.insert([bad], false);
+        assert_eq!(buffer.frames(), before);
+    }
+
+    #[test]
+    fn a_loop_of_frames_does_not_hang() {
+        let buffer = TransformBuffer::new();
+        buffer.insert([link("a", "b", 0, 0.0, 0.0), link("b", "a", 0, 0.0, 0.0)], true);
+        buffer.insert([link("c", "d", 0, 0.0, 0.0)], true);
+        let found = buffer.lookup("a", "d", None, at(0), TOLERANCE);
+        assert!(matches!(found, Err(TransformError::NotConnected { .. })));
+    }
+}
