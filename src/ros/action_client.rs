@@ -92,8 +92,8 @@ impl<C: ActionCodec> ActionClient<C> {
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
-        let mut cancel_goal = node
-            .client::<action_msgs::srv::CancelGoal::Service>(&format!("{name}/_action/cancel_goal"))?;
+        let mut cancel_goal =
+            node.client::<action_msgs::srv::CancelGoal::Service>(&format!("{name}/_action/cancel_goal"))?;
         let probes = [
             send_goal.take_probe(),
             get_result.take_probe(),

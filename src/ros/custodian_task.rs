@@ -510,9 +510,7 @@ impl Owner {
     }
 
     fn name(&self, server: ServerId) -> Arc<str> {
-        self.names
-            .get(&server)
-            .map_or_else(|| Arc::from("?"), Arc::clone)
+        self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
     }
 
     fn report(&mut self, report: Report) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures::channel::oneshot;
 
 use super::spin::{self, Errand, SpinMetrics, SpinReading, panic_text};
-use super::{RosError, RosNode, Wake};
+use super::{ParameterValue, RosError, RosNode, Wake};
 
 /// The thread `ros-spin` and the node on it. Dropping it ends both: the node is destroyed, so that peers see its
 /// endpoints go, and the thread is waited for (at most one spin, 10 ms).
@@ -43,12 +43,13 @@ struct End {
 
 impl Executor {
     /// Initialises ROS from the process's arguments (`--ros-args`: remapping, parameters, log level), makes a node
-    /// and starts its thread. The name and the namespace are defaults that `--ros-args -r __node:=…` overrides.
+    /// and starts its thread; also what the command line and parameter files say of its parameters. The name and the namespace are defaults that `--ros-args -r __node:=…` overrides.
     ///
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
-    pub fn start(name: &str, namespace: &str) -> Result<Self, RosError> {
+    pub fn start(name: &str, namespace: &str) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
         let (context, node) = create(name, namespace)?;
+        let overrides = super::parameters::overrides(&node);
         let read = |answer: r2r::Result<String>| answer.unwrap_or_default();
         let shared = Arc::new(Shared {
             name: read(node.name()),
@@ -68,10 +69,11 @@ impl Executor {
                 in_thread.end(end);
             })
             .map_err(|error| RosError::Context(error.to_string()))?;
-        Ok(Self {
+        let executor = Self {
             handle: RosHandle { errands, shared },
             thread: Some(thread),
-        })
+        };
+        Ok((executor, overrides))
     }
 
     /// The way to the node.

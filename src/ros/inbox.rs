@@ -84,10 +84,7 @@ impl Inbox {
             )
         };
         for (topic, ring) in messages {
-            into.extend(
-                ring.into_iter()
-                    .map(|payload| Event::Message { topic, payload }),
-            );
+            into.extend(ring.into_iter().map(|payload| Event::Message { topic, payload }));
         }
         into.extend(notices.into_iter().map(Event::Notice));
     }

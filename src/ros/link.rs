@@ -79,9 +79,7 @@ impl Endpoints {
     pub fn link(&self, transform_tolerance: Duration) -> RosLink {
         let id = self.next_link.fetch_add(1, Ordering::Relaxed);
         let inbox = Arc::new(Inbox::default());
-        self.custodian
-            .inlet()
-            .send(Input::Link(id, Arc::clone(&inbox)));
+        self.custodian.inlet().send(Input::Link(id, Arc::clone(&inbox)));
         RosLink {
             endpoints: self.clone(),
             id,
@@ -207,9 +205,7 @@ impl Link for RosLink {
         let id = TopicId(inner.next);
         let fan = Arc::new(Fan::default());
         fan.join(id, topic, &self.inbox);
-        inner
-            .subscriptions
-            .insert(topic.clone(), (id, Arc::clone(&fan)));
+        inner.subscriptions.insert(topic.clone(), (id, Arc::clone(&fan)));
         drop(inner);
         let spec = topic.clone();
         self.endpoints.custodian.ros().post(move |node| {

@@ -1,7 +1,9 @@
 //! The only room that knows r2r.
 
 mod action_client;
+mod action_server;
 mod clock;
+mod connection;
 mod custodian_task;
 mod error;
 mod executor;
@@ -13,18 +15,22 @@ mod names;
 mod node;
 pub mod parameters;
 mod service_client;
+mod service_server;
 mod spin;
 mod transforms;
 mod wake;
 
+pub use action_server::{ActionHandler, ActionServer, CancelDecision, GoalRequest, ServerGoal};
 pub use clock::{Clock, Woken};
+pub use connection::Ros;
+pub use custodian_task::{CustodianHandle, CustodianTask, GoalsView};
 pub use error::RosError;
 pub use executor::{Executor, RosHandle};
-pub use node::{Caller, Probe, RosNode};
-pub use spin::{SpinMetrics, SpinReading};
-pub use wake::Wake;
-pub use custodian_task::{CustodianHandle, CustodianTask, GoalsView};
 pub use link::{Endpoints, RosLink};
 pub use names::is_name;
+pub use node::{Caller, Probe, RosNode};
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
+pub use service_server::{ServiceCall, serve_service};
+pub use spin::{SpinMetrics, SpinReading};
 pub use transforms::TransformBuffer;
+pub use wake::Wake;

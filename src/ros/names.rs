@@ -35,7 +35,9 @@ mod tests {
         ] {
             assert!(is_name(good), "{good}");
         }
-        for bad in ["", "/", "~", "~/", "a/", "/a//b", "2a", "a/2b", "a b", "a-b", "ä", "a__b", "{a}"] {
+        for bad in [
+            "", "/", "~", "~/", "a/", "/a//b", "2a", "a/2b", "a b", "a-b", "ä", "a__b", "{a}",
+        ] {
             assert!(!is_name(bad), "{bad}");
         }
     }

@@ -23,6 +23,14 @@ pub struct RosNode {
     node: r2r::Node,
     drains: Vec<Drain>,
     watches: Vec<Watch>,
+    chores: Vec<Chore>,
+}
+
+/// Something done every so often.
+struct Chore {
+    period: Duration,
+    next: Instant,
+    act: Box<dyn FnMut() + Send>,
 }
 
 impl std::fmt::Debug for RosNode {
@@ -39,6 +47,7 @@ impl RosNode {
             node,
             drains: Vec::new(),
             watches: Vec::new(),
+            chores: Vec::new(),
         }
     }
 
@@ -210,6 +219,15 @@ impl RosNode {
         });
     }
 
+    /// Has something done every so often, give or take a spin.
+    pub fn every(&mut self, period: Duration, act: impl FnMut() + Send + 'static) {
+        self.chores.push(Chore {
+            period,
+            next: Instant::now() + period,
+            act: Box::new(act),
+        });
+    }
+
     fn caller<R: Send + 'static>(&mut self, send: Sender<R>, probe: Register) -> Caller<R> {
         let pending: Arc<Mutex<Pending<R>>> = Arc::default();
         let drained = Arc::clone(&pending);
@@ -259,6 +277,12 @@ impl RosNode {
         let mut any = false;
         for drain in &mut self.drains {
             any |= drain();
+        }
+        for chore in &mut self.chores {
+            if chore.next <= now {
+                chore.next = now + chore.period;
+                (chore.act)();
+            }
         }
         any
     }

@@ -31,16 +31,15 @@ impl<C: ServiceCodec> ServiceClient<C> {
 impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
         let inlet = self.inlet.clone();
-        self.caller
-            .call(ticket.0, &C::request(payload)?, move |answer| {
-                inlet.wire(match answer {
-                    Ok(answer) => WireEvent::Response {
-                        ticket,
-                        payload: C::response(answer),
-                    },
-                    Err(_) => WireEvent::CallFailed { ticket },
-                });
-            })
+        self.caller.call(ticket.0, &C::request(payload)?, move |answer| {
+            inlet.wire(match answer {
+                Ok(answer) => WireEvent::Response {
+                    ticket,
+                    payload: C::response(answer),
+                },
+                Err(_) => WireEvent::CallFailed { ticket },
+            });
+        })
     }
 
     fn forget(&mut self, ticket: Ticket) {

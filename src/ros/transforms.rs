@@ -222,13 +222,18 @@ impl Samples {
             Self::Dynamic(samples) => samples,
         };
         let index = samples.partition_point(|(other, _)| *other < time);
-        match (index.checked_sub(1).and_then(|before| samples.get(before)), samples.get(index)) {
+        match (
+            index.checked_sub(1).and_then(|before| samples.get(before)),
+            samples.get(index),
+        ) {
             (_, Some((exact, transform))) if *exact == time => Some(*transform),
             (Some((before, from)), Some((after, to))) => {
                 let share = (time - before) as f64 / (after - before) as f64;
                 Some(between(from, to, share))
             }
-            (Some((newest, transform)), None) if time.saturating_sub(*newest) <= tolerance => Some(*transform),
+            (Some((newest, transform)), None) if time.saturating_sub(*newest) <= tolerance => {
+                Some(*transform)
+            }
             _ => None,
         }
     }
@@ -262,10 +267,7 @@ impl Query<'_> {
             });
         };
         for way in [&mut up, &mut down] {
-            let end = way
-                .iter()
-                .position(|frame| *frame == common)
-                .unwrap_or(way.len());
+            let end = way.iter().position(|frame| *frame == common).unwrap_or(way.len());
             way.truncate(end);
         }
         let newest = up
@@ -292,10 +294,7 @@ impl Query<'_> {
         };
         let from_source = self.along(&up, time, tolerance).ok_or_else(out_of_range)?;
         let from_target = self.along(&down, time, tolerance).ok_or_else(out_of_range)?;
-        Ok((
-            from_target.inverse().then(&from_source),
-            Stamp::from_nanos(time),
-        ))
+        Ok((from_target.inverse().then(&from_source), Stamp::from_nanos(time)))
     }
 
     /// From the last frame's parent to the first frame.
@@ -361,10 +360,7 @@ fn turned_between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     } else {
         let angle = cosine.acos();
         let sine = angle.sin();
-        (
-            ((1.0 - share) * angle).sin() / sine,
-            (share * angle).sin() / sine,
-        )
+        (((1.0 - share) * angle).sin() / sine, (share * angle).sin() / sine)
     };
     let (a, b) = (scaled(from, a), scaled(to, b));
     let sum = Quaternion {
@@ -414,15 +410,11 @@ mod tests {
 
     #[test]
     fn newest_transform_of_a_chain() {
-        let found = robot()
-            .lookup("map", "laser", None, at(2050), TOLERANCE)
-            .unwrap();
+        let found = robot().lookup("map", "laser", None, at(2050), TOLERANCE).unwrap();
         let pose = found.transform.to_pose();
         assert!((pose.position.x - 12.0).abs() < 1e-9 && (pose.position.y - 0.5).abs() < 1e-9);
         assert_eq!(found.header, Header::new(at(2000), "map"));
-        let back = robot()
-            .lookup("laser", "map", None, at(2050), TOLERANCE)
-            .unwrap();
+        let back = robot().lookup("laser", "map", None, at(2050), TOLERANCE).unwrap();
         let round = back.transform.apply(&pose);
         assert!(round.position.x.abs() < 1e-9 && round.position.y.abs() < 1e-9);
     }

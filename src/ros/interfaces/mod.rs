@@ -31,7 +31,7 @@ pub fn knows_service(type_name: &str, json: bool) -> bool {
 /// A payload's JSON as one of r2r's structs. Fields that are missing have their defaults.
 fn from_json<T>(payload: &Payload, what: &'static str) -> Result<T, RosError>
 where
-    T: r2r::WrappedTypesupport,
+    T: r2r::WrappedTypesupport + 'static,
 {
     let value = payload
         .get::<serde_json::Value>()

@@ -136,7 +136,11 @@ pub(in crate::ros) fn knows_topic(type_name: &str, json: bool) -> bool {
 /// The quality of service that a specification asks for.
 pub(in crate::ros) fn qos(spec: &TopicSpec) -> QosProfile {
     let qos = QosProfile::default().keep_last(usize::from(spec.depth.max(1)));
-    let qos = if spec.reliable { qos.reliable() } else { qos.best_effort() };
+    let qos = if spec.reliable {
+        qos.reliable()
+    } else {
+        qos.best_effort()
+    };
     if spec.transient_local {
         qos.transient_local()
     } else {

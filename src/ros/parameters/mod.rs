@@ -9,7 +9,7 @@ mod store;
 mod value;
 
 pub use declaration::{Declaration, Range, Validator};
-pub use serve::serve;
 pub(super) use serve::overrides;
+pub use serve::serve;
 pub use store::{ParameterError, ParameterStore};
 pub use value::{ParameterType, ParameterValue};

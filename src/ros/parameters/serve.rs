@@ -19,7 +19,12 @@ type Job = Box<dyn FnOnce() + Send>;
 ///
 /// # Errors
 /// [`RosError::Entity`].
-pub fn serve(node: &mut RosNode, full_name: &str, store: &ParameterStore, clock: &Clock) -> Result<(), RosError> {
+pub fn serve(
+    node: &mut RosNode,
+    full_name: &str,
+    store: &ParameterStore,
+    clock: &Clock,
+) -> Result<(), RosError> {
     let (jobs, inbox): (Sender<Job>, Receiver<Job>) = channel();
     std::thread::Builder::new()
         .name("parameters".to_owned())
@@ -31,7 +36,8 @@ pub fn serve(node: &mut RosNode, full_name: &str, store: &ParameterStore, clock:
         })
         .map_err(|error| RosError::Context(error.to_string()))?;
 
-    let events = node.publisher::<msg::ParameterEvent>("/parameter_events", QosProfile::parameter_events())?;
+    let events =
+        node.publisher::<msg::ParameterEvent>("/parameter_events", QosProfile::parameter_events())?;
     let events = Mutex::new(events);
     let (clock, name) = (clock.clone(), full_name.to_owned());
     store.publish_with(Box::new(move |changes| {
@@ -48,14 +54,20 @@ pub fn serve(node: &mut RosNode, full_name: &str, store: &ParameterStore, clock:
             .collect();
         srv::GetParameters::Response { values }
     })?;
-    answer::<srv::GetParameterTypes::Service>(node, "get_parameter_types", store, &jobs, |store, request| {
-        let types = request
-            .names
-            .iter()
-            .map(|name| store.declared(name).unwrap_or_default().parameter_type() as u8)
-            .collect();
-        srv::GetParameterTypes::Response { types }
-    })?;
+    answer::<srv::GetParameterTypes::Service>(
+        node,
+        "get_parameter_types",
+        store,
+        &jobs,
+        |store, request| {
+            let types = request
+                .names
+                .iter()
+                .map(|name| store.declared(name).unwrap_or_default().parameter_type() as u8)
+                .collect();
+            srv::GetParameterTypes::Response { types }
+        },
+    )?;
     answer::<srv::SetParameters::Service>(node, "set_parameters", store, &jobs, |store, request| {
         let results = request
             .parameters

@@ -58,7 +58,12 @@ pub(super) struct Change {
 impl std::fmt::Debug for ParameterStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_map()
-            .entries(self.table().declared.iter().map(|(name, entry)| (name, &entry.value)))
+            .entries(
+                self.table()
+                    .declared
+                    .iter()
+                    .map(|(name, entry)| (name, &entry.value)),
+            )
             .finish()
     }
 }
@@ -88,7 +93,9 @@ impl ParameterStore {
             table.overrides.get(&name).cloned()
         };
         let given = given.map(|value| value.coerced(declaration.parameter_type()));
-        let refused = given.as_ref().and_then(|value| validate(&declaration, value).err());
+        let refused = given
+            .as_ref()
+            .and_then(|value| validate(&declaration, value).err());
         let value = match (given, &refused) {
             (Some(value), None) => value,
             _ => declaration.default.clone(),
@@ -285,12 +292,14 @@ mod tests {
             .declare(Declaration::new("rate", 100.0, "ticks a second").within(1.0, 1000.0))
             .unwrap();
         store
-            .declare(Declaration::new("tree", "a.xml", "the tree").validated("a tree", |value| {
-                match value.as_str() {
-                    Some("broken.xml") => Err("broken.xml:3:5: no such node".to_owned()),
-                    _ => Ok(()),
-                }
-            }))
+            .declare(
+                Declaration::new("tree", "a.xml", "the tree").validated("a tree", |value| {
+                    match value.as_str() {
+                        Some("broken.xml") => Err("broken.xml:3:5: no such node".to_owned()),
+                        _ => Ok(()),
+                    }
+                }),
+            )
             .unwrap();
         store
             .declare(Declaration::new("frame", "map", "the frame").read_only())
@@ -317,7 +326,10 @@ mod tests {
     fn g7_refused_value_changes_nothing_and_says_why() {
         let store = store();
         let words = |result: Result<(), ParameterError>| result.unwrap_err().to_string();
-        assert_eq!(words(store.set("tree", "broken.xml")), "broken.xml:3:5: no such node");
+        assert_eq!(
+            words(store.set("tree", "broken.xml")),
+            "broken.xml:3:5: no such node"
+        );
         assert_eq!(
             words(store.set("rate", "fast")),
             "parameter 'rate' is of type double, not string"

@@ -222,7 +222,10 @@ mod tests {
 
     #[test]
     fn text_is_that_of_a_port() {
-        assert_eq!(ParameterValue::from(vec!["a".to_owned(), "b".to_owned()]).to_string(), "a;b");
+        assert_eq!(
+            ParameterValue::from(vec!["a".to_owned(), "b".to_owned()]).to_string(),
+            "a;b"
+        );
         assert_eq!(ParameterValue::from(0.5).to_string(), "0.5");
     }
 }

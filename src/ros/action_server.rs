@@ -1,0 +1,423 @@
+//! The server side of an action: three services and two topics, over the goal table of room `goal`.
+//!
+//! r2r's own action server is not used: it keeps every goal for ever, takes a core ten seconds after the first one has
+//! ended, and reads freed memory when a client asks for an old one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, action_msgs};
+
+use super::action_client::uuid;
+use super::mirror::{ActionType, Mirror};
+use super::{Clock, RosError, RosNode};
+use crate::goal::{End, GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError};
+
+type SendGoal<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::SendGoal;
+type GetResult<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::GetResult;
+type FeedbackMessage<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::FeedbackMessage;
+type CancelGoal = action_msgs::srv::CancelGoal::Service;
+
+/// What the owner of an action server decides. Every method is called on the node's thread and must not wait; a
+/// decision that takes longer is made elsewhere, with the [`GoalRequest`].
+pub trait ActionHandler<A: ActionType>: Send + 'static {
+    /// Somebody wants a goal: accept it, now or later and from any thread, or drop it, which rejects it.
+    fn goal(&mut self, request: GoalRequest<A>);
+
+    /// Somebody wants a goal cancelled that is neither over nor cancelling. Must not use any goal of the server: its
+    /// table is locked, because one request may mean several. By default accepted.
+    fn may_cancel(&mut self, _goal: GoalId) -> CancelDecision {
+        CancelDecision::Accept
+    }
+
+    /// A cancel was accepted and answered, the goal's status is CANCELING: end it as soon as it has stopped.
+    fn cancel(&mut self, goal: GoalId);
+
+    /// Whether to answer a request for the result of a goal. For simulated faults.
+    fn may_answer(&mut self, _goal: GoalId) -> bool {
+        true
+    }
+}
+
+/// The answer to a cancel request, as far as one goal goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CancelDecision {
+    /// The goal is cancelling from now on.
+    Accept,
+    /// It goes on.
+    Reject,
+    /// The request is not answered at all. For simulated faults.
+    Ignore,
+}
+
+/// An action server, answering as `rcl_action`'s do: cancel of a finished goal 3, of an unknown one 2, the result of an
+/// unknown one status 0. Cheap to clone; it lives as long as its node.
+pub struct ActionServer<A: ActionType> {
+    shared: Arc<Shared<A>>,
+}
+
+impl<A: ActionType> Clone for ActionServer<A> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<A: ActionType> std::fmt::Debug for ActionServer<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ActionServer")
+            .field("type", &A::TYPE)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Shared<A: ActionType> {
+    clock: Clock,
+    table: Mutex<GoalTable<A::Result, ServiceRequest<GetResult<A>>>>,
+    feedback: Mutex<Publisher<FeedbackMessage<A>>>,
+    status: Mutex<Publisher<action_msgs::msg::GoalStatusArray>>,
+}
+
+impl<A: ActionType> ActionServer<A> {
+    /// How long results are kept by default. Ten seconds are rcl's own, since Jazzy.
+    pub const RETENTION: Duration = Duration::from_secs(10);
+
+    /// Serves an action under a name. `retention`: how long a result is kept after its goal ended.
+    ///
+    /// # Errors
+    /// [`RosError::Entity`].
+    pub fn serve(
+        node: &mut RosNode,
+        name: &str,
+        clock: &Clock,
+        retention: Duration,
+        handler: impl ActionHandler<A>,
+    ) -> Result<Self, RosError> {
+        let feedback = node.publisher(&format!("{name}/_action/feedback"), QosProfile::default())?;
+        let status = node.publisher(
+            &format!("{name}/_action/status"),
+            QosProfile::default().keep_last(1).transient_local(),
+        )?;
+        let shared = Arc::new(Shared {
+            clock: clock.clone(),
+            table: Mutex::new(GoalTable::new(retention)),
+            feedback: Mutex::new(feedback),
+            status: Mutex::new(status),
+        });
+        let handler = Arc::new(Mutex::new(handler));
+
+        let (server, decider) = (Arc::clone(&shared), Arc::clone(&handler));
+        node.serve::<SendGoal<A>>(
+            &format!("{name}/_action/send_goal"),
+            QosProfile::services_default(),
+            move |request| {
+                let (id, goal) = A::Wire::destructure_goal_request_msg(request.message.clone());
+                let mut request = GoalRequest {
+                    id: GoalId::from_slice(&id.uuid).unwrap_or_default(),
+                    goal: Arc::new(A::Goal::from_wire(goal)),
+                    server: Arc::clone(&server),
+                    answer: Some(request),
+                };
+                if server.table().status(request.id) == GoalStatus::Unknown {
+                    lock(&decider).goal(request);
+                } else {
+                    request.answer(false, Stamp::ZERO);
+                }
+            },
+        )?;
+        let (server, decider) = (Arc::clone(&shared), Arc::clone(&handler));
+        node.serve::<CancelGoal>(
+            &format!("{name}/_action/cancel_goal"),
+            QosProfile::services_default(),
+            move |request| server.cancel(request, &mut *lock(&decider)),
+        )?;
+        let server = Arc::clone(&shared);
+        node.serve::<GetResult<A>>(
+            &format!("{name}/_action/get_result"),
+            QosProfile::services_default(),
+            move |request| server.result(request, &mut *lock(&handler)),
+        )?;
+        let server = Arc::downgrade(&shared);
+        node.every(Duration::from_secs(1), move || {
+            let Some(server) = server.upgrade() else { return };
+            let expired = server.table().expire(server.clock.steady());
+            if expired {
+                server.publish_status();
+            }
+        });
+        shared.publish_status();
+        Ok(Self { shared })
+    }
+
+    /// Goals that are not over, oldest first.
+    pub fn active(&self) -> Vec<GoalId> {
+        self.shared.table().active()
+    }
+}
+
+impl<A: ActionType> Shared<A> {
+    fn table(&self) -> MutexGuard<'_, GoalTable<A::Result, ServiceRequest<GetResult<A>>>> {
+        lock(&self.table)
+    }
+
+    fn publish_status(&self) {
+        // Under the publisher's lock from the reading on, so that an older list never follows a newer one.
+        let status = lock(&self.status);
+        let status_list = self
+            .table()
+            .statuses()
+            .into_iter()
+            .map(|(goal, stamp, status)| action_msgs::msg::GoalStatus {
+                goal_info: info(goal, stamp),
+                status: status as i8,
+            })
+            .collect();
+        let _ = status.publish(&action_msgs::msg::GoalStatusArray { status_list });
+    }
+
+    fn cancel(&self, request: ServiceRequest<CancelGoal>, handler: &mut impl ActionHandler<A>) {
+        let wanted = &request.message.goal_info;
+        let Some(goal) = GoalId::from_slice(&wanted.goal_id.uuid) else {
+            return;
+        };
+        let selection = Selection::from_wire(goal, Stamp::from_wire(wanted.stamp.clone()));
+        let mut ignored = false;
+        let answer = self
+            .table()
+            .cancel(selection, |goal| match handler.may_cancel(goal) {
+                CancelDecision::Accept => true,
+                CancelDecision::Reject => false,
+                CancelDecision::Ignore => {
+                    ignored = true;
+                    false
+                }
+            });
+        if !ignored {
+            // A client that did not wait for its answer is no fault of ours.
+            let _ = request.respond(action_msgs::srv::CancelGoal::Response {
+                return_code: answer.code as i8,
+                goals_canceling: answer
+                    .canceling
+                    .iter()
+                    .map(|(goal, stamp)| info(*goal, *stamp))
+                    .collect(),
+            });
+        }
+        if !answer.canceling.is_empty() {
+            self.publish_status();
+        }
+        for (goal, _) in answer.canceling {
+            handler.cancel(goal);
+        }
+    }
+
+    fn result(&self, request: ServiceRequest<GetResult<A>>, handler: &mut impl ActionHandler<A>) {
+        let id = A::Wire::destructure_result_request_msg(request.message.clone());
+        let Some(goal) = GoalId::from_slice(&id.uuid) else {
+            return;
+        };
+        if !handler.may_answer(goal) {
+            return;
+        }
+        let mut table = self.table();
+        let (waiter, status, result) = match table.result(goal, request) {
+            ResultAnswer::Later => return,
+            ResultAnswer::Ready { waiter, end, result } => (waiter, end.status(), result.to_wire()),
+            ResultAnswer::Unknown { waiter } => (waiter, GoalStatus::Unknown, A::Result::default().to_wire()),
+        };
+        drop(table);
+        let _ = waiter.respond(A::Wire::make_result_response_msg(status as i8, result));
+    }
+}
+
+fn info(goal: GoalId, stamp: Stamp) -> action_msgs::msg::GoalInfo {
+    action_msgs::msg::GoalInfo {
+        goal_id: uuid(goal),
+        stamp: stamp.to_wire(),
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A goal that somebody wants. Dropped without an answer it is rejected.
+pub struct GoalRequest<A: ActionType> {
+    id: GoalId,
+    goal: Arc<A::Goal>,
+    server: Arc<Shared<A>>,
+    answer: Option<ServiceRequest<SendGoal<A>>>,
+}
+
+impl<A: ActionType> std::fmt::Debug for GoalRequest<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GoalRequest({})", self.id)
+    }
+}
+
+impl<A: ActionType> GoalRequest<A> {
+    /// The id the client chose.
+    pub fn id(&self) -> GoalId {
+        self.id
+    }
+
+    /// What is wanted.
+    pub fn goal(&self) -> &Arc<A::Goal> {
+        &self.goal
+    }
+
+    /// Takes the goal and answers the client; its status is ACCEPTED until [`ServerGoal::execute`].
+    ///
+    /// # Errors
+    /// [`TableError::Duplicate`]: it was rejected.
+    pub fn accept(mut self) -> Result<ServerGoal<A>, TableError> {
+        let now = self.server.clock.stamp();
+        let stamp = Stamp::from_parts(now.sec, now.nanosec);
+        let accepted = self.server.table().accept(self.id, stamp);
+        self.answer(accepted.is_ok(), stamp);
+        accepted?;
+        self.server.publish_status();
+        Ok(ServerGoal {
+            inner: Arc::new(GoalInner {
+                id: self.id,
+                goal: Arc::clone(&self.goal),
+                server: Arc::clone(&self.server),
+            }),
+        })
+    }
+
+    /// [`GoalRequest::accept`] and [`ServerGoal::execute`].
+    ///
+    /// # Errors
+    /// As [`GoalRequest::accept`].
+    pub fn execute(self) -> Result<ServerGoal<A>, TableError> {
+        let goal = self.accept()?;
+        goal.execute()?;
+        Ok(goal)
+    }
+
+    /// Refuses the goal; the same as dropping it, in words.
+    pub fn reject(self) {}
+
+    /// Never answers: the client waits until it gives up. For simulated faults.
+    pub fn ignore(mut self) {
+        self.answer = None;
+    }
+
+    fn answer(&mut self, accepted: bool, stamp: Stamp) {
+        if let Some(request) = self.answer.take() {
+            let _ = request.respond(A::Wire::make_goal_response_msg(accepted, stamp.to_wire()));
+        }
+    }
+}
+
+impl<A: ActionType> Drop for GoalRequest<A> {
+    fn drop(&mut self) {
+        self.answer(false, Stamp::ZERO);
+    }
+}
+
+/// A goal that was accepted. Cheap to clone, usable from any thread. When the last clone is dropped before the goal has
+/// ended, it is aborted: no client waits for a goal that nobody works on.
+pub struct ServerGoal<A: ActionType> {
+    inner: Arc<GoalInner<A>>,
+}
+
+impl<A: ActionType> Clone for ServerGoal<A> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+impl<A: ActionType> std::fmt::Debug for ServerGoal<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ServerGoal({})", self.inner.id)
+    }
+}
+
+struct GoalInner<A: ActionType> {
+    id: GoalId,
+    goal: Arc<A::Goal>,
+    server: Arc<Shared<A>>,
+}
+
+impl<A: ActionType> ServerGoal<A> {
+    /// The id the client chose.
+    pub fn id(&self) -> GoalId {
+        self.inner.id
+    }
+
+    /// What is wanted.
+    pub fn goal(&self) -> &Arc<A::Goal> {
+        &self.inner.goal
+    }
+
+    /// Where it is in its life.
+    pub fn status(&self) -> GoalStatus {
+        self.inner.server.table().status(self.inner.id)
+    }
+
+    /// Whether a cancel was accepted and the goal is not over.
+    pub fn is_canceling(&self) -> bool {
+        self.status() == GoalStatus::Canceling
+    }
+
+    /// Work on it begins: its status is EXECUTING.
+    ///
+    /// # Errors
+    /// [`TableError::Over`], [`TableError::Unknown`].
+    pub fn execute(&self) -> Result<(), TableError> {
+        self.inner.server.table().execute(self.inner.id)?;
+        self.inner.server.publish_status();
+        Ok(())
+    }
+
+    /// Publishes feedback.
+    ///
+    /// # Errors
+    /// [`RosError::Send`].
+    pub fn feedback(&self, feedback: &A::Feedback) -> Result<(), RosError> {
+        let message = A::Wire::make_feedback_msg(uuid(self.inner.id), feedback.to_wire());
+        lock(&self.inner.server.feedback)
+            .publish(&message)
+            .map_err(|error| RosError::Send(error.to_string()))
+    }
+
+    /// It is over: everybody who asked for the result gets it.
+    ///
+    /// # Errors
+    /// [`TableError::Over`], [`TableError::Unknown`]; [`TableError::NotCanceling`] for an end as cancelled that
+    /// nobody asked for.
+    pub fn finish(&self, end: End, result: A::Result) -> Result<(), TableError> {
+        self.inner.finish(end, result)
+    }
+}
+
+impl<A: ActionType> GoalInner<A> {
+    fn finish(&self, end: End, result: A::Result) -> Result<(), TableError> {
+        let server = &self.server;
+        let wire = result.to_wire();
+        let waiters = server
+            .table()
+            .finish(self.id, end, result, server.clock.steady())?;
+        for waiter in waiters {
+            let status = end.status() as i8;
+            // A client that did not wait for its answer is no fault of ours.
+            let _ = waiter.respond(A::Wire::make_result_response_msg(status, wire.clone()));
+        }
+        server.publish_status();
+        Ok(())
+    }
+}
+
+impl<A: ActionType> Drop for GoalInner<A> {
+    fn drop(&mut self) {
+        if self.server.table().status(self.id).is_active() {
+            let result = A::failure(0, "the server dropped the goal");
+            let _ = self.finish(End::Aborted, result);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A node with everything a node of this project has.
+
+use std::time::Duration;
+
+use r2r::{QosProfile, rosgraph_msgs};
+
+use super::mirror::Mirror;
+use super::{Clock, Declaration, Executor, ParameterStore, RosError, RosHandle, TransformBuffer, parameters};
+use crate::msg::Stamp;
+
+// The assertion of r2r: without rosgraph_msgs in the build, `use_sim_time` would be ignored in silence.
+r2r::assert_compiled_with_use_sim_time_support!();
+
+/// How long the node's thread may take for what is done at start.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A node, its clock, its parameters and its transforms. Dropping it destroys the node.
+#[derive(Debug)]
+pub struct Ros {
+    executor: Executor,
+    clock: Clock,
+    parameters: ParameterStore,
+    transforms: TransformBuffer,
+}
+
+impl Ros {
+    /// Makes a node of that name (which the command line may change), its parameters from the command line and files,
+    /// and `use_sim_time` among them, which may be set at any time.
+    ///
+    /// The parameters are served by [`Ros::serve_parameters`], when all are declared.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn start(name: &str, namespace: &str) -> Result<Self, RosError> {
+        let (executor, overrides) = Executor::start(name, namespace)?;
+        let parameters = ParameterStore::new(overrides);
+        let use_sim_time = Declaration::new("use_sim_time", false, "Take the time from /clock.");
+        let simulated = match parameters.declare(use_sim_time) {
+            Ok(value) => value.as_bool().unwrap_or(false),
+            Err(error) => return Err(RosError::Context(error.to_string())),
+        };
+        let ros = Self {
+            executor,
+            clock: Clock::new(simulated),
+            parameters,
+            transforms: TransformBuffer::new(),
+        };
+        if simulated {
+            listen_to_clock(ros.handle(), &ros.clock);
+        }
+        let (clock, handle) = (ros.clock.clone(), ros.handle().clone());
+        let listening = std::sync::atomic::AtomicBool::new(simulated);
+        ros.parameters.on_change(move |name, value| {
+            if let ("use_sim_time", Some(simulated)) = (name, value.as_bool()) {
+                if simulated && !listening.swap(true, std::sync::atomic::Ordering::AcqRel) {
+                    listen_to_clock(&handle, &clock);
+                }
+                clock.set_simulated(simulated);
+            }
+        });
+        Ok(ros)
+    }
+
+    /// The way to the node.
+    pub fn handle(&self) -> &RosHandle {
+        self.executor.handle()
+    }
+
+    /// The clock that drives trees and stamps messages.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &ParameterStore {
+        &self.parameters
+    }
+
+    /// The transforms; empty until [`Ros::listen_to_transforms`].
+    pub fn transforms(&self) -> &TransformBuffer {
+        &self.transforms
+    }
+
+    /// Puts the parameters on the wire.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn serve_parameters(&self) -> Result<(), RosError> {
+        let name = self.handle().full_name();
+        let (store, clock) = (self.parameters.clone(), self.clock.clone());
+        self.handle().with_node_blocking(PATIENCE, move |node| {
+            parameters::serve(node, &name, &store, &clock)
+        })?
+    }
+
+    /// Feeds the transforms from `/tf` and `/tf_static`.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn listen_to_transforms(&self) -> Result<(), RosError> {
+        let transforms = self.transforms.clone();
+        self.handle()
+            .with_node_blocking(PATIENCE, move |node| transforms.feed(node))?
+    }
+}
+
+fn listen_to_clock(handle: &RosHandle, clock: &Clock) {
+    let clock = clock.clone();
+    handle.post(move |node| {
+        let qos = QosProfile::default().keep_last(1).best_effort();
+        let made = node.subscribe::<rosgraph_msgs::msg::Clock>("/clock", qos, move |message| {
+            clock.take(Stamp::from_wire(message.clock));
+        });
+        if let Err(error) = made {
+            tracing::error!("{error}");
+        }
+    });
+}

@@ -1,0 +1,69 @@
+//! The server side of a service.
+
+use r2r::{QosProfile, ServiceRequest};
+
+use super::mirror::{Mirror, ServiceType};
+use super::{RosError, RosNode};
+
+/// A request of a service. Dropped without an answer it is answered with a default response, so that no client waits
+/// for one that never comes.
+pub struct ServiceCall<S: ServiceType> {
+    request: S::Request,
+    answer: Option<ServiceRequest<S::Wire>>,
+}
+
+impl<S: ServiceType> std::fmt::Debug for ServiceCall<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ServiceCall").field(&self.request).finish()
+    }
+}
+
+impl<S: ServiceType> ServiceCall<S> {
+    /// What is asked.
+    pub fn request(&self) -> &S::Request {
+        &self.request
+    }
+
+    /// Answers, from any thread.
+    pub fn respond(mut self, response: &S::Response) {
+        self.send(response);
+    }
+
+    /// Never answers: the client waits until it gives up. For simulated faults.
+    pub fn ignore(mut self) {
+        self.answer = None;
+    }
+
+    fn send(&mut self, response: &S::Response) {
+        if let Some(request) = self.answer.take() {
+            // A client that did not wait for its answer is no fault of ours.
+            let _ = request.respond(response.to_wire());
+        }
+    }
+}
+
+impl<S: ServiceType> Drop for ServiceCall<S> {
+    fn drop(&mut self) {
+        if self.answer.is_some() {
+            self.send(&S::Response::default());
+        }
+    }
+}
+
+/// Serves a service under a name, as long as the node lives. `handler` is called on the node's thread and must not wait;
+/// an answer that takes longer is given elsewhere, with the [`ServiceCall`].
+///
+/// # Errors
+/// [`RosError::Entity`].
+pub fn serve_service<S: ServiceType>(
+    node: &mut RosNode,
+    name: &str,
+    mut handler: impl FnMut(ServiceCall<S>) + Send + 'static,
+) -> Result<(), RosError> {
+    node.serve::<S::Wire>(name, QosProfile::services_default(), move |request| {
+        handler(ServiceCall {
+            request: S::Request::from_wire(request.message.clone()),
+            answer: Some(request),
+        });
+    })
+}
