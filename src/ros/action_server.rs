@@ -416,7 +416,9 @@ impl<A: ActionType> GoalInner<A> {
 impl<A: ActionType> Drop for GoalInner<A> {
     fn drop(&mut self) {
         if self.server.table().status(self.id).is_active() {
-            let result = A::failure(0, "the server dropped the goal");
+            let unknown = A::ERROR_CODES.iter().find(|(_, name)| *name == "UNKNOWN");
+            let code = unknown.map_or(0, |(code, _)| *code);
+            let result = A::failure(code, "the server dropped the goal");
             let _ = self.finish(End::Aborted, result);
         }
     }

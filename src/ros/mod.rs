@@ -1,4 +1,21 @@
 //! The only room that knows r2r.
+//!
+//! Of r2r it uses nodes, topics and services, which are sound; actions and parameters are made here, from services and
+//! topics. Three threads, none of which ever waits for another:
+//!
+//! ```text
+//!                 errands                       what arrives
+//!   anybody ──────────────▶  ros-spin  ───────────────────────────▶ inbox ──▶ tick thread
+//!                            (owns the node)  ──┐                     ▲           │
+//!                                               │ wire events         │ notices   │ commands,
+//!                                               ▼                     │           │ messages
+//!                                            custodian ───────────────┘ ◀─────────┘
+//!                                 (owns goals, clients, publishers; sends)
+//! ```
+//!
+//! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] is the way to it.
+//! - [`CustodianTask`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.
+//! - [`ActionServer`], [`serve_service`]: what others ask of us.
 
 mod action_client;
 mod action_server;

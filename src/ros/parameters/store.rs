@@ -22,6 +22,7 @@ pub enum ParameterError {
     Refused(String),
 }
 
+type Publisher = Box<dyn Fn(&[Change]) + Send>;
 type Listener = Arc<dyn Fn(&str, &ParameterValue) + Send + Sync>;
 
 /// The parameters of the node and their values. Cheap to clone. Reading never waits for a validator: those run without
@@ -40,7 +41,7 @@ struct Table {
     declared: BTreeMap<String, Entry>,
     listeners: Vec<Listener>,
     /// Told of every change, declarations included; the room's own.
-    publisher: Option<Box<dyn Fn(&[Change]) + Send>>,
+    publisher: Option<Publisher>,
 }
 
 struct Entry {
@@ -235,7 +236,7 @@ impl ParameterStore {
     }
 
     /// Has the changes published from now on, and everything declared so far at once.
-    pub(super) fn publish_with(&self, publisher: Box<dyn Fn(&[Change]) + Send>) {
+    pub(super) fn publish_with(&self, publisher: Publisher) {
         let mut table = self.table();
         let known: Vec<Change> = table
             .declared
