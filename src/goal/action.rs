@@ -164,6 +164,9 @@ pub enum Verdict {
 /// How often a result is asked for before it counts as lost.
 const RESULT_QUESTIONS: u32 = 3;
 
+/// Cancels of an adopted goal are counted from here, above those of its first life.
+const ADOPTED_CANCELS: u32 = 1 << 16;
+
 /// One goal as a state machine: no identity, no payload, no clock. Total: see [`ActionGoal::on`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ActionGoal {
@@ -220,6 +223,9 @@ impl ActionGoal {
     pub fn adopted(options: GoalOptions, now: Time, steps: &mut Vec<Step>) -> Self {
         let mut goal = Self::new(options, now);
         goal.accepted = true;
+        // Answers to cancels from before it was given up may still be under way.
+        goal.cancels = ADOPTED_CANCELS;
+        goal.cancels_before_acceptance = ADOPTED_CANCELS;
         goal.cancel_and_watch(now, steps);
         goal
     }
@@ -650,6 +656,22 @@ impl ActionGoal {
         if !self.refusal_reported {
             self.refusal_reported = true;
             steps.push(Step::Report(What::CancelRefused));
+        }
+    }
+}
+
+#[cfg(test)]
+impl ActionGoal {
+    /// As if everything had happened that much earlier.
+    pub(super) fn shift_back(&mut self, by: std::time::Duration) {
+        for time in [
+            &mut self.due,
+            &mut self.run_deadline,
+            &mut self.stop_deadline,
+            &mut self.give_up,
+            &mut self.shut_down,
+        ] {
+            *time = time.map(|time| Time::from_nanos(time.as_nanos() - by.as_nanos() as u64));
         }
     }
 }

@@ -951,6 +951,23 @@ fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
     }
 }
 
+/// For the proofs: situations that differ only in when they happen, or in what happened before, are one.
+#[cfg(test)]
+impl<P> Custodian<P> {
+    pub(super) fn shift_back(&mut self, by: std::time::Duration) {
+        for entry in self.goals.values_mut() {
+            entry.goal.shift_back(by);
+        }
+        for call in self.calls.values_mut() {
+            call.call.shift_back(by);
+        }
+    }
+
+    pub(super) fn forget_history(&mut self) {
+        self.counters = Counters::default();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

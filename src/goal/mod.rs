@@ -35,6 +35,11 @@ mod service;
 mod status;
 mod wire;
 
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod world;
+
 pub use action::{ActionGoal, GoalEvent, Phase, Step, Verdict};
 pub use command::Command;
 pub use custodian::{Counters, Custodian, LiveGoal};

@@ -171,3 +171,13 @@ impl ServiceCall {
         self.due = None;
     }
 }
+
+#[cfg(test)]
+impl ServiceCall {
+    /// As if everything had happened that much earlier.
+    pub(super) fn shift_back(&mut self, by: std::time::Duration) {
+        self.due = self
+            .due
+            .map(|due| Time::from_nanos(due.as_nanos() - by.as_nanos() as u64));
+    }
+}

@@ -1,0 +1,207 @@
+//! Model checking: every way in which the faults of a [`Setup`] can happen to the real state machines.
+
+use stateright::{Checker, HasDiscoveries, Model, Property};
+
+use super::UpdatePolicy;
+use super::world::{Action, Setup, World};
+
+struct Proof {
+    setup: Setup,
+    expected: Vec<Property<Proof>>,
+}
+
+impl Model for Proof {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(&self.setup)]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        // What is wrong stays wrong: no need to look further.
+        if world.wrong.is_none() {
+            actions.extend(world.actions(&self.setup));
+        }
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let mut next = world.clone();
+        next.act(&self.setup, action);
+        Some(next)
+    }
+
+    fn within_boundary(&self, world: &World) -> bool {
+        world.messages_under_way() <= messages()
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        let mut properties = vec![
+            Property::always("nothing is wrong", |_, world: &World| world.wrong.is_none()),
+            Property::sometimes("quiet", |_, world: &World| world.is_quiet()),
+            Property::sometimes("a goal succeeds", |_, world: &World| world.seen.succeeded),
+        ];
+        properties.extend(self.expected.iter().cloned());
+        properties
+    }
+}
+
+/// How many messages may be under way at once. Three keeps the whole of this file under a minute in a debug
+/// build; `NAVTREE_MODEL_MESSAGES=4` takes ten times as long.
+fn messages() -> usize {
+    std::env::var("NAVTREE_MODEL_MESSAGES")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(3)
+}
+
+/// Explores every state of a setup, prints how many there are, and checks that what should be possible is.
+fn prove(name: &str, setup: Setup, expected: Vec<Property<Proof>>) {
+    let names: Vec<&'static str> = expected.iter().map(|property| property.name).collect();
+    let checker = Proof { setup, expected }
+        .checker()
+        .threads(2)
+        .finish_when(HasDiscoveries::AnyFailures)
+        .spawn_bfs()
+        .join();
+    println!(
+        "{name}: {} states, {} distinct, depth {}",
+        checker.state_count(),
+        checker.unique_state_count(),
+        checker.max_depth()
+    );
+    if let Some(path) = checker.discovery("nothing is wrong") {
+        let wrong = path.last_state().wrong;
+        let actions: Vec<String> = path
+            .into_actions()
+            .iter()
+            .map(|action| format!("  {action:?}"))
+            .collect();
+        panic!("{name}: {wrong:?} after\n{}", actions.join("\n"));
+    }
+    for property in names.iter().chain(&["quiet", "a goal succeeds"]) {
+        assert!(
+            checker.discovery(property).is_some(),
+            "{name}: never seen: {property}"
+        );
+    }
+}
+
+fn cancelled_late() -> Property<Proof> {
+    Property::sometimes("cancelled on late acceptance", |_, world: &World| {
+        world.seen.cancelled_late
+    })
+}
+
+fn gave_up() -> Property<Proof> {
+    Property::sometimes("given up and reported", |_, world: &World| world.seen.gave_up)
+}
+
+fn server_gone() -> Property<Proof> {
+    Property::sometimes("the leaf learns that the server is gone", |_, world: &World| {
+        world.seen.server_gone
+    })
+}
+
+fn result_lost() -> Property<Proof> {
+    Property::sometimes("the leaf learns that the result is lost", |_, world: &World| {
+        world.seen.result_lost
+    })
+}
+
+fn adopted() -> Property<Proof> {
+    Property::sometimes("a goal of an earlier run is adopted", |_, world: &World| {
+        world.seen.adopted
+    })
+}
+
+#[test]
+fn g3_g4_g6_one_goal_on_a_lossy_network() {
+    prove(
+        "one goal, one loss, one repeat",
+        Setup {
+            losses: 1,
+            repeats: 1,
+            refuses: true,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_g4_g6_one_goal_on_a_server_that_dies_and_forgets() {
+    prove(
+        "one goal, one crash, results forgotten",
+        Setup {
+            crashes: 1,
+            forgettings: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up(), server_gone(), result_lost()],
+    );
+}
+
+#[test]
+fn g3_g4_g6_one_goal_on_a_server_that_seems_to_vanish() {
+    prove(
+        "one goal, one partition, one loss",
+        Setup {
+            partitions: 1,
+            losses: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up(), server_gone()],
+    );
+}
+
+#[test]
+fn g5_two_activations_on_one_server() {
+    prove(
+        "two activations, one loss",
+        Setup {
+            activations: 2,
+            losses: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_g5_updates_that_the_server_preempts() {
+    prove(
+        "one update, server preempts, one loss",
+        Setup {
+            updates: 1,
+            losses: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_g5_updates_that_cancel_first() {
+    prove(
+        "one update, cancel first",
+        Setup {
+            updates: 1,
+            update_policy: UpdatePolicy::CancelFirst,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_goals_of_a_dead_predecessor_are_adopted_and_cancelled() {
+    prove(
+        "one death of the executor",
+        Setup {
+            deaths: 1,
+            ..Setup::NONE
+        },
+        vec![adopted(), gave_up()],
+    );
+}

@@ -1,0 +1,609 @@
+//! A small world for the proofs: one leaf, the real Custodian, a bad network, a bad server (whose goals are
+//! in a real [`GoalTable`]). The model checker walks all of it, the property tests walk it at random.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{
+    AfterHalt, CancelTag, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus,
+    GoalTable, Notice, Outcome, ResultAnswer, Selection, ServerId, Stamp, Ticket, UpdatePolicy, What,
+    WireEvent,
+};
+use crate::bt::{HaltReason, Time};
+
+/// Which faults may happen how often, and what the leaf does. Time goes by in seconds, from deadline to
+/// deadline: between two of them nothing can depend on how much has passed.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) activations: u64,
+    pub(crate) updates: u8,
+    pub(crate) update_policy: UpdatePolicy,
+    /// Messages that are lost. Any number may be arbitrarily late, which is nearly the same.
+    pub(crate) losses: u8,
+    /// Messages that arrive twice.
+    pub(crate) repeats: u8,
+    /// Deaths of the server. It may come back, with all goals forgotten.
+    pub(crate) crashes: u8,
+    /// Times that a living server seems to have vanished.
+    pub(crate) partitions: u8,
+    /// Times that the server forgets the results of goals that are over.
+    pub(crate) forgettings: u8,
+    /// Deaths of the process that owns the Custodian; the next one adopts.
+    pub(crate) deaths: u8,
+    /// The server may refuse to cancel.
+    pub(crate) refuses: bool,
+}
+
+impl Setup {
+    pub(crate) const NONE: Self = Self {
+        activations: 1,
+        updates: 0,
+        update_policy: UpdatePolicy::ServerPreempts,
+        losses: 0,
+        repeats: 0,
+        crashes: 0,
+        partitions: 0,
+        forgettings: 0,
+        deaths: 0,
+        refuses: false,
+    };
+
+    fn options(&self) -> GoalOptions {
+        GoalOptions {
+            accept_timeout: Duration::from_secs(1),
+            cancel_timeout: Duration::from_secs(1),
+            cancel_retry: Duration::from_secs(1),
+            result_timeout: Some(Duration::from_secs(2)),
+            result_retry: Duration::from_secs(1),
+            result_poll: Duration::from_secs(2),
+            give_up_timeout: Duration::from_secs(2),
+            update: self.update_policy,
+            after_halt: AfterHalt::Wait,
+        }
+    }
+
+    /// The longest that a leaf may wait, by its options: twice for others to stop, once for an absent server,
+    /// for the acceptance, for the result, for a lost result; an update begins the last three anew, after the
+    /// one before it had its time to end.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(1 + 1 + 1 + (1 + 2 + 4) + u64::from(self.updates) * (2 + 1 + 2 + 4))
+    }
+
+    /// The longest that a goal without a leaf may be tracked: a late acceptance begins anew, and so does a
+    /// server that comes back.
+    fn tracking(&self) -> Duration {
+        Duration::from_secs(2 * (3 + u64::from(self.crashes) + u64::from(self.partitions)))
+    }
+}
+
+/// Something under way on the network.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Message {
+    GoalRequest(GoalId),
+    CancelRequest(GoalId, u32),
+    ResultRequest(GoalId),
+    Accepted(GoalId),
+    Rejected(GoalId),
+    Canceled(GoalId, u32, super::CancelCode),
+    Result(GoalId, End),
+    ResultUnknown(GoalId),
+    /// The latest only, as the topic keeps.
+    Status(Vec<(GoalId, GoalStatus)>),
+}
+
+/// What may happen next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Action {
+    Start,
+    Update,
+    Halt,
+    Deliver(Message),
+    /// The server's free choice on delivery: accept late is to be delivered late.
+    Reject(GoalId),
+    Refuse(GoalId, u32),
+    Lose(Message),
+    Repeat(Message),
+    Finish(GoalId, End),
+    Forget,
+    Crash,
+    Restart,
+    /// The Custodian is told the truth about the server's presence.
+    Discover,
+    /// The Custodian is told that the server vanished, which is not true.
+    Partition,
+    /// The Custodian's process dies and another takes its place.
+    Die,
+    /// Time passes until the next deadline.
+    Wait,
+}
+
+/// Everything there is. Times are kept relative to now, so that equal situations at different times are the
+/// same state.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct World {
+    custodian: Custodian<u8>,
+    /// The running activation and how long it has run.
+    running: Option<(Ticket, Duration)>,
+    /// Activations whose leaf has gone, and how long ago.
+    left: BTreeMap<Ticket, Duration>,
+    started: u64,
+    net: BTreeSet<Message>,
+    up: bool,
+    table: GoalTable<u8, GoalId>,
+    /// Goals whose result somebody waits for at the server: asking twice is asking once.
+    asked: BTreeSet<GoalId>,
+    /// Goals that people have been told may not have stopped.
+    reported: BTreeSet<GoalId>,
+    used: Used,
+    /// What was seen that must never be.
+    pub(crate) wrong: Option<&'static str>,
+    pub(crate) seen: Seen,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Used {
+    updates: u8,
+    losses: u8,
+    repeats: u8,
+    crashes: u8,
+    partitions: u8,
+    forgettings: u8,
+    deaths: u8,
+}
+
+/// What was seen in the last step: a proof in which nothing happens is none.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) succeeded: bool,
+    pub(crate) cancelled_late: bool,
+    pub(crate) adopted: bool,
+    pub(crate) server_gone: bool,
+    pub(crate) result_lost: bool,
+    pub(crate) gave_up: bool,
+}
+
+const SERVER: ServerId = ServerId(0);
+const NOW: Time = Time::from_millis(1_000_000_000);
+const REASON: HaltReason = HaltReason::Preempted;
+
+impl World {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        let mut world = Self {
+            custodian: Custodian::new(GoalIds::new(1, 0), setup.options()),
+            running: None,
+            left: BTreeMap::new(),
+            started: 0,
+            net: BTreeSet::new(),
+            up: true,
+            table: GoalTable::new(Duration::ZERO),
+            asked: BTreeSet::new(),
+            reported: BTreeSet::new(),
+            used: Used::default(),
+            wrong: None,
+            seen: Seen::default(),
+        };
+        world.wire(WireEvent::ServerBack { server: SERVER });
+        world
+    }
+
+    /// What may happen next, in a fixed order.
+    pub(crate) fn actions(&self, setup: &Setup) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match self.running {
+            None if self.started < setup.activations => actions.push(Action::Start),
+            None => {}
+            Some(_) => {
+                actions.push(Action::Halt);
+                if self.used.updates < setup.updates {
+                    actions.push(Action::Update);
+                }
+            }
+        }
+        for message in &self.net {
+            actions.push(Action::Deliver(message.clone()));
+            match message {
+                Message::GoalRequest(goal) if self.up => actions.push(Action::Reject(*goal)),
+                Message::CancelRequest(goal, attempt) if self.up && setup.refuses => {
+                    actions.push(Action::Refuse(*goal, *attempt));
+                }
+                _ => {}
+            }
+            if self.used.losses < setup.losses {
+                actions.push(Action::Lose(message.clone()));
+            }
+            // A goal request comes once: DDS delivers no request twice, and a server that were to get one
+            // twice would reject the goal that it has accepted.
+            if self.used.repeats < setup.repeats && !matches!(message, Message::GoalRequest(_)) {
+                actions.push(Action::Repeat(message.clone()));
+            }
+        }
+        for goal in self.table.active() {
+            match self.table.status(goal) {
+                GoalStatus::Canceling => actions.push(Action::Finish(goal, End::Canceled)),
+                _ => actions.push(Action::Finish(goal, End::Succeeded)),
+            }
+        }
+        let over = self.table.statuses().len() > self.table.active().len();
+        if over && self.used.forgettings < setup.forgettings {
+            actions.push(Action::Forget);
+        }
+        if self.up && self.used.crashes < setup.crashes {
+            actions.push(Action::Crash);
+        }
+        if !self.up {
+            actions.push(Action::Restart);
+        }
+        if self.up != self.custodian.is_present(SERVER) {
+            actions.push(Action::Discover);
+        } else if self.up && self.used.partitions < setup.partitions {
+            actions.push(Action::Partition);
+        }
+        if self.used.deaths < setup.deaths {
+            actions.push(Action::Die);
+        }
+        if self.custodian.next_deadline().is_some() {
+            actions.push(Action::Wait);
+        }
+        actions
+    }
+
+    pub(crate) fn act(&mut self, setup: &Setup, action: Action) {
+        self.seen = Seen::default();
+        match action {
+            Action::Start => {
+                self.started += 1;
+                let ticket = Ticket(self.started);
+                self.running = Some((ticket, Duration::ZERO));
+                self.command(Command::Start {
+                    ticket,
+                    server: SERVER,
+                    leaf: Arc::from("leaf"),
+                    payload: 0,
+                    options: setup.options(),
+                });
+            }
+            Action::Update => {
+                self.used.updates += 1;
+                if let Some((ticket, _)) = self.running {
+                    self.command(Command::Update { ticket, payload: 1 });
+                }
+            }
+            Action::Halt => {
+                if let Some((ticket, _)) = self.running.take() {
+                    self.left.insert(ticket, Duration::ZERO);
+                    self.command(Command::Halt {
+                        ticket,
+                        reason: REASON,
+                    });
+                }
+            }
+            Action::Deliver(message) => {
+                self.net.remove(&message);
+                self.deliver(message);
+            }
+            Action::Reject(goal) => {
+                self.net.remove(&Message::GoalRequest(goal));
+                self.net.insert(Message::Rejected(goal));
+            }
+            Action::Refuse(goal, attempt) => {
+                self.net.remove(&Message::CancelRequest(goal, attempt));
+                let answer = self.table.cancel(Selection::Goal(goal), |_| false);
+                self.net.insert(Message::Canceled(goal, attempt, answer.code));
+            }
+            Action::Lose(message) => {
+                self.used.losses += 1;
+                self.net.remove(&message);
+            }
+            Action::Repeat(message) => {
+                self.used.repeats += 1;
+                self.deliver(message);
+            }
+            Action::Finish(goal, end) => {
+                self.asked.remove(&goal);
+                let waiters = self.table.finish(goal, end, 0, Time::ZERO).unwrap();
+                for goal in waiters {
+                    self.net.insert(Message::Result(goal, end));
+                }
+                self.publish_status();
+            }
+            Action::Forget => {
+                self.used.forgettings += 1;
+                self.table.expire(NOW);
+                self.publish_status();
+            }
+            Action::Crash => {
+                self.used.crashes += 1;
+                self.up = false;
+                self.table = GoalTable::new(Duration::ZERO);
+                self.asked.clear();
+            }
+            Action::Restart => self.up = true,
+            Action::Discover if self.up => self.wire(WireEvent::ServerBack { server: SERVER }),
+            Action::Discover => self.wire(WireEvent::ServerGone { server: SERVER }),
+            Action::Partition => {
+                self.used.partitions += 1;
+                self.wire(WireEvent::ServerGone { server: SERVER });
+            }
+            Action::Die => self.die(setup),
+            Action::Wait => self.wait(setup),
+        }
+        self.check(setup);
+        self.simplify();
+    }
+
+    /// Drops what can have no effect any more, so that equal situations are the same state.
+    fn simplify(&mut self) {
+        self.custodian.forget_history();
+        let live = self.custodian.live_goals();
+        let known = |goal: &GoalId| live.iter().any(|live| live.goal == *goal);
+        self.left
+            .retain(|ticket, _| live.iter().any(|live| live.ticket == Some(*ticket)));
+        let arriving: BTreeSet<GoalId> = self
+            .net
+            .iter()
+            .filter_map(|message| match message {
+                Message::GoalRequest(goal) | Message::Accepted(goal) => Some(*goal),
+                _ => None,
+            })
+            .collect();
+        let table = &self.table;
+        self.net.retain(|message| match message {
+            Message::GoalRequest(_) | Message::Accepted(_) | Message::Status(_) => true,
+            Message::CancelRequest(goal, _) => {
+                known(goal) || arriving.contains(goal) || table.status(*goal).is_active()
+            }
+            Message::ResultRequest(goal)
+            | Message::Rejected(goal)
+            | Message::Canceled(goal, ..)
+            | Message::Result(goal, _)
+            | Message::ResultUnknown(goal) => known(goal) || arriving.contains(goal),
+        });
+        self.reported
+            .retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
+    }
+
+    fn deliver(&mut self, message: Message) {
+        match message {
+            Message::GoalRequest(goal) => {
+                if self.up && self.table.accept(goal, Stamp::ZERO).is_ok() {
+                    self.net.insert(Message::Accepted(goal));
+                    self.publish_status();
+                }
+            }
+            Message::CancelRequest(goal, attempt) => {
+                if self.up {
+                    let answer = self.table.cancel(Selection::Goal(goal), |_| true);
+                    self.net.insert(Message::Canceled(goal, attempt, answer.code));
+                    if !answer.canceling.is_empty() {
+                        self.publish_status();
+                    }
+                }
+            }
+            Message::ResultRequest(goal) => {
+                if self.up && !self.asked.contains(&goal) {
+                    match self.table.result(goal, goal) {
+                        ResultAnswer::Ready { end, .. } => {
+                            self.net.insert(Message::Result(goal, end));
+                        }
+                        ResultAnswer::Unknown { .. } => {
+                            self.net.insert(Message::ResultUnknown(goal));
+                        }
+                        ResultAnswer::Later => {
+                            self.asked.insert(goal);
+                        }
+                    }
+                }
+            }
+            Message::Accepted(goal) => self.wire(WireEvent::Accepted {
+                server: SERVER,
+                goal,
+                stamp: Stamp::ZERO,
+            }),
+            Message::Rejected(goal) => self.wire(WireEvent::Rejected { goal }),
+            Message::Canceled(goal, attempt, code) => self.wire(WireEvent::CancelAnswered {
+                tag: CancelTag::Goal { goal, attempt },
+                code,
+            }),
+            Message::Result(goal, end) => self.wire(WireEvent::Result {
+                goal,
+                end,
+                payload: 0,
+            }),
+            Message::ResultUnknown(goal) => self.wire(WireEvent::ResultUnknown { goal }),
+            Message::Status(goals) => self.wire(WireEvent::Status {
+                server: SERVER,
+                goals,
+            }),
+        }
+    }
+
+    fn publish_status(&mut self) {
+        self.net.retain(|message| !matches!(message, Message::Status(_)));
+        let goals = self
+            .table
+            .statuses()
+            .into_iter()
+            .map(|(goal, _, status)| (goal, status))
+            .collect();
+        self.net.insert(Message::Status(goals));
+    }
+
+    /// Answers to the dead process are lost; its requests are under way still. The topic is latched.
+    fn die(&mut self, setup: &Setup) {
+        self.used.deaths += 1;
+        self.running = None;
+        self.left.clear();
+        self.net.retain(|message| {
+            matches!(
+                message,
+                Message::GoalRequest(_) | Message::CancelRequest(..) | Message::ResultRequest(_)
+            )
+        });
+        let run = u64::from(self.used.deaths);
+        self.custodian = Custodian::new(GoalIds::new(1, run), setup.options());
+        self.command(Command::Adopt {
+            server: SERVER,
+            window: Duration::from_secs(1_000_000),
+        });
+        if self.up {
+            self.wire(WireEvent::ServerBack { server: SERVER });
+            self.publish_status();
+        }
+    }
+
+    fn wait(&mut self, setup: &Setup) {
+        let Some(due) = self.custodian.next_deadline() else {
+            return;
+        };
+        let passed = due.since(NOW);
+        self.custodian.shift_back(passed);
+        if let Some((_, age)) = &mut self.running {
+            *age += passed;
+        }
+        for age in self.left.values_mut() {
+            *age = (*age + passed).min(setup.tracking() + Duration::from_secs(1));
+        }
+        let mut out = Vec::new();
+        self.custodian.advance(NOW, &mut out);
+        if self.custodian.next_deadline() == Some(NOW) {
+            self.wrong = Some("a deadline that has been handled is due again");
+        }
+        self.carry_out(out);
+    }
+
+    fn command(&mut self, command: Command<u8>) {
+        let mut out = Vec::new();
+        self.custodian.command(command, NOW, &mut out);
+        self.carry_out(out);
+    }
+
+    fn wire(&mut self, event: WireEvent<u8>) {
+        let mut out = Vec::new();
+        self.custodian.wire(event, NOW, &mut out);
+        self.carry_out(out);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect<u8>>) {
+        for effect in effects {
+            match effect {
+                Effect::SendGoal { goal, .. } => {
+                    if self.running.is_none() {
+                        self.wrong = Some("a goal was sent for a leaf that has gone");
+                    }
+                    self.net.insert(Message::GoalRequest(goal));
+                }
+                Effect::SendCancel {
+                    tag: CancelTag::Goal { goal, attempt },
+                    ..
+                } => {
+                    self.net.insert(Message::CancelRequest(goal, attempt));
+                }
+                Effect::RequestResult { goal, .. } => {
+                    self.net.insert(Message::ResultRequest(goal));
+                }
+                Effect::Notify(notice) => self.notify(&notice),
+                Effect::Report(report) => {
+                    match report.what {
+                        What::AcceptedLate => self.seen.cancelled_late = true,
+                        What::Adopted => self.seen.adopted = true,
+                        What::GaveUpStopping | What::GaveUpUnanswered | What::GaveUpUnreachable => {
+                            self.seen.gave_up = true;
+                        }
+                        _ => {}
+                    }
+                    let may_go_on = matches!(
+                        report.what,
+                        What::NotStoppedInTime
+                            | What::GaveUpStopping
+                            | What::GaveUpUnanswered
+                            | What::GaveUpUnreachable
+                            | What::AcceptedAfterGivingUp
+                    );
+                    if let (Some(goal), true) = (report.goal, may_go_on) {
+                        self.reported.insert(goal);
+                    }
+                }
+                Effect::SendCancel { .. }
+                | Effect::CallService { .. }
+                | Effect::ForgetCall { .. }
+                | Effect::ForgetGoal { .. } => {}
+            }
+        }
+    }
+
+    fn notify(&mut self, notice: &Notice<u8>) {
+        match self.running {
+            Some((ticket, _)) if ticket == notice.ticket() => {
+                if let Notice::Finished { outcome, .. } = notice {
+                    match outcome {
+                        Outcome::Succeeded(_) => self.seen.succeeded = true,
+                        Outcome::ServerGone => self.seen.server_gone = true,
+                        Outcome::ResultLost => self.seen.result_lost = true,
+                        _ => {}
+                    }
+                    self.running = None;
+                    self.left.insert(ticket, Duration::ZERO);
+                }
+            }
+            _ => self.wrong = Some("G4: a notice for a leaf that was halted or has finished"),
+        }
+    }
+
+    /// What must hold after every step.
+    fn check(&mut self, setup: &Setup) {
+        if let Some((_, age)) = self.running {
+            if self.custodian.next_deadline().is_none() {
+                self.wrong = Some("G6: a leaf waits and nothing is due");
+            }
+            if age > setup.patience() {
+                self.wrong = Some("G6: a leaf waits longer than its timeouts allow");
+            }
+        }
+        for live in self.custodian.live_goals() {
+            let age = live.ticket.and_then(|ticket| self.left.get(&ticket));
+            if age.is_some_and(|age| *age > setup.tracking()) {
+                self.wrong = Some("G3: a goal without a leaf is tracked beyond its deadline");
+            }
+        }
+        let executing: Vec<GoalId> = self
+            .table
+            .active()
+            .into_iter()
+            .filter(|goal| !self.reported.contains(goal))
+            .filter(|goal| self.is_of_this_run(*goal))
+            .collect();
+        let allowed = match setup.update_policy {
+            UpdatePolicy::ServerPreempts if self.used.updates > 0 => 2,
+            _ => 1,
+        };
+        if executing.len() > allowed {
+            self.wrong = Some("G5: more goals on the server than the policy allows");
+        }
+        if self.is_quiet()
+            && self
+                .table
+                .active()
+                .iter()
+                .any(|goal| !self.reported.contains(goal))
+        {
+            self.wrong = Some("G3: an orphan goal that nobody was told of");
+        }
+    }
+
+    fn is_of_this_run(&self, goal: GoalId) -> bool {
+        !GoalIds::new(1, u64::from(self.used.deaths)).is_predecessor(goal)
+    }
+
+    pub(crate) fn messages_under_way(&self) -> usize {
+        self.net.len()
+    }
+
+    /// Nothing is under way, nobody waits, nothing is due.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.net.is_empty()
+            && self.running.is_none()
+            && self.custodian.is_idle()
+            && self.up == self.custodian.is_present(SERVER)
+    }
+}
