@@ -610,13 +610,16 @@ impl ActionGoal {
         self.cancel(now, steps);
     }
 
-    /// Keeps the stop deadline of the halt: the next goal is not held back longer because of a late answer.
+    /// A halted goal keeps the stop deadline of its halt: the next one is not held back longer because of a
+    /// late answer. One whose server had vanished has none, and gets one.
     fn cancel_late(&mut self, now: Time, steps: &mut Vec<Step>) {
-        let stop_deadline = self.stop_deadline;
+        let kept = (self.phase == Phase::Doomed).then_some(self.stop_deadline);
         self.accepted = true;
         steps.push(Step::Report(What::AcceptedLate));
         self.cancel_and_watch(now, steps);
-        self.stop_deadline = stop_deadline;
+        if let Some(stop_deadline) = kept {
+            self.stop_deadline = stop_deadline;
+        }
         steps.push(Step::RequestResult);
     }
 

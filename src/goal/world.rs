@@ -17,6 +17,8 @@ use crate::bt::{HaltReason, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) activations: u64,
+    /// How many messages may be under way at once.
+    pub(crate) messages: usize,
     pub(crate) updates: u8,
     pub(crate) update_policy: UpdatePolicy,
     /// Messages that are lost. Any number may be arbitrarily late, which is nearly the same.
@@ -38,6 +40,7 @@ pub(crate) struct Setup {
 impl Setup {
     pub(crate) const NONE: Self = Self {
         activations: 1,
+        messages: 3,
         updates: 0,
         update_policy: UpdatePolicy::ServerPreempts,
         losses: 0,
@@ -133,8 +136,10 @@ pub(crate) struct World {
     table: GoalTable<u8, GoalId>,
     /// Goals whose result somebody waits for at the server: asking twice is asking once.
     asked: BTreeSet<GoalId>,
-    /// Goals that people have been told may not have stopped.
-    reported: BTreeSet<GoalId>,
+    /// Goals that people were told have not stopped in time: the next may start beside them.
+    slow: BTreeSet<GoalId>,
+    /// Goals that people were told may go on for ever. An acceptance that arrives later undoes it.
+    given_up: BTreeSet<GoalId>,
     used: Used,
     /// What was seen that must never be.
     pub(crate) wrong: Option<&'static str>,
@@ -178,7 +183,8 @@ impl World {
             up: true,
             table: GoalTable::new(Duration::ZERO),
             asked: BTreeSet::new(),
-            reported: BTreeSet::new(),
+            slow: BTreeSet::new(),
+            given_up: BTreeSet::new(),
             used: Used::default(),
             wrong: None,
             seen: Seen::default(),
@@ -359,8 +365,9 @@ impl World {
             | Message::Result(goal, _)
             | Message::ResultUnknown(goal) => known(goal) || arriving.contains(goal),
         });
-        self.reported
-            .retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
+        for goals in [&mut self.slow, &mut self.given_up] {
+            goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
+        }
     }
 
     fn deliver(&mut self, message: Message) {
@@ -395,11 +402,14 @@ impl World {
                     }
                 }
             }
-            Message::Accepted(goal) => self.wire(WireEvent::Accepted {
-                server: SERVER,
-                goal,
-                stamp: Stamp::ZERO,
-            }),
+            Message::Accepted(goal) => {
+                self.given_up.remove(&goal);
+                self.wire(WireEvent::Accepted {
+                    server: SERVER,
+                    goal,
+                    stamp: Stamp::ZERO,
+                });
+            }
             Message::Rejected(goal) => self.wire(WireEvent::Rejected { goal }),
             Message::Canceled(goal, attempt, code) => self.wire(WireEvent::CancelAnswered {
                 tag: CancelTag::Goal { goal, attempt },
@@ -504,24 +514,21 @@ impl World {
                 }
                 Effect::Notify(notice) => self.notify(&notice),
                 Effect::Report(report) => {
+                    let Some(goal) = report.goal else {
+                        continue;
+                    };
                     match report.what {
                         What::AcceptedLate => self.seen.cancelled_late = true,
                         What::Adopted => self.seen.adopted = true,
+                        What::NotStoppedInTime => {
+                            self.slow.insert(goal);
+                        }
                         What::GaveUpStopping | What::GaveUpUnanswered | What::GaveUpUnreachable => {
                             self.seen.gave_up = true;
+                            self.slow.insert(goal);
+                            self.given_up.insert(goal);
                         }
                         _ => {}
-                    }
-                    let may_go_on = matches!(
-                        report.what,
-                        What::NotStoppedInTime
-                            | What::GaveUpStopping
-                            | What::GaveUpUnanswered
-                            | What::GaveUpUnreachable
-                            | What::AcceptedAfterGivingUp
-                    );
-                    if let (Some(goal), true) = (report.goal, may_go_on) {
-                        self.reported.insert(goal);
                     }
                 }
                 Effect::SendCancel { .. }
@@ -570,7 +577,7 @@ impl World {
             .table
             .active()
             .into_iter()
-            .filter(|goal| !self.reported.contains(goal))
+            .filter(|goal| !self.slow.contains(goal))
             .filter(|goal| self.is_of_this_run(*goal))
             .collect();
         let allowed = match setup.update_policy {
@@ -585,7 +592,7 @@ impl World {
                 .table
                 .active()
                 .iter()
-                .any(|goal| !self.reported.contains(goal))
+                .any(|goal| !self.given_up.contains(goal))
         {
             self.wrong = Some("G3: an orphan goal that nobody was told of");
         }
