@@ -13,6 +13,7 @@ pub use condition::*;
 pub use control::*;
 pub use decorator::*;
 
+use super::behavior::Node;
 use super::registry::{Registry, RegistryError};
 
 /// Registers every built-in node type.
@@ -21,8 +22,108 @@ pub(crate) fn register(registry: &mut Registry) {
         control::register(registry)?;
         decorator::register(registry)?;
         action::register(registry)?;
-        condition::register(registry)
+        condition::register(registry)?;
+        aliases(registry)
     };
     let outcome = outcome();
     debug_assert_eq!(outcome, Ok(()), "built-in IDs are distinct");
+}
+
+/// Names under which other systems know the same nodes.
+fn aliases(registry: &mut Registry) -> Result<(), RegistryError> {
+    // Decision trees for robots and games: what keeps the current child has `Mem` in its name, what has not starts from
+    // the first child at every tick. (BehaviorTree.CPP's Fallback is the one that keeps it.)
+    alias::<Sequence>(registry, "MemSequence")?;
+    alias::<Fallback>(registry, "MemSelector")?;
+    alias::<ReactiveFallback>(registry, "Selector")?;
+    alias::<Repeat>(registry, "Repeater")?;
+    // bt.cc.
+    alias::<Repeat>(registry, "Loop")?;
+    alias::<Inverter>(registry, "Invert")?;
+    alias::<If>(registry, "ConditionalRun")?;
+    alias::<If>(registry, "Case")?;
+    alias::<ReactiveFallback>(registry, "Switch")?;
+    alias::<StatefulSelector>(registry, "StatefulSwitch")
+}
+
+fn alias<N: Node>(registry: &mut Registry, id: &str) -> Result<(), RegistryError> {
+    let doc = format!("Another name of {}. {}", N::ID, N::DOC);
+    registry.register_with(id, N::KIND, N::CHILDREN, &doc, |ports| Box::new(N::bind(ports)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::Registry;
+
+    #[test]
+    fn every_node_and_port_is_documented() {
+        let registry = Registry::builtin();
+        for manifest in registry.manifests().chain(registry.manifests_v3()) {
+            assert!(manifest.doc.ends_with('.'), "{}", manifest.id);
+            for port in &manifest.ports {
+                assert!(
+                    !port.doc.is_empty() && !port.doc.ends_with('.'),
+                    "{} {}",
+                    manifest.id,
+                    port.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_node_of_behaviortree_cpp_is_there() {
+        let registry = Registry::builtin();
+        for id in [
+            "AlwaysFailure",
+            "AlwaysSuccess",
+            "AsyncFallback",
+            "AsyncSequence",
+            "Delay",
+            "Fallback",
+            "ForceFailure",
+            "ForceSuccess",
+            "IfThenElse",
+            "Inverter",
+            "KeepRunningUntilFailure",
+            "LoopBool",
+            "LoopDouble",
+            "LoopInt",
+            "LoopString",
+            "Parallel",
+            "ParallelAll",
+            "Precondition",
+            "ReactiveFallback",
+            "ReactiveSequence",
+            "Repeat",
+            "RetryUntilSuccessful",
+            "RunOnce",
+            "Script",
+            "ScriptCondition",
+            "Sequence",
+            "SequenceWithMemory",
+            "SetBlackboard",
+            "SkipUnlessUpdated",
+            "Sleep",
+            "Switch2",
+            "Switch3",
+            "Switch4",
+            "Switch5",
+            "Switch6",
+            "Timeout",
+            "TryCatch",
+            "UnsetBlackboard",
+            "WaitValueUpdate",
+            "WasEntryUpdated",
+            "WhileDoElse",
+        ] {
+            assert!(registry.contains(id), "{id}");
+        }
+        for id in ["SequenceStar", "BlackboardCheckInt", "RetryUntilSuccesful"] {
+            assert!(
+                registry.get(id, crate::bt::Dialect::V3).is_some() && !registry.contains(id),
+                "{id}"
+            );
+        }
+    }
 }

@@ -63,6 +63,15 @@ pub(super) fn halt_others(cx: &mut Context<'_>, running: usize) {
     }
 }
 
+/// The same where completed children keep their result.
+pub(super) fn halt_running_others(cx: &mut Context<'_>, running: usize) {
+    for position in 0..cx.child_count() {
+        if position != running && cx.child_status(position) == NodeStatus::Running {
+            cx.halt_child(position, HaltReason::Preempted);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::bt::builder::reactive_sequence;

@@ -1,0 +1,194 @@
+//! `ParallelMofN` and `ParallelMajority`: all children to their end, and a vote.
+
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
+
+/// Succeeds with M successes of N children.
+#[derive(Debug)]
+pub struct ParallelMofN {
+    m: Input<i32>,
+}
+
+impl Node for ParallelMofN {
+    const ID: &'static str = "ParallelMofN";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks all N children that have not completed yet, at every tick and whatever the others \
+        return. SUCCESS with M successes, FAILURE with N-M+1 failures, which put M out of reach; what still runs then \
+        is halted. Skipped children take no part. The classical parallel node; Parallel decides within its round \
+        instead of after it.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let m = ports
+            .input::<i32>("m")
+            .required()
+            .doc("children that have to succeed; -1 is all")
+            .bind();
+        let children = ports.children();
+        if let Some(&wanted) = m.literal()
+            && children > 0
+            && (wanted == 0 || wanted < -1 || wanted > 0 && wanted as usize > children)
+        {
+            ports.problem(format!("m is {wanted} and there are {children} children"));
+        }
+        Self { m }
+    }
+}
+
+impl Behavior for ParallelMofN {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let wanted = self.m.require(cx)?;
+        let votes = vote(cx)?;
+        if votes.skipped == cx.child_count() {
+            return Ok(NodeStatus::Skipped);
+        }
+        let voters = cx.child_count() - votes.skipped;
+        let wanted = usize::try_from(wanted).unwrap_or(voters);
+        let outcome = if votes.succeeded >= wanted {
+            NodeStatus::Success
+        } else if votes.failed + wanted > voters {
+            NodeStatus::Failure
+        } else {
+            return Ok(NodeStatus::Running);
+        };
+        cx.reset_children();
+        Ok(outcome)
+    }
+
+    fn honours_priority(&self) -> bool {
+        true
+    }
+}
+
+/// Succeeds when more children succeed than fail.
+#[derive(Debug)]
+pub struct ParallelMajority;
+
+impl Node for ParallelMajority {
+    const ID: &'static str = "ParallelMajority";
+    const KIND: NodeKind = NodeKind::Control;
+    const DOC: &'static str = "Ticks all children that have not completed yet, at every tick, until all have completed. \
+        SUCCESS when more of them succeeded than failed, FAILURE otherwise. Skipped children take no part; SKIPPED \
+        when all were skipped.";
+
+    fn bind(_ports: &mut Ports<'_>) -> Self {
+        Self
+    }
+}
+
+impl Behavior for ParallelMajority {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let votes = vote(cx)?;
+        if votes.skipped == cx.child_count() {
+            return Ok(NodeStatus::Skipped);
+        }
+        if votes.succeeded + votes.failed + votes.skipped < cx.child_count() {
+            return Ok(NodeStatus::Running);
+        }
+        cx.reset_children();
+        Ok(if votes.succeeded > votes.failed {
+            NodeStatus::Success
+        } else {
+            NodeStatus::Failure
+        })
+    }
+
+    fn honours_priority(&self) -> bool {
+        true
+    }
+}
+
+#[derive(Default)]
+struct Votes {
+    succeeded: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+/// Ticks every child that has not completed. Which ones have is what their stored statuses say.
+fn vote(cx: &mut Context<'_>) -> Result<Votes, Thrown> {
+    let fresh = cx.is_fresh();
+    cx.set_status(NodeStatus::Running);
+    if fresh {
+        cx.order_children()?;
+    }
+    let mut votes = Votes::default();
+    for position in 0..cx.child_count() {
+        let mut status = cx.child_status(position);
+        if !status.is_completed() {
+            status = cx.tick_child(position)?;
+        }
+        match status {
+            NodeStatus::Success => votes.succeeded += 1,
+            NodeStatus::Failure => votes.failed += 1,
+            NodeStatus::Skipped => {
+                // One that ran before and is skipped now takes no part any more.
+                cx.halt_child(position, HaltReason::Preempted);
+                votes.skipped += 1;
+            }
+            NodeStatus::Running | NodeStatus::Idle => {}
+        }
+    }
+    Ok(votes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::node;
+    use crate::bt::testing::{Scene, leaf};
+
+    #[test]
+    fn m_successes_of_n_are_enough_and_their_lack_fails() {
+        let tree = |a, b, c| {
+            node("ParallelMofN")
+                .port("m", 2)
+                .children([leaf("a", a), leaf("b", b), leaf("c", c)])
+        };
+        Scene::new(tree("S", "RS", "R")).check(
+            "= a b c
+             R S R R
+             S . S R !c",
+        );
+        // N-M+1 = 2 failures; the last child is ticked all the same.
+        Scene::new(tree("F", "F", "S")).check(
+            "= a b c
+             F F F S",
+        );
+        Scene::new(tree("F", "RS", "RRS")).check(
+            "= a b c
+             R F R R
+             R . S R
+             S . . S",
+        );
+        Scene::new(tree("-", "S", "S")).check(
+            "= a b c
+             S - S S",
+        );
+    }
+
+    #[test]
+    fn m_has_to_be_within_n() {
+        for m in ["0", "3", "-2"] {
+            let tree = node("ParallelMofN")
+                .port("m", m)
+                .children([leaf("a", "S"), leaf("b", "S")]);
+            assert!(Scene::new(tree).refused().contains("there are 2 children"), "{m}");
+        }
+    }
+
+    #[test]
+    fn the_majority_decides_when_all_have_completed() {
+        let tree = |a, b, c| node("ParallelMajority").children([leaf("a", a), leaf("b", b), leaf("c", c)]);
+        Scene::new(tree("S", "F", "RS")).check(
+            "= a b c
+             R S F R
+             S . . S",
+        );
+        Scene::new(tree("S", "F", "-")).check(
+            "= a b c
+             F S F -",
+        );
+        Scene::new(tree("-", "-", "-")).check(
+            "= a b c
+             - - - -",
+        );
+    }
+}

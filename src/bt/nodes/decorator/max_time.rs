@@ -1,0 +1,85 @@
+//! `MaxTime`: the child for a given time, and a result of choice at its end.
+
+use std::time::Duration;
+
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+
+/// Halts its child when the time is up.
+#[derive(Debug)]
+pub struct MaxTime {
+    msec: Input<u32>,
+    at_end: Input<NodeStatus>,
+}
+
+impl Node for MaxTime {
+    const ID: &'static str = "MaxTime";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Runs its child for a given time: what the child returns until then; when the time is \
+        up, a child that still runs is halted and the result is at_end. Unlike Timeout it can end in SUCCESS, and the \
+        time runs on while the child is skipped.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            msec: ports
+                .input::<u32>("msec")
+                .required()
+                .unit("ms")
+                .doc("how long the child runs at most")
+                .bind(),
+            at_end: ports
+                .input::<NodeStatus>("at_end")
+                .default("FAILURE")
+                .doc("the result when the time is up")
+                .bind(),
+        }
+    }
+}
+
+impl Behavior for MaxTime {
+    /// `memory.mark` is when the time is up.
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        if cx.is_fresh() {
+            let limit = self.msec.require(cx)?;
+            cx.memory().mark = (cx.now() + Duration::from_millis(limit.into())).as_nanos();
+            cx.set_status(NodeStatus::Running);
+        }
+        let end = Time::from_nanos(cx.memory().mark);
+        if cx.now() >= end {
+            cx.halt_child(0, HaltReason::TimedOut);
+            return self.at_end.require(cx);
+        }
+        let status = cx.tick_child(0)?;
+        if status == NodeStatus::Running {
+            cx.wake_at(end);
+        }
+        Ok(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{NodeBuilder, node};
+    use crate::bt::testing::{Scene, leaf};
+
+    fn max_time(child: NodeBuilder) -> NodeBuilder {
+        node("MaxTime").port("msec", 100).child(child)
+    }
+
+    #[test]
+    fn the_child_runs_for_the_given_time() {
+        Scene::new(max_time(leaf("a", "R")).port("at_end", "SUCCESS")).check(
+            "= a
+             @0 R R
+             @99 R R
+             @100 S . !a
+             @101 R R",
+        );
+        Scene::new(max_time(leaf("a", "RS"))).check(
+            "= a
+             @0 R R
+             @99 S S
+             @150 R R
+             @250 F . !a",
+        );
+    }
+}
