@@ -162,6 +162,21 @@ impl PortSink for Binder<'_, '_> {
         Some(names.slot(key, access))
     }
 
+    fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script> {
+        let attribute = AttributeSpec {
+            name: name.into(),
+            value: text.into(),
+            name_span: self.spec.span,
+            value_span: self.spec.span,
+        };
+        let mut enums = self.enums.clone();
+        for (name, value) in names {
+            // A registered name of that kind keeps its value.
+            let _ = enums.insert(name, *value);
+        }
+        compile_script(&attribute, self.scope, self.scopes, &enums, self.problems)
+    }
+
     fn children(&self) -> usize {
         self.spec.children.len()
     }

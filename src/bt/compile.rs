@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::behavior::{Behavior, Dialect, NodeKind};
+use super::behavior::{Behavior, Dialect, Manifest, NodeKind};
 use super::binder::Binder;
 use super::blackboard::ScopeId;
 use super::definition::{NodeDef, NodeIndex, NodeInfo, TreeDef};
@@ -196,9 +196,19 @@ impl<'f, 's> Compiler<'f, 's> {
                 .collect(),
         });
         if spec.subtree.is_some() {
-            self.behaviors.push((Box::new(SubTree), NodeDef::RESETS_CHILD));
+            let substitute = self.substitute_subtree(tree, spec, scope, index);
+            let whole = substitute.is_some();
+            if whole {
+                self.info[index.index()].kind = NodeKind::Action;
+            }
+            self.behaviors.push(match substitute {
+                Some(behavior) => (behavior, 0),
+                None => (Box::new(SubTree), NodeDef::RESETS_CHILD),
+            });
             self.compile_guards(tree, spec, scope, index);
-            self.subtree(tree, spec, scope, named, index, depth);
+            if !whole {
+                self.subtree(tree, spec, scope, named, index, depth);
+            }
         } else {
             let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
             let kind = self.info[index.index()].kind;
@@ -296,6 +306,37 @@ impl<'f, 's> Compiler<'f, 's> {
             Some(other) => (other, true),
             None => (behavior, false),
         }
+    }
+
+    /// What stands in for a subtree instance, if anything does.
+    fn substitute_subtree(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        index: NodeIndex,
+    ) -> Option<Box<dyn Behavior>> {
+        let substitute = self.registry.substitute().filter(|it| it.covers_subtrees())?;
+        let manifest = Manifest {
+            id: spec.id.to_string(),
+            kind: NodeKind::SubTree,
+            doc: String::new(),
+            children: (0, 0),
+            ports: Vec::new(),
+            open: true,
+        };
+        let mut binder = Binder {
+            spec,
+            scope,
+            dialect: tree.dialect,
+            manifest: &manifest,
+            scopes: &mut self.scopes,
+            enums: self.registry.enums(),
+            problems: &mut self.problems,
+            node: index,
+        };
+        let info = &self.info[index.index()];
+        substitute.behavior(info, &mut Ports { sink: &mut binder })
     }
 
     /// Compiles the priorities of a node's children; whether there are any.

@@ -32,6 +32,7 @@ pub mod script;
 mod spec;
 mod status;
 mod substitute;
+mod substitution;
 mod suggest;
 #[doc(hidden)]
 pub mod testing;
@@ -59,6 +60,7 @@ pub use resource::{Resource, Resources};
 pub use spec::{AttributeSpec, ForestSpec, ModelPort, NodeSpec, SubTreeForm, TreeSpec};
 pub use status::NodeStatus;
 pub use substitute::Substitute;
+pub use substitution::{SubstitutionError, Substitutions};
 pub use suggest::nearest;
 pub use time::Time;
 pub use tree::{MOST_WAKE_UPS, Tree};

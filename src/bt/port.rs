@@ -95,6 +95,8 @@ pub(crate) trait PortSink {
     fn script(&mut self, declaration: &PortDecl) -> Option<Script>;
     /// The entry of a key that the node names in another way than as a port's pointer.
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId>;
+    /// A script that stands in no attribute, with more names than the registry's.
+    fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script>;
     fn children(&self) -> usize;
     fn dialect(&self) -> Dialect;
     fn problem(&mut self, message: String);
@@ -150,6 +152,12 @@ impl<'b> Ports<'b> {
     /// `None` while declarations are collected.
     pub fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
         self.sink.key(key, access)
+    }
+
+    /// Compiles a script that stands in no attribute: `name` is what messages call it, `names` are numbers beside the
+    /// registry's enumerations. `None` where it was refused.
+    pub fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script> {
+        self.sink.compile(name, text, names)
     }
 
     /// How many children the node has in this file (zero while declarations are collected).

@@ -285,6 +285,10 @@ impl PortSink for Collector {
         None
     }
 
+    fn compile(&mut self, _name: &str, _text: &str, _names: &[(&str, i64)]) -> Option<Script> {
+        None
+    }
+
     fn children(&self) -> usize {
         0
     }

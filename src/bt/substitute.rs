@@ -10,4 +10,9 @@ pub trait Substitute: Send + Sync {
     /// What runs in the place of a node; `None` leaves it as it is. `ports` are the attributes of the file, each to be
     /// bound under any type.
     fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>>;
+
+    /// Whether it is asked about subtree instances too. One that is replaced is not instantiated.
+    fn covers_subtrees(&self) -> bool {
+        false
+    }
 }

@@ -5,6 +5,7 @@ mod queue;
 mod script;
 mod set_blackboard;
 mod sleep;
+mod test_node;
 mod unset_blackboard;
 mod was_entry_updated;
 
@@ -13,6 +14,7 @@ pub use queue::{PopFromQueue, QueueSize};
 pub use script::ScriptAction;
 pub use set_blackboard::SetBlackboard;
 pub use sleep::Sleep;
+pub use test_node::{Complete, TestNode, TestNodeConfig};
 pub use unset_blackboard::UnsetBlackboard;
 pub use was_entry_updated::WasEntryUpdated;
 
