@@ -33,6 +33,7 @@ mod report;
 mod server;
 mod service;
 mod status;
+mod transition;
 mod wire;
 
 #[cfg(test)]
@@ -40,7 +41,7 @@ mod model;
 #[cfg(test)]
 mod world;
 
-pub use action::{ActionGoal, GoalEvent, Phase, Step, Verdict};
+pub use action::ActionGoal;
 pub use command::Command;
 pub use custodian::{Counters, Custodian, LiveGoal};
 pub use effect::{CancelTag, Effect, Notice, Outcome, Selection};
@@ -50,4 +51,5 @@ pub use report::{Report, Severity, What};
 pub use server::{CancelAnswer, GoalTable, ResultAnswer, TableError};
 pub use service::{CallEvent, CallPhase, CallStep, CallVerdict, ServiceCall};
 pub use status::{CancelCode, End, GoalStatus, Stamp};
+pub use transition::{GoalEvent, Phase, Step, Verdict};
 pub use wire::WireEvent;

@@ -282,3 +282,161 @@ impl<R, W> GoalTable<R, W> {
         goals.into_iter().map(|(_, goal)| goal).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Table = GoalTable<&'static str, u8>;
+
+    const A: GoalId = GoalId([1; 16]);
+    const B: GoalId = GoalId([2; 16]);
+    const C: GoalId = GoalId([3; 16]);
+
+    fn stamp(seconds: i32) -> Stamp {
+        Stamp::from_parts(seconds, 0)
+    }
+
+    /// A at 1 s, B at 2 s, C at 3 s, all executing.
+    fn table() -> Table {
+        let mut table = Table::new(Duration::from_secs(10));
+        for (seconds, goal) in [(1, A), (2, B), (3, C)] {
+            table.accept(goal, stamp(seconds)).unwrap();
+            table.execute(goal).unwrap();
+        }
+        table
+    }
+
+    fn canceling(answer: &CancelAnswer) -> Vec<GoalId> {
+        answer.canceling.iter().map(|(goal, _)| *goal).collect()
+    }
+
+    #[test]
+    fn cancel_requests_mean_the_goals_that_rcl_says() {
+        for (goal, time, expected) in [
+            (GoalId::ZERO, Stamp::ZERO, vec![A, B, C]),
+            (GoalId::ZERO, stamp(2), vec![A, B]),
+            (GoalId::ZERO, stamp(0), vec![A, B, C]),
+            (C, Stamp::ZERO, vec![C]),
+            (C, stamp(1), vec![A, C]),
+        ] {
+            let selection = Selection::from_wire(goal, time);
+            assert_eq!(selection.to_wire(), (goal, time));
+            let answer = table().cancel(selection, |_| true);
+            assert_eq!((answer.code, canceling(&answer)), (CancelCode::None, expected));
+        }
+    }
+
+    #[test]
+    fn cancel_codes_are_those_of_rcl() {
+        let mut table = table();
+        let code = |table: &mut Table, selection, allow: bool| table.cancel(selection, |_| allow).code;
+        assert_eq!(code(&mut table, Selection::Goal(A), false), CancelCode::Rejected);
+        assert_eq!(code(&mut table, Selection::All, false), CancelCode::Rejected);
+        assert_eq!(code(&mut table, Selection::Goal(A), true), CancelCode::None);
+        // Cancelling already: not cancelable, which rcl answers as if it were over.
+        assert_eq!(
+            code(&mut table, Selection::Goal(A), true),
+            CancelCode::GoalTerminated
+        );
+        table.finish(B, End::Succeeded, "b", Time::ZERO).unwrap();
+        assert_eq!(
+            code(&mut table, Selection::Goal(B), true),
+            CancelCode::GoalTerminated
+        );
+        assert_eq!(
+            code(&mut table, Selection::Goal(GoalId([9; 16])), true),
+            CancelCode::UnknownGoal
+        );
+        // A request for many that finds none has failed at nothing.
+        let mut empty = Table::new(Duration::ZERO);
+        assert_eq!(code(&mut empty, Selection::All, true), CancelCode::None);
+    }
+
+    #[test]
+    fn only_some_of_many_may_be_cancelled() {
+        let mut table = table();
+        let answer = table.cancel(Selection::All, |goal| goal == B);
+        assert_eq!((answer.code, canceling(&answer)), (CancelCode::None, vec![B]));
+        assert_eq!(table.status(A), GoalStatus::Executing);
+        assert_eq!(table.status(B), GoalStatus::Canceling);
+    }
+
+    #[test]
+    fn a_result_request_waits_for_the_end_and_later_ones_are_answered_at_once() {
+        let mut table = table();
+        assert_eq!(table.result(A, 1), ResultAnswer::Later);
+        assert_eq!(table.result(A, 2), ResultAnswer::Later);
+        assert_eq!(table.finish(A, End::Aborted, "a", Time::ZERO), Ok(vec![1, 2]));
+        assert_eq!(
+            table.result(A, 3),
+            ResultAnswer::Ready {
+                waiter: 3,
+                end: End::Aborted,
+                result: &"a"
+            }
+        );
+        assert_eq!(
+            table.result(GoalId([9; 16]), 4),
+            ResultAnswer::Unknown { waiter: 4 }
+        );
+    }
+
+    #[test]
+    fn a_goal_ends_once_and_as_cancelled_only_when_asked() {
+        let mut table = table();
+        assert_eq!(
+            table.finish(A, End::Canceled, "", Time::ZERO),
+            Err(TableError::NotCanceling)
+        );
+        let _ = table.cancel(Selection::Goal(A), |_| true);
+        assert_eq!(table.execute(A), Ok(()));
+        assert_eq!(table.status(A), GoalStatus::Canceling);
+        assert_eq!(table.finish(A, End::Canceled, "", Time::ZERO), Ok(vec![]));
+        assert_eq!(
+            table.finish(A, End::Aborted, "", Time::ZERO),
+            Err(TableError::Over)
+        );
+        assert_eq!(table.execute(A), Err(TableError::Over));
+        assert_eq!(
+            table.finish(GoalId([9; 16]), End::Aborted, "", Time::ZERO),
+            Err(TableError::Unknown)
+        );
+        // A goal that is cancelling may have been reached after all.
+        let _ = table.cancel(Selection::Goal(B), |_| true);
+        assert_eq!(table.finish(B, End::Succeeded, "", Time::ZERO), Ok(vec![]));
+        assert_eq!(table.active(), [C]);
+    }
+
+    #[test]
+    fn results_are_kept_for_a_time_after_the_end_not_after_the_acceptance() {
+        let mut table = table();
+        assert_eq!(table.next_deadline(), None);
+        table
+            .finish(A, End::Succeeded, "a", Time::from_millis(60_000))
+            .unwrap();
+        assert_eq!(table.next_deadline(), Some(Time::from_millis(70_000)));
+        assert!(!table.expire(Time::from_millis(69_999)));
+        assert_eq!(table.statuses().len(), 3);
+        assert!(table.expire(Time::from_millis(70_000)));
+        assert_eq!(table.status(A), GoalStatus::Unknown);
+        assert_eq!(table.next_deadline(), None);
+        assert_eq!(table.result(A, 1), ResultAnswer::Unknown { waiter: 1 });
+    }
+
+    #[test]
+    fn the_status_list_is_in_the_order_of_acceptance() {
+        let mut table = Table::new(Duration::ZERO);
+        table.accept(C, stamp(1)).unwrap();
+        table.accept(A, stamp(2)).unwrap();
+        assert_eq!(table.accept(A, stamp(3)), Err(TableError::Duplicate));
+        table.execute(A).unwrap();
+        assert_eq!(
+            table.statuses(),
+            [
+                (C, stamp(1), GoalStatus::Accepted),
+                (A, stamp(2), GoalStatus::Executing)
+            ]
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! Service calls, and cancel requests that a leaf makes.
+
+use std::sync::Arc;
+
+use super::{Call, Custodian, Request};
+use crate::bt::Time;
+use crate::goal::{
+    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalOptions, Notice, Outcome, Report, ServerId,
+    ServiceCall, Ticket,
+};
+
+impl<P> Custodian<P> {
+    pub(super) fn call(
+        &mut self,
+        (ticket, server, leaf): (Ticket, ServerId, Arc<str>),
+        request: Request<P>,
+        options: GoalOptions,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        if !self.may_start(ticket, server, &leaf, out) {
+            return;
+        }
+        let mut steps = Vec::new();
+        let call = ServiceCall::new(options, self.is_present(server), now, &mut steps);
+        self.calls.insert(
+            ticket,
+            Call {
+                server,
+                leaf,
+                call,
+                is_cancel: matches!(request, Request::Cancel(_)),
+                request: Some(request),
+                halted: None,
+            },
+        );
+        self.carry_out_call(ticket, &steps, None, out);
+    }
+
+    pub(super) fn apply_call(
+        &mut self,
+        ticket: Ticket,
+        event: CallEvent,
+        answer: Option<Outcome<P>>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(call) = self.calls.get_mut(&ticket) else {
+            if event == CallEvent::Response {
+                self.counters.late += 1;
+            }
+            return;
+        };
+        let mut steps = Vec::new();
+        call.call.on(event, now, &mut steps);
+        self.carry_out_call(ticket, &steps, answer, out);
+    }
+
+    pub(super) fn apply_calls_on(
+        &mut self,
+        server: ServerId,
+        event: CallEvent,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let tickets: Vec<Ticket> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.server == server)
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        for ticket in tickets {
+            self.apply_call(ticket, event, None, now, out);
+        }
+    }
+
+    pub(super) fn carry_out_call(
+        &mut self,
+        ticket: Ticket,
+        steps: &[CallStep],
+        mut answer: Option<Outcome<P>>,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(call) = self.calls.get_mut(&ticket) else {
+            return;
+        };
+        let server = call.server;
+        for step in steps {
+            match *step {
+                CallStep::Send => match call.request.take() {
+                    Some(Request::Service(payload)) => {
+                        self.counters.calls += 1;
+                        out.push(Effect::CallService {
+                            ticket,
+                            server,
+                            payload,
+                        });
+                    }
+                    Some(Request::Cancel(selection)) => {
+                        self.counters.cancels += 1;
+                        out.push(Effect::SendCancel {
+                            server,
+                            tag: CancelTag::Leaf(ticket),
+                            selection,
+                        });
+                    }
+                    None => {}
+                },
+                CallStep::Finish(verdict) => {
+                    let outcome = match (verdict, answer.take()) {
+                        (CallVerdict::Response, Some(outcome)) => outcome,
+                        (CallVerdict::Response | CallVerdict::ResponseTimeout, _) => Outcome::ResponseTimeout,
+                        (CallVerdict::SendFailed, _) => Outcome::SendFailed,
+                        (CallVerdict::ServerGone, _) => Outcome::ServerGone,
+                    };
+                    out.push(Effect::Notify(Notice::Finished { ticket, outcome }));
+                }
+                CallStep::CountLate => self.counters.late += 1,
+                CallStep::CountAbandoned => {
+                    if !call.is_cancel {
+                        self.counters.calls_abandoned += 1;
+                        out.push(Effect::ForgetCall { ticket, server });
+                    }
+                }
+                CallStep::Report(what) => out.push(Effect::Report(Report {
+                    server,
+                    goal: None,
+                    ticket: Some(ticket),
+                    leaf: call.leaf.clone(),
+                    halted: call.halted,
+                    what,
+                })),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::rig::{Rig, SERVER, options};
+    use crate::goal::{CancelCode, CancelTag, Command, Selection, Ticket, WireEvent};
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn a_call_is_answered() {
+        let mut rig = Rig::new();
+        let ticket = rig.call(5);
+        rig.wire(WireEvent::Response { ticket, payload: 6 });
+        assert_eq!(rig.wanted(), ["call 5", "tell Response(6)"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g4_a_late_answer_of_a_service_is_dropped_and_counted() {
+        let mut rig = Rig::new();
+        let ticket = rig.call(5);
+        rig.halt(ticket);
+        rig.out.clear();
+        rig.wire(WireEvent::Response { ticket, payload: 6 });
+        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.custodian.counters().late, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_a_silent_service_is_a_failure_within_its_timeout_and_the_request_is_accounted_for() {
+        let mut rig = Rig::new();
+        let _ = rig.call(5);
+        rig.pass(100);
+        assert_eq!(rig.wanted(), ["call 5", "CallTimedOut", "tell ResponseTimeout"]);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted(), ["forget call"]);
+        assert_eq!(rig.custodian.counters().calls_abandoned, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_an_absent_or_vanished_service_is_a_failure() {
+        let mut rig = Rig::new();
+        let _ = rig.call(5);
+        rig.gone();
+        assert_eq!(
+            rig.wanted(),
+            ["call 5", "ServerGone", "tell ServerGone", "forget call"]
+        );
+        let _ = rig.call(6);
+        rig.pass(100);
+        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn a_cancel_of_any_clients_goals_is_answered_with_its_code() {
+        let mut rig = Rig::new();
+        let ticket = Ticket(99);
+        rig.command(Command::CancelServer {
+            ticket,
+            server: SERVER,
+            leaf: Arc::from("tree/cancel"),
+            selection: Selection::All,
+            options: options(),
+        });
+        rig.wire(WireEvent::CancelAnswered {
+            tag: CancelTag::Leaf(ticket),
+            code: CancelCode::None,
+        });
+        assert_eq!(rig.wanted(), ["cancel others", "tell CancelAnswered(None)"]);
+        rig.assert_at_rest();
+    }
+}

@@ -1,0 +1,604 @@
+//! Events reach the state machine of their goal, and what it wants is carried out.
+
+use std::sync::Arc;
+
+use super::{Custodian, ENDED_REMEMBERED, Entry};
+use crate::bt::Time;
+use crate::goal::{
+    ActionGoal, AfterHalt, CallPhase, CancelTag, Effect, End, GoalEvent, GoalId, GoalStatus, Notice, Outcome,
+    Phase, Report, Selection, ServerId, Step, Ticket, Verdict, What,
+};
+
+impl<P> Custodian<P> {
+    pub(super) fn status(
+        &mut self,
+        server: ServerId,
+        goals: &[(GoalId, GoalStatus)],
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let adopting = self
+            .servers
+            .get(&server)
+            .and_then(|server| server.adopt_until)
+            .is_some_and(|until| now <= until);
+        for (goal, status) in goals {
+            if let Some(entry) = self.goals.get_mut(goal) {
+                entry.seen = true;
+                self.apply(*goal, GoalEvent::Status(*status), None, now, out);
+            } else if adopting && status.is_active() && self.ids.is_predecessor(*goal) {
+                self.adopt(server, *goal, What::Adopted, now, out);
+            }
+        }
+        let missing =
+            self.goals_in_order(|entry| entry.server == server && entry.seen && entry.goal.is_accepted());
+        for goal in missing {
+            if !goals.iter().any(|(listed, _)| *listed == goal) {
+                self.apply(goal, GoalEvent::StatusMissing, None, now, out);
+            }
+        }
+    }
+
+    /// Takes over a goal that is on a server and should not be.
+    pub(super) fn adopt(
+        &mut self,
+        server: ServerId,
+        goal: GoalId,
+        what: What,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let mut steps = Vec::new();
+        let mut adopted = ActionGoal::adopted(self.options, now, &mut steps);
+        if let Some(deadline) = self.shut_down {
+            adopted.on(GoalEvent::ShutDown { deadline }, now, &mut steps);
+        }
+        let order = self.next_order();
+        self.counters.adopted += 1;
+        self.goals.insert(
+            goal,
+            Entry {
+                order,
+                server,
+                ticket: None,
+                leaf: Arc::from(""),
+                after_halt: AfterHalt::Wait,
+                goal: adopted,
+                payload: None,
+                halted: None,
+                seen: false,
+                given_up: false,
+            },
+        );
+        self.report(goal, what, out);
+        self.carry_out(goal, &steps, None, now, out);
+    }
+
+    /// An answer to a request of ours: late if its goal is no longer known.
+    pub(super) fn answer(
+        &mut self,
+        goal: GoalId,
+        event: GoalEvent,
+        payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        if self.goals.contains_key(&goal) {
+            self.apply(goal, event, payload, now, out);
+        } else {
+            self.counters.late += 1;
+        }
+    }
+
+    pub(super) fn apply(
+        &mut self,
+        goal: GoalId,
+        event: GoalEvent,
+        payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(entry) = self.goals.get_mut(&goal) else {
+            return;
+        };
+        let was_accepted = entry.goal.is_accepted();
+        let mut steps = Vec::new();
+        entry.goal.on(event, now, &mut steps);
+        if entry.goal.is_accepted() && !was_accepted {
+            self.counters.accepted += 1;
+        }
+        self.carry_out(goal, &steps, payload, now, out);
+    }
+
+    pub(super) fn carry_out(
+        &mut self,
+        goal: GoalId,
+        steps: &[Step],
+        mut payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        for step in steps {
+            let Some(entry) = self.goals.get_mut(&goal) else {
+                return;
+            };
+            let server = entry.server;
+            match *step {
+                Step::Send => {
+                    if let Some(payload) = entry.payload.take() {
+                        self.counters.sent += 1;
+                        out.push(Effect::SendGoal {
+                            server,
+                            goal,
+                            payload,
+                        });
+                    }
+                }
+                Step::RequestResult => out.push(Effect::RequestResult { server, goal }),
+                Step::Cancel { attempt } => {
+                    self.counters.cancels += 1;
+                    out.push(Effect::SendCancel {
+                        server,
+                        tag: CancelTag::Goal { goal, attempt },
+                        selection: Selection::Goal(goal),
+                    });
+                }
+                Step::TellAccepted => {
+                    if let Some(ticket) = self.waiting_leaf(goal) {
+                        out.push(Effect::Notify(Notice::Accepted { ticket, goal }));
+                    }
+                }
+                Step::TellFeedback => {
+                    if let (Some(ticket), Some(payload)) = (self.waiting_leaf(goal), payload.take()) {
+                        push_feedback(ticket, payload, out);
+                    }
+                }
+                Step::Finish(verdict) => self.finish(goal, verdict, payload.take(), now, out),
+                Step::Report(what) => {
+                    let counters = &mut self.counters;
+                    match what {
+                        What::GaveUpStopping => counters.given_up += 1,
+                        What::GaveUpUnreachable if entry.goal.is_accepted() => counters.unreachable += 1,
+                        What::GaveUpUnreachable | What::GaveUpUnanswered => counters.unanswered += 1,
+                        What::ResultLost => counters.results_lost += 1,
+                        _ => {}
+                    }
+                    entry.given_up |= matches!(
+                        what,
+                        What::GaveUpStopping | What::GaveUpUnreachable | What::GaveUpUnanswered
+                    );
+                    self.report(goal, what, out);
+                }
+            }
+        }
+    }
+
+    pub(super) fn report(&self, goal: GoalId, what: What, out: &mut Vec<Effect<P>>) {
+        if let Some(entry) = self.goals.get(&goal) {
+            out.push(Effect::Report(Report {
+                server: entry.server,
+                goal: Some(goal),
+                ticket: entry.ticket,
+                leaf: entry.leaf.clone(),
+                halted: entry.halted,
+                what,
+            }));
+        }
+    }
+
+    /// The activation that waits for this goal's outcome.
+    pub(super) fn waiting_leaf(&self, goal: GoalId) -> Option<Ticket> {
+        let ticket = self.goals.get(&goal)?.ticket?;
+        (self.leaves.get(&ticket)?.current == goal).then_some(ticket)
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        goal: GoalId,
+        verdict: Verdict,
+        payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(ticket) = self.waiting_leaf(goal) else {
+            return;
+        };
+        let outcome = match (verdict, payload) {
+            (Verdict::Ended(End::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
+            (Verdict::Ended(End::Aborted), Some(payload)) => Outcome::Aborted(payload),
+            (Verdict::Ended(End::Canceled), Some(payload)) => Outcome::Canceled(payload),
+            (Verdict::Rejected, _) => Outcome::Rejected,
+            (Verdict::SendFailed, _) => Outcome::SendFailed,
+            (Verdict::AcceptTimeout, _) => Outcome::AcceptTimeout,
+            (Verdict::ResultTimeout, _) => Outcome::ResultTimeout,
+            (Verdict::ServerGone, _) => Outcome::ServerGone,
+            (Verdict::ResultLost | Verdict::Ended(_), _) => Outcome::ResultLost,
+        };
+        self.leaves.remove(&ticket);
+        out.push(Effect::Notify(Notice::Finished { ticket, outcome }));
+        // What this activation has besides: a goal that the update, now failed, should have replaced.
+        for other in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
+            let left_behind = self
+                .goals
+                .get(&other)
+                .is_some_and(|entry| entry.goal.phase() == Phase::Superseded);
+            if left_behind {
+                self.apply(other, GoalEvent::Halt, None, now, out);
+            }
+        }
+    }
+
+    pub(super) fn drop_ended(&mut self, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.goal.phase() == Phase::Ended) {
+            let Some(entry) = self.goals.remove(&goal) else {
+                continue;
+            };
+            if entry.payload.is_none() {
+                out.push(Effect::ForgetGoal {
+                    server: entry.server,
+                    goal,
+                });
+            }
+            if entry.given_up {
+                continue;
+            }
+            if entry.goal.is_accepted() {
+                self.counters.ended += 1;
+            }
+            self.ended.push_back(goal);
+            if self.ended.len() > ENDED_REMEMBERED {
+                self.ended.pop_front();
+            }
+        }
+        self.calls.retain(|_, call| call.call.phase() != CallPhase::Ended);
+    }
+}
+
+/// The latest feedback replaces an earlier one that has not left yet.
+fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
+    let waiting = out.iter_mut().rev().find_map(|effect| match effect {
+        Effect::Notify(Notice::Feedback {
+            ticket: other,
+            payload,
+        }) if *other == ticket => Some(payload),
+        _ => None,
+    });
+    match waiting {
+        Some(older) => *older = payload,
+        None => out.push(Effect::Notify(Notice::Feedback { ticket, payload })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{Rig, SERVER, options};
+    use crate::bt::HaltReason;
+    use crate::goal::{
+        CancelCode, Command, End, GoalId, GoalIds, GoalOptions, GoalStatus, Phase, Stamp, WireEvent,
+    };
+    use std::time::Duration;
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn a_goal_runs_to_its_result() {
+        let mut rig = Rig::new();
+        let _ = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        rig.wire(WireEvent::Feedback { goal, payload: 1 });
+        rig.wire(WireEvent::Feedback { goal, payload: 2 });
+        rig.result(goal, End::Succeeded);
+        assert_eq!(
+            rig.wanted(),
+            [
+                "send 7",
+                "tell accepted",
+                "ask",
+                "tell feedback 2",
+                "tell Succeeded(9)"
+            ]
+        );
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goal_accepted_after_halt_is_cancelled_on_acceptance() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        assert_eq!(rig.wanted(), ["send 7"]);
+        rig.pass(50);
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        rig.result(goal, End::Canceled);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goal_whose_acceptance_came_too_late_for_its_leaf_is_cancelled() {
+        let mut rig = Rig::new();
+        let _ = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.pass(100);
+        assert_eq!(
+            rig.wanted(),
+            ["send 7", "AcceptTimedOut", "tell AcceptTimeout", "cancel #1"]
+        );
+        // The blind cancel overtook the goal request; "unknown" must not end the matter.
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #2", "ask"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_only_the_status_topic_shows_is_cancelled_too() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.out.clear();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+    }
+
+    #[test]
+    fn g3_lost_cancel_is_sent_again_until_the_server_answers() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.pass(120);
+        assert_eq!(rig.wanted(), ["cancel #1", "cancel #2", "cancel #3"]);
+        rig.cancel_answer(goal, 3, CancelCode::None);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_second_cancel_refused_as_terminated_is_no_proof_of_an_end() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.pass(50);
+        rig.out.clear();
+        // rcl says so of a goal that is cancelling already.
+        rig.cancel_answer(goal, 2, CancelCode::GoalTerminated);
+        assert_eq!(rig.wanted(), ["ask"]);
+        assert!(!rig.custodian.is_stopped(|_| true));
+        rig.result(goal, End::Canceled);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_ignores_cancel_is_reported_and_then_given_up() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.cancel_answer(goal, 1, CancelCode::Rejected);
+        rig.cancel_answer(goal, 1, CancelCode::Rejected);
+        rig.pass(299);
+        let mut wanted = rig.wanted();
+        wanted.dedup_by_key(|line| line.split(' ').next().map(str::to_owned));
+        assert_eq!(wanted, ["cancel #1", "CancelRefused", "cancel #2"]);
+        rig.pass(1);
+        assert_eq!(rig.wanted()[0], "NotStoppedInTime");
+        let [live] = rig.custodian.live_goals().try_into().unwrap();
+        assert_eq!((live.goal, live.phase), (goal, Phase::Canceling));
+        assert_eq!(live.halted, Some(HaltReason::Preempted));
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), "GaveUpStopping");
+        assert_eq!(rig.custodian.counters().given_up, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goal_accepted_after_it_was_given_up_is_cancelled() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
+        rig.assert_at_rest();
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #65537"]);
+        // An answer to a cancel of its first life is still under way.
+        rig.cancel_answer(goal, 3, CancelCode::UnknownGoal);
+        assert_eq!(rig.custodian.live_goals().len(), 1);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_late_answer_about_a_goal_that_is_over_cancels_nothing() {
+        let mut rig = Rig::new();
+        let _ = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.result(goal, End::Succeeded);
+        rig.out.clear();
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.custodian.counters().late, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_server_that_seemed_to_vanish_is_asked_to_cancel_when_it_is_back() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.gone();
+        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        assert!(rig.custodian.is_stopped(|_| true));
+        rig.pass(5_000);
+        rig.back();
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert!(!rig.custodian.is_stopped(|_| true));
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_adopted_and_cancelled_strangers_are_not() {
+        let mut rig = Rig::new();
+        rig.command(Command::Adopt {
+            server: SERVER,
+            window: Duration::from_secs(1),
+        });
+        let before = GoalIds::new(1, 77).next_id();
+        let stranger = GoalIds::new(2, 77).next_id();
+        rig.status(&[
+            (before, GoalStatus::Executing),
+            (stranger, GoalStatus::Executing),
+            (GoalId([9; 16]), GoalStatus::Accepted),
+        ]);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(before, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+        rig.pass(1_001);
+        rig.status(&[(GoalIds::new(1, 78).next_id(), GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), NOTHING);
+    }
+
+    #[test]
+    fn g4_nothing_reaches_a_leaf_after_its_halt() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.update(ticket, 8);
+        rig.halt(ticket);
+        rig.out.clear();
+        rig.wire(WireEvent::Feedback { goal, payload: 1 });
+        rig.accept(goal);
+        rig.update(ticket, 9);
+        rig.result(goal, End::Succeeded);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        rig.gone();
+        rig.pass(60_000);
+        assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
+    }
+
+    #[test]
+    fn g4_feedback_and_results_of_other_goals_are_not_ours() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        let other = GoalId([3; 16]);
+        rig.wire(WireEvent::Feedback {
+            goal: other,
+            payload: 1,
+        });
+        rig.result(other, End::Aborted);
+        rig.wire(WireEvent::Rejected { goal: other });
+        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.custodian.counters().late, 2);
+        rig.result(goal, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+    }
+
+    #[test]
+    fn g6_each_way_to_fail_has_its_own_outcome() {
+        type Fault = fn(&mut Rig, GoalId);
+        let faults: [(Fault, &str); 8] = [
+            (|rig, goal| rig.wire(WireEvent::Rejected { goal }), "Rejected"),
+            (|rig, goal| rig.wire(WireEvent::SendFailed { goal }), "SendFailed"),
+            (|rig, _| rig.pass(100), "AcceptTimeout"),
+            (|rig, _| rig.gone(), "ServerGone"),
+            (|rig, goal| rig.result(goal, End::Aborted), "Aborted(9)"),
+            (|rig, goal| rig.result(goal, End::Canceled), "Canceled(9)"),
+            (
+                |rig, goal| {
+                    rig.accept(goal);
+                    rig.wire(WireEvent::ResultUnknown { goal });
+                },
+                "ResultLost",
+            ),
+            (
+                |rig, goal| {
+                    rig.accept(goal);
+                    rig.pass(500);
+                },
+                "ResultTimeout",
+            ),
+        ];
+        for (fault, outcome) in faults {
+            let mut rig = Rig::new();
+            let _ = rig.start_with(
+                7,
+                GoalOptions {
+                    result_timeout: Some(Duration::from_millis(500)),
+                    ..options()
+                },
+            );
+            let goal = rig.sent_goal();
+            fault(&mut rig, goal);
+            let told = format!("tell {outcome}");
+            assert!(rig.wanted().contains(&told), "{outcome}");
+            rig.pass(60_000);
+            assert!(rig.custodian.is_idle());
+        }
+    }
+
+    #[test]
+    fn g6_result_that_does_not_come_is_asked_for_again_and_then_lost() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.pass(80);
+        assert_eq!(
+            rig.wanted(),
+            ["ask", "ask", "ask", "ResultLost", "tell ResultLost"]
+        );
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_goal_missing_from_the_status_list_is_lost_and_made_sure_of() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.status(&[]);
+        assert_eq!(rig.wanted(), NOTHING, "never listed: an old list");
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.status(&[]);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.pass(80);
+        assert_eq!(
+            rig.wanted(),
+            ["ask", "ask", "ask", "ResultLost", "tell ResultLost", "cancel #1"]
+        );
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_server_restarted_unnoticed_is_found_by_asking_for_the_result() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.pass(5_000);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn an_answer_that_comes_twice_counts_once() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.wire(WireEvent::Accepted {
+            server: SERVER,
+            goal,
+            stamp: Stamp::ZERO,
+        });
+        rig.wire(WireEvent::Rejected { goal });
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.result(goal, End::Succeeded);
+        rig.result(goal, End::Aborted);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        rig.assert_at_rest();
+    }
+}

@@ -1,0 +1,521 @@
+//! The owner of every goal: those that a leaf waits for, and those that their leaf has left.
+
+mod calls;
+mod goals;
+mod queue;
+#[cfg(test)]
+mod rig;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::{
+    ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
+    Notice, Outcome, Phase, Report, Selection, ServerId, ServiceCall, Ticket, What, WireEvent,
+};
+use crate::bt::{HaltReason, Time};
+
+/// Sees every goal to its end.
+///
+/// One thread or task owns it, calls [`Custodian::command`], [`Custodian::wire`] and, when
+/// [`Custodian::next_deadline`] has come, [`Custodian::advance`], and carries out the effects in their order.
+/// It keeps no clock, no lock and no thread, so the same calls give the same effects (G9).
+///
+/// Memory is bounded: every goal and call without a leaf has a deadline at which it is given up.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Custodian<P> {
+    ids: GoalIds,
+    /// For goals that no leaf of this run configured: adopted ones.
+    options: GoalOptions,
+    goals: BTreeMap<GoalId, Entry<P>>,
+    leaves: BTreeMap<Ticket, Leaf<P>>,
+    calls: BTreeMap<Ticket, Call<P>>,
+    servers: BTreeMap<ServerId, Server>,
+    /// Goals that ended on their servers a moment ago: an answer about one of these is merely late.
+    ended: VecDeque<GoalId>,
+    shut_down: Option<Time>,
+    started: u64,
+    counters: Counters,
+}
+
+/// How many ended goals are remembered. An answer later than that is taken for one to a goal that was given
+/// up, and the goal is cancelled: harmless if it is over.
+const ENDED_REMEMBERED: usize = 64;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Entry<P> {
+    /// Orders goals by their start; ids order them by chance.
+    order: u64,
+    server: ServerId,
+    ticket: Option<Ticket>,
+    leaf: Arc<str>,
+    after_halt: AfterHalt,
+    goal: ActionGoal,
+    /// Until it is sent.
+    payload: Option<P>,
+    halted: Option<HaltReason>,
+    /// The status topic has shown it, so its absence there means something.
+    seen: bool,
+    /// Given up rather than known to be over.
+    given_up: bool,
+}
+
+/// An activation whose outcome is open. Gone as soon as its leaf was told the outcome, or was halted: this is
+/// what keeps late events from it (G4).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Leaf<P> {
+    options: GoalOptions,
+    current: GoalId,
+    update: Option<P>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Call<P> {
+    server: ServerId,
+    leaf: Arc<str>,
+    call: ServiceCall,
+    /// Until it is sent.
+    request: Option<Request<P>>,
+    is_cancel: bool,
+    halted: Option<HaltReason>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Request<P> {
+    Service(P),
+    Cancel(Selection),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Server {
+    present: bool,
+    adopt_until: Option<Time>,
+}
+
+/// What has happened so far, for diagnostics. At rest `accepted + adopted` equals
+/// `ended + given_up + unreachable`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Counters {
+    /// Goal requests sent.
+    pub sent: u64,
+    /// Goals that a server took.
+    pub accepted: u64,
+    /// Goals of an earlier run, or given up before, that were found on a server.
+    pub adopted: u64,
+    /// Goals known to be over, of those accepted or adopted.
+    pub ended: u64,
+    /// Accepted or adopted goals given up while they may have been executing.
+    pub given_up: u64,
+    /// Accepted or adopted goals whose server vanished and did not come back.
+    pub unreachable: u64,
+    /// Goal requests never answered.
+    pub unanswered: u64,
+    /// Cancel requests sent.
+    pub cancels: u64,
+    /// Results that could not be had.
+    pub results_lost: u64,
+    /// Service requests sent.
+    pub calls: u64,
+    /// Service requests never answered: what a transport may have leaked.
+    pub calls_abandoned: u64,
+    /// Answers to goals and calls that nobody waited for any more.
+    pub late: u64,
+}
+
+/// A goal that has not ended, for those who must know whether the robot has stopped.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LiveGoal {
+    /// The goal.
+    pub goal: GoalId,
+    /// Its server.
+    pub server: ServerId,
+    /// The activation that started it; `None` for a goal of an earlier run.
+    pub ticket: Option<Ticket>,
+    /// The path of its leaf; empty for a goal of an earlier run.
+    pub leaf: Arc<str>,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// Why its leaf was halted, if it was.
+    pub halted: Option<HaltReason>,
+}
+
+impl<P> Custodian<P> {
+    /// One that knows of no server and no goal. `options` are for goals that it finds rather than starts.
+    pub fn new(ids: GoalIds, options: GoalOptions) -> Self {
+        Self {
+            ids,
+            options,
+            goals: BTreeMap::new(),
+            leaves: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            ended: VecDeque::new(),
+            shut_down: None,
+            started: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Handles a command of the tick thread.
+    pub fn command(&mut self, command: Command<P>, now: Time, out: &mut Vec<Effect<P>>) {
+        match command {
+            Command::Start {
+                ticket,
+                server,
+                leaf,
+                payload,
+                options,
+            } => {
+                if self.may_start(ticket, server, &leaf, out) {
+                    let current = self.start(ticket, server, leaf, payload, options, now);
+                    self.leaves.insert(
+                        ticket,
+                        Leaf {
+                            options,
+                            current,
+                            update: None,
+                        },
+                    );
+                }
+            }
+            Command::Update { ticket, payload } => {
+                if let Some(leaf) = self.leaves.get_mut(&ticket) {
+                    leaf.update = Some(payload);
+                }
+            }
+            Command::Halt { ticket, reason } => {
+                self.halt(ticket, reason, now, out);
+            }
+            Command::Call {
+                ticket,
+                server,
+                leaf,
+                payload,
+                options,
+            } => self.call(
+                (ticket, server, leaf),
+                Request::Service(payload),
+                options,
+                now,
+                out,
+            ),
+            Command::CancelServer {
+                ticket,
+                server,
+                leaf,
+                selection,
+                options,
+            } => self.call(
+                (ticket, server, leaf),
+                Request::Cancel(selection),
+                options,
+                now,
+                out,
+            ),
+            Command::Adopt { server, window } => {
+                self.servers.entry(server).or_default().adopt_until = Some(now + window);
+            }
+            Command::ShutDown { deadline } => self.begin_shut_down(deadline, now, out),
+        }
+        self.settle(now, out);
+    }
+
+    /// Handles something that a transport received.
+    pub fn wire(&mut self, event: WireEvent<P>, now: Time, out: &mut Vec<Effect<P>>) {
+        match event {
+            WireEvent::Accepted { server, goal, .. } => {
+                if self.goals.contains_key(&goal) {
+                    self.apply(goal, GoalEvent::Accepted, None, now, out);
+                } else {
+                    self.counters.late += 1;
+                    if !self.ended.contains(&goal) {
+                        self.adopt(server, goal, What::AcceptedAfterGivingUp, now, out);
+                    }
+                }
+            }
+            WireEvent::Rejected { goal } => self.answer(goal, GoalEvent::Rejected, None, now, out),
+            WireEvent::SendFailed { goal } => self.answer(goal, GoalEvent::SendFailed, None, now, out),
+            WireEvent::Feedback { goal, payload } => {
+                self.apply(goal, GoalEvent::Feedback, Some(payload), now, out);
+            }
+            WireEvent::Status { server, goals } => self.status(server, &goals, now, out),
+            WireEvent::Result { goal, end, payload } => {
+                self.answer(goal, GoalEvent::Result(end), Some(payload), now, out);
+            }
+            WireEvent::ResultUnknown { goal } => self.answer(goal, GoalEvent::ResultUnknown, None, now, out),
+            WireEvent::CancelAnswered {
+                tag: CancelTag::Goal { goal, attempt },
+                code,
+            } => self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out),
+            WireEvent::CancelAnswered {
+                tag: CancelTag::Leaf(ticket),
+                code,
+            } => self.apply_call(
+                ticket,
+                CallEvent::Response,
+                Some(Outcome::CancelAnswered(code)),
+                now,
+                out,
+            ),
+            WireEvent::CancelFailed {
+                tag: CancelTag::Goal { goal, .. },
+            } => self.apply(goal, GoalEvent::CancelFailed, None, now, out),
+            WireEvent::CancelFailed {
+                tag: CancelTag::Leaf(ticket),
+            } => self.apply_call(ticket, CallEvent::Failed, None, now, out),
+            WireEvent::Response { ticket, payload } => self.apply_call(
+                ticket,
+                CallEvent::Response,
+                Some(Outcome::Response(payload)),
+                now,
+                out,
+            ),
+            WireEvent::CallFailed { ticket } => self.apply_call(ticket, CallEvent::Failed, None, now, out),
+            WireEvent::ServerGone { server } => self.server_gone(server, now, out),
+            WireEvent::ServerBack { server } => self.server_back(server, now, out),
+        }
+        self.settle(now, out);
+    }
+
+    /// Handles what is due. Harmless when nothing is.
+    pub fn advance(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.goal.next_deadline().is_some_and(|due| due <= now)) {
+            self.apply(goal, GoalEvent::Deadline, None, now, out);
+        }
+        let due: Vec<Ticket> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.call.next_deadline().is_some_and(|due| due <= now))
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        for ticket in due {
+            self.apply_call(ticket, CallEvent::Deadline, None, now, out);
+        }
+        self.settle(now, out);
+    }
+
+    /// When [`Custodian::advance`] should be called next. `None` only where there is nothing to look after.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let goals = self.goals.values().filter_map(|entry| entry.goal.next_deadline());
+        let calls = self.calls.values().filter_map(|call| call.call.next_deadline());
+        goals.chain(calls).min()
+    }
+
+    /// Goals that have not ended, oldest first. A goal whose server vanished is listed in
+    /// [`Phase::Unreachable`]; it counts as stopped, see [`Custodian::is_stopped`].
+    pub fn live_goals(&self) -> Vec<LiveGoal> {
+        self.goals_in_order(|_| true)
+            .into_iter()
+            .filter_map(|goal| {
+                let entry = self.goals.get(&goal)?;
+                Some(LiveGoal {
+                    goal,
+                    server: entry.server,
+                    ticket: entry.ticket,
+                    leaf: entry.leaf.clone(),
+                    phase: entry.goal.phase(),
+                    halted: entry.halted,
+                })
+            })
+            .collect()
+    }
+
+    /// Whether no goal of ours can be executing on any server for which `filter` holds: the moment at which
+    /// CANCELED may be reported to a navigation client. What [`Custodian::live_goals`] lists did not stop.
+    pub fn is_stopped(&self, filter: impl Fn(ServerId) -> bool) -> bool {
+        !self
+            .goals
+            .values()
+            .any(|entry| filter(entry.server) && entry.goal.phase().may_execute())
+    }
+
+    /// Whether nothing is left to look after: after a shut-down, the moment to exit.
+    pub fn is_idle(&self) -> bool {
+        self.goals.is_empty() && self.calls.is_empty()
+    }
+
+    /// Whether a server was said to be there.
+    pub fn is_present(&self, server: ServerId) -> bool {
+        self.servers.get(&server).is_some_and(|server| server.present)
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn goals_in_order(&self, filter: impl Fn(&Entry<P>) -> bool) -> Vec<GoalId> {
+        let mut goals: Vec<_> = self
+            .goals
+            .iter()
+            .filter(|(_, entry)| filter(entry))
+            .map(|(goal, entry)| (entry.order, *goal))
+            .collect();
+        goals.sort_unstable();
+        goals.into_iter().map(|(_, goal)| goal).collect()
+    }
+
+    fn may_start(
+        &mut self,
+        ticket: Ticket,
+        server: ServerId,
+        leaf: &Arc<str>,
+        out: &mut Vec<Effect<P>>,
+    ) -> bool {
+        if self.leaves.contains_key(&ticket) || self.calls.contains_key(&ticket) {
+            out.push(Effect::Report(Report {
+                server,
+                goal: None,
+                ticket: Some(ticket),
+                leaf: leaf.clone(),
+                halted: None,
+                what: What::TicketInUse,
+            }));
+            return false;
+        }
+        if self.shut_down.is_some() {
+            out.push(Effect::Notify(Notice::Finished {
+                ticket,
+                outcome: Outcome::ShuttingDown,
+            }));
+            return false;
+        }
+        true
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.started += 1;
+        self.started
+    }
+
+    fn halt(&mut self, ticket: Ticket, reason: HaltReason, now: Time, out: &mut Vec<Effect<P>>) {
+        self.leaves.remove(&ticket);
+        for goal in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
+            if let Some(entry) = self.goals.get_mut(&goal) {
+                entry.halted.get_or_insert(reason);
+                if entry.goal.phase().has_leaf() || entry.goal.phase() == Phase::Superseded {
+                    self.apply(goal, GoalEvent::Halt, None, now, out);
+                }
+            }
+        }
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.halted.get_or_insert(reason);
+            self.apply_call(ticket, CallEvent::Halt, None, now, out);
+        }
+    }
+
+    fn begin_shut_down(&mut self, deadline: Time, now: Time, out: &mut Vec<Effect<P>>) {
+        self.shut_down = Some(deadline);
+        self.leaves.clear();
+        for goal in self.goals_in_order(|_| true) {
+            if let Some(entry) = self.goals.get_mut(&goal) {
+                entry.halted.get_or_insert(HaltReason::ShuttingDown);
+            }
+            self.apply(goal, GoalEvent::ShutDown { deadline }, None, now, out);
+        }
+        let tickets: Vec<Ticket> = self.calls.keys().copied().collect();
+        for ticket in tickets {
+            self.apply_call(ticket, CallEvent::ShutDown { deadline }, None, now, out);
+        }
+    }
+}
+
+/// For the proofs: situations that differ only in when they happen, or in what happened before, are one.
+#[cfg(test)]
+impl<P> Custodian<P> {
+    pub(in crate::goal) fn shift_back(&mut self, by: std::time::Duration) {
+        for entry in self.goals.values_mut() {
+            entry.goal.shift_back(by);
+        }
+        for call in self.calls.values_mut() {
+            call.call.shift_back(by);
+        }
+    }
+
+    pub(in crate::goal) fn forget_history(&mut self) {
+        self.counters = Counters::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rig::{Rig, SERVER};
+    use crate::bt::{HaltReason, Time};
+    use crate::goal::{Command, End, GoalStatus, ServerId, WireEvent};
+
+    #[test]
+    fn g8_shut_down_cancels_everything_tells_nobody_and_ends_at_its_deadline() {
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        let _ = rig.start(2);
+        let _ = rig.call(3);
+        rig.out.clear();
+        rig.command(Command::ShutDown {
+            deadline: Time::from_millis(1_000),
+        });
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        let late = rig.start(4);
+        assert_eq!(rig.wanted(), ["tell ShuttingDown"]);
+        rig.halt(late);
+        rig.pass(999);
+        assert!(!rig.custodian.is_idle());
+        // Neither a vanished server nor one that comes back prolongs it.
+        rig.gone();
+        rig.back();
+        rig.pass(1);
+        assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g8_shut_down_is_over_as_soon_as_the_goals_are() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(1);
+        rig.command(Command::ShutDown {
+            deadline: Time::from_millis(1_000),
+        });
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn stopped_means_that_no_goal_of_ours_can_be_executing_there() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        assert!(!rig.custodian.is_stopped(|server| server == SERVER));
+        assert!(rig.custodian.is_stopped(|server| server == ServerId(2)));
+        rig.command(Command::Halt {
+            ticket,
+            reason: HaltReason::GoalCanceled,
+        });
+        let live = rig.custodian.live_goals();
+        assert_eq!(live[0].halted, Some(HaltReason::GoalCanceled));
+        assert_eq!(&*live[0].leaf, "tree/leaf");
+        rig.result(goal, End::Canceled);
+        assert!(rig.custodian.is_stopped(|_| true));
+    }
+
+    #[test]
+    fn g9_the_same_calls_give_the_same_effects() {
+        let run = || {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.run(1);
+            rig.wire(WireEvent::Feedback { goal, payload: 4 });
+            rig.halt(ticket);
+            let _ = rig.start(2);
+            rig.pass(20_000);
+            rig.out
+        };
+        assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn a_ticket_in_use_is_refused_with_a_report() {
+        let mut rig = Rig::new();
+        let _ = rig.start(1);
+        rig.tickets -= 1;
+        let _ = rig.start(2);
+        let _ = rig.call(3);
+        assert_eq!(rig.wanted(), ["send 1", "TicketInUse", "call 3"]);
+    }
+}

@@ -1,0 +1,387 @@
+//! Who may be sent when: goals behind others that are stopping (G5), behind an absent server, and updates.
+
+use std::sync::Arc;
+
+use super::{Custodian, Entry};
+use crate::bt::Time;
+use crate::goal::{
+    ActionGoal, AfterHalt, CallEvent, Effect, GoalEvent, GoalId, GoalOptions, Phase, ServerId, Ticket,
+    UpdatePolicy,
+};
+
+impl<P> Custodian<P> {
+    pub(super) fn start(
+        &mut self,
+        ticket: Ticket,
+        server: ServerId,
+        leaf: Arc<str>,
+        payload: P,
+        options: GoalOptions,
+        now: Time,
+    ) -> GoalId {
+        let wait_until = self.held_back_until(server).unwrap_or(now);
+        let id = self.ids.next_id();
+        let order = self.next_order();
+        self.goals.insert(
+            id,
+            Entry {
+                order,
+                server,
+                ticket: Some(ticket),
+                leaf,
+                after_halt: options.after_halt,
+                goal: ActionGoal::new(options, wait_until),
+                payload: Some(payload),
+                halted: None,
+                seen: false,
+                given_up: false,
+            },
+        );
+        id
+    }
+
+    /// When the last of the goals that are stopping on a server lets the next one go (G5).
+    pub(super) fn held_back_until(&self, server: ServerId) -> Option<Time> {
+        self.goals
+            .values()
+            .filter(|entry| entry.server == server)
+            .filter_map(|entry| entry.goal.holds_back_until())
+            .max()
+    }
+
+    pub(super) fn server_gone(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        let entry = self.servers.entry(server).or_default();
+        if !entry.present {
+            return;
+        }
+        entry.present = false;
+        for goal in self.goals_in_order(|entry| entry.server == server) {
+            if let Some(entry) = self.goals.get_mut(&goal) {
+                entry.seen = false;
+            }
+            self.apply(goal, GoalEvent::ServerGone, None, now, out);
+        }
+        self.apply_calls_on(server, CallEvent::ServerGone, now, out);
+    }
+
+    pub(super) fn server_back(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        let entry = self.servers.entry(server).or_default();
+        if entry.present {
+            return;
+        }
+        entry.present = true;
+        // Cancels for what it may still be executing go first (G2), then what has waited for it, behind them.
+        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() != Phase::Absent)
+        {
+            self.apply(goal, GoalEvent::ServerBack, None, now, out);
+        }
+        let held_back = self.held_back_until(server);
+        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
+        {
+            let wait = self
+                .goals
+                .get(&goal)
+                .is_some_and(|entry| entry.after_halt == AfterHalt::Wait && entry.goal.may_requeue());
+            let event = match held_back {
+                Some(until) if wait => GoalEvent::Requeue { until },
+                _ => GoalEvent::ServerBack,
+            };
+            self.apply(goal, event, None, now, out);
+        }
+        self.apply_calls_on(server, CallEvent::ServerBack, now, out);
+    }
+
+    /// After every event: drops what has ended, lets go what may go, sends the updates that may be sent.
+    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        self.drop_ended(out);
+        self.release(now, out);
+        self.update(now, out);
+        self.drop_ended(out);
+    }
+
+    pub(super) fn release(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.goal.phase() == Phase::Queued) {
+            let Some(entry) = self.goals.get(&goal) else {
+                continue;
+            };
+            let over = entry.goal.queued_until().is_none_or(|until| until <= now);
+            let free = self.held_back_until(entry.server).is_none();
+            // An update that must not overtake its predecessor waits whatever the policy says.
+            let impatient = entry.after_halt == AfterHalt::Immediately && !self.has_predecessor(goal);
+            if over || free || impatient {
+                let present = self.is_present(entry.server);
+                self.apply(goal, GoalEvent::Release { present }, None, now, out);
+            }
+        }
+    }
+
+    /// Whether another goal of the same activation is stopping.
+    pub(super) fn has_predecessor(&self, goal: GoalId) -> bool {
+        let ticket = self.goals.get(&goal).and_then(|entry| entry.ticket);
+        self.goals.iter().any(|(other, entry)| {
+            *other != goal
+                && ticket.is_some()
+                && entry.ticket == ticket
+                && entry.goal.holds_back_until().is_some()
+        })
+    }
+
+    /// Sends coalesced updates. One waits while the goal before it is unanswered, and while the one before
+    /// that is still ending: an activation never has more than two goals on its server.
+    pub(super) fn update(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        let waiting: Vec<Ticket> = self
+            .leaves
+            .iter()
+            .filter(|(_, leaf)| leaf.update.is_some())
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        for ticket in waiting {
+            let Some(leaf) = self.leaves.get_mut(&ticket) else {
+                continue;
+            };
+            let (options, current) = (leaf.options, leaf.current);
+            let Some(entry) = self.goals.get_mut(&current) else {
+                continue;
+            };
+            match entry.goal.phase() {
+                // Not sent yet: send the newer one instead.
+                Phase::Queued | Phase::Absent => entry.payload = leaf.update.take(),
+                Phase::Executing => {
+                    let (server, name) = (entry.server, entry.leaf.clone());
+                    let two = self
+                        .goals
+                        .iter()
+                        .any(|(other, entry)| *other != current && entry.ticket == Some(ticket));
+                    if two {
+                        continue;
+                    }
+                    let payload = self.leaves.get_mut(&ticket).and_then(|leaf| leaf.update.take());
+                    let Some(payload) = payload else {
+                        continue;
+                    };
+                    let event = match options.update {
+                        UpdatePolicy::ServerPreempts => GoalEvent::Supersede,
+                        UpdatePolicy::CancelFirst => GoalEvent::Halt,
+                    };
+                    self.apply(current, event, None, now, out);
+                    let next = self.start(ticket, server, name, payload, options, now);
+                    if let Some(leaf) = self.leaves.get_mut(&ticket) {
+                        leaf.current = next;
+                    }
+                    self.release(now, out);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{Rig, options};
+    use crate::goal::{AfterHalt, CancelCode, End, GoalOptions, GoalStatus, UpdatePolicy, WireEvent};
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn g5_start_waits_until_the_stopping_goal_is_over() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        let _ = rig.start(2);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn g5_start_waits_no_longer_than_the_cancel_timeout() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        rig.cancel_answer(goal, 1, CancelCode::None);
+        let _ = rig.start(2);
+        rig.pass(299);
+        assert!(!rig.wanted().contains(&"send 2".to_owned()));
+        rig.pass(1);
+        let wanted = rig.wanted();
+        assert!(wanted.contains(&"NotStoppedInTime".to_owned()));
+        assert!(wanted.contains(&"send 2".to_owned()));
+    }
+
+    #[test]
+    fn g5_a_leaf_that_is_halted_while_it_waits_never_sends() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        let second = rig.start(2);
+        rig.halt(second);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g5_a_leaf_may_choose_not_to_wait() {
+        let mut rig = Rig::new();
+        let (first, _) = rig.run(1);
+        rig.halt(first);
+        let _ = rig.start_with(
+            2,
+            GoalOptions {
+                after_halt: AfterHalt::Immediately,
+                ..options()
+            },
+        );
+        assert_eq!(rig.wanted(), ["cancel #1", "send 2"]);
+    }
+
+    #[test]
+    fn g5_a_goal_that_a_returned_server_may_still_execute_is_stopped_first() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(1);
+        rig.gone();
+        let _ = rig.start(2);
+        rig.out.clear();
+        rig.pass(50);
+        rig.back();
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn g6_absent_server_is_a_failure_within_the_accept_timeout() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let _ = rig.start(1);
+        rig.pass(99);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_server_that_appears_in_time_gets_the_goal() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let _ = rig.start(1);
+        rig.pass(50);
+        rig.back();
+        assert_eq!(rig.wanted(), ["send 1"]);
+    }
+
+    #[test]
+    fn g6_a_flapping_server_holds_a_leaf_up_once_only() {
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        rig.gone();
+        let _ = rig.start(2);
+        rig.back();
+        assert!(
+            !rig.wanted().contains(&"send 2".to_owned()),
+            "the first must stop"
+        );
+        rig.gone();
+        rig.back();
+        assert!(rig.wanted().contains(&"send 2".to_owned()));
+    }
+
+    #[test]
+    fn updates_are_coalesced_until_the_goal_is_accepted() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(1);
+        let first = rig.sent_goal();
+        rig.update(ticket, 2);
+        rig.update(ticket, 3);
+        assert_eq!(rig.wanted(), ["send 1"]);
+        rig.accept(first);
+        assert_eq!(rig.wanted(), ["tell accepted", "ask", "send 3"]);
+    }
+
+    #[test]
+    fn an_update_of_a_goal_that_was_not_sent_replaces_it() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let ticket = rig.start(1);
+        rig.update(ticket, 2);
+        rig.back();
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn the_end_of_a_replaced_goal_is_not_the_outcome_of_the_leaf() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), ["send 2"]);
+        let second = rig.sent_goal();
+        rig.result(first, End::Aborted);
+        rig.accept(second);
+        assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
+        rig.result(second, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_replaced_goal_that_the_server_does_not_end_is_cancelled() {
+        let mut rig = Rig::new();
+        let (ticket, _) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.accept(second);
+        rig.out.clear();
+        rig.update(ticket, 3);
+        assert_eq!(rig.wanted(), NOTHING, "never three goals of one leaf");
+        rig.pass(400);
+        assert_eq!(rig.wanted(), ["NotPreempted", "cancel #1"]);
+    }
+
+    #[test]
+    fn g3_a_refused_update_fails_the_leaf_and_cancels_the_goal_that_drives_still() {
+        let mut rig = Rig::new();
+        let (ticket, _) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.out.clear();
+        rig.wire(WireEvent::Rejected { goal: second });
+        assert_eq!(rig.wanted(), ["tell Rejected", "cancel #1"]);
+    }
+
+    #[test]
+    fn g3_halt_cancels_both_goals_of_an_update() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.out.clear();
+        rig.halt(ticket);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.accept(second);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        rig.status(&[(first, GoalStatus::Canceled), (second, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn an_update_that_cancels_first_is_sent_when_the_old_goal_has_ended() {
+        let mut rig = Rig::new();
+        let ticket = rig.start_with(
+            1,
+            GoalOptions {
+                update: UpdatePolicy::CancelFirst,
+                after_halt: AfterHalt::Immediately,
+                ..options()
+            },
+        );
+        let first = rig.sent_goal();
+        rig.accept(first);
+        rig.out.clear();
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.result(first, End::Canceled);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+}

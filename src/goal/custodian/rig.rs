@@ -1,0 +1,206 @@
+//! For the tests: a Custodian on a virtual clock, and what it wants in words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Custodian;
+use crate::bt::{HaltReason, Time};
+use crate::goal::{
+    CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, ServerId,
+    Stamp, Ticket, WireEvent,
+};
+
+/// A Custodian, its clock in milliseconds, and everything it wanted done.
+pub(super) struct Rig {
+    pub(super) custodian: Custodian<u32>,
+    pub(super) now: Time,
+    pub(super) out: Vec<Effect<u32>>,
+    pub(super) tickets: u64,
+    sent: Option<GoalId>,
+}
+
+pub(super) const SERVER: ServerId = ServerId(1);
+
+impl Rig {
+    pub(super) fn new() -> Self {
+        let mut rig = Self {
+            custodian: Custodian::new(GoalIds::new(1, 1), options()),
+            now: Time::ZERO,
+            out: Vec::new(),
+            tickets: 0,
+            sent: None,
+        };
+        rig.wire(WireEvent::ServerBack { server: SERVER });
+        rig
+    }
+
+    pub(super) fn command(&mut self, command: Command<u32>) {
+        self.custodian.command(command, self.now, &mut self.out);
+        self.note_sent();
+    }
+
+    pub(super) fn wire(&mut self, event: WireEvent<u32>) {
+        self.custodian.wire(event, self.now, &mut self.out);
+        self.note_sent();
+    }
+
+    /// Lets time pass, deadline by deadline.
+    pub(super) fn pass(&mut self, milliseconds: u64) {
+        let until = self.now + Duration::from_millis(milliseconds);
+        while let Some(due) = self.custodian.next_deadline().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            self.custodian.advance(self.now, &mut self.out);
+            self.note_sent();
+        }
+        self.now = until;
+    }
+
+    pub(super) fn start_with(&mut self, payload: u32, options: GoalOptions) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.command(Command::Start {
+            ticket,
+            server: SERVER,
+            leaf: Arc::from("tree/leaf"),
+            payload,
+            options,
+        });
+        ticket
+    }
+
+    pub(super) fn start(&mut self, payload: u32) -> Ticket {
+        self.start_with(payload, options())
+    }
+
+    /// Starts a goal and has it accepted.
+    pub(super) fn run(&mut self, payload: u32) -> (Ticket, GoalId) {
+        let ticket = self.start(payload);
+        let goal = self.sent_goal();
+        self.accept(goal);
+        self.out.clear();
+        (ticket, goal)
+    }
+
+    pub(super) fn halt(&mut self, ticket: Ticket) {
+        self.command(Command::Halt {
+            ticket,
+            reason: HaltReason::Preempted,
+        });
+    }
+
+    pub(super) fn accept(&mut self, goal: GoalId) {
+        self.wire(WireEvent::Accepted {
+            server: SERVER,
+            goal,
+            stamp: Stamp::ZERO,
+        });
+    }
+
+    pub(super) fn status(&mut self, goals: &[(GoalId, GoalStatus)]) {
+        self.wire(WireEvent::Status {
+            server: SERVER,
+            goals: goals.to_vec(),
+        });
+    }
+
+    pub(super) fn result(&mut self, goal: GoalId, end: End) {
+        self.wire(WireEvent::Result {
+            goal,
+            end,
+            payload: 9,
+        });
+    }
+
+    pub(super) fn cancel_answer(&mut self, goal: GoalId, attempt: u32, code: CancelCode) {
+        self.wire(WireEvent::CancelAnswered {
+            tag: CancelTag::Goal { goal, attempt },
+            code,
+        });
+    }
+
+    pub(super) fn update(&mut self, ticket: Ticket, payload: u32) {
+        self.command(Command::Update { ticket, payload });
+    }
+
+    pub(super) fn call(&mut self, payload: u32) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.command(Command::Call {
+            ticket,
+            server: SERVER,
+            leaf: Arc::from("tree/service"),
+            payload,
+            options: options(),
+        });
+        ticket
+    }
+
+    pub(super) fn gone(&mut self) {
+        self.wire(WireEvent::ServerGone { server: SERVER });
+    }
+
+    pub(super) fn back(&mut self) {
+        self.wire(WireEvent::ServerBack { server: SERVER });
+    }
+
+    /// Nothing is left, and the counters agree with each other.
+    pub(super) fn assert_at_rest(&self) {
+        assert!(self.custodian.is_idle(), "{:?}", self.custodian.live_goals());
+        assert_eq!(self.custodian.next_deadline(), None);
+        let counters = self.custodian.counters();
+        assert_eq!(
+            counters.accepted + counters.adopted,
+            counters.ended + counters.given_up + counters.unreachable,
+            "{counters:?}"
+        );
+    }
+
+    /// What was wanted since the last call, in words.
+    pub(super) fn wanted(&mut self) -> Vec<String> {
+        self.out
+            .drain(..)
+            .filter_map(|effect| match effect {
+                Effect::SendGoal { payload, .. } => Some(format!("send {payload}")),
+                Effect::SendCancel {
+                    tag: CancelTag::Goal { attempt, .. },
+                    ..
+                } => Some(format!("cancel #{attempt}")),
+                Effect::SendCancel { .. } => Some("cancel others".to_owned()),
+                Effect::RequestResult { .. } => Some("ask".to_owned()),
+                Effect::CallService { payload, .. } => Some(format!("call {payload}")),
+                Effect::ForgetCall { .. } => Some("forget call".to_owned()),
+                Effect::ForgetGoal { .. } => None,
+                Effect::Notify(Notice::Accepted { .. }) => Some("tell accepted".to_owned()),
+                Effect::Notify(Notice::Feedback { payload, .. }) => Some(format!("tell feedback {payload}")),
+                Effect::Notify(Notice::Finished { outcome, .. }) => Some(format!("tell {outcome:?}")),
+                Effect::Report(report) => Some(format!("{:?}", report.what)),
+            })
+            .collect()
+    }
+
+    /// The latest goal that was sent.
+    pub(super) fn sent_goal(&self) -> GoalId {
+        self.sent.expect("no goal was sent")
+    }
+
+    fn note_sent(&mut self) {
+        let sent = self.out.iter().rev().find_map(|effect| match effect {
+            Effect::SendGoal { goal, .. } => Some(*goal),
+            _ => None,
+        });
+        self.sent = sent.or(self.sent);
+    }
+}
+
+pub(super) fn options() -> GoalOptions {
+    GoalOptions {
+        accept_timeout: Duration::from_millis(100),
+        cancel_timeout: Duration::from_millis(300),
+        cancel_retry: Duration::from_millis(50),
+        result_timeout: None,
+        result_retry: Duration::from_millis(20),
+        result_poll: Duration::from_secs(5),
+        give_up_timeout: Duration::from_secs(10),
+        ..GoalOptions::default()
+    }
+}
