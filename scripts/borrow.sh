@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The tools of the distribution that a bare machine may lack. As root they are installed. Without root, Debian's packages
 # are unpacked into the cache: a compiler and headers work from there as well, once told where they are.
 # To be sourced by scripts/setup, after lib.sh; needs `python_include`, the folder of Python.h.

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts in this folder: how they speak, what they check first, where the cache is.
 # To be sourced by bash, not run.
 
