@@ -197,13 +197,18 @@ def test_faults(sim, client):
 
 
 def test_a_vanished_server_leaves_the_network(sim, client):
-    process = sim(faults__spin__vanish_goals="1", faults__spin__vanish_after=0.5)
+    process = sim(
+        faults__spin__vanish_goals="1", faults__spin__vanish_after=0.5, faults__spin__return_after=3.0
+    )
     action = client.action(Spin, "spin")
     handle = client.send(Spin, "spin", Spin.Goal(target_yaw=60.0))
     answer = handle.get_result_async()
     client.until(lambda: not action.server_is_ready(), what="the server leaving")
     assert not answer.done() and process.running()
     assert client.run(Wait, "wait", Wait.Goal())[0] == GoalStatus.STATUS_SUCCEEDED
+    client.until(action.server_is_ready, what="the server coming back")
+    assert client.run(Spin, "spin", Spin.Goal(target_yaw=0.5))[0] == GoalStatus.STATUS_SUCCEEDED
+    assert not answer.done()
 
 
 def test_parameters(sim, client):

@@ -14,6 +14,8 @@ pub mod controller;
 pub mod costmap;
 pub mod faults;
 pub mod map;
+#[cfg(feature = "ros")]
+pub mod node;
 pub mod pace;
 pub mod path_check;
 pub mod pgm;

@@ -120,6 +120,10 @@ impl<E: Execution> Server<E> {
     pub fn receive(&mut self, goal: <E::Action as Action>::Goal, now: Time) -> GoalNumber {
         self.arrived += 1;
         let number = GoalNumber(self.arrived);
+        if self.is_gone() {
+            // On its way when the server vanished: nobody is there to answer.
+            return number;
+        }
         let delay = if self.plan.delay.contains(number.0) {
             self.plan.accept_delay
         } else {
@@ -159,19 +163,25 @@ impl<E: Execution> Server<E> {
 
     /// Goes on for one step of the world; what happened is appended to `events`, in order.
     pub fn step(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
-        let now = world.now();
         if let Some(returns) = self.returns {
-            if returns.is_some_and(|returns| returns <= now) {
+            if returns.is_some_and(|returns| returns <= world.now()) {
                 self.returns = None;
                 events.push(Event::Returned);
             }
             return;
         }
+        self.admit(world, events);
+        self.work(world, events);
+    }
+
+    /// Answers the goals that are to be answered by now, without a step: between two steps, so that a client need not
+    /// wait for the next one.
+    pub fn admit(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
+        let now = world.now();
         while let Some(index) = self.waiting.iter().position(|waiting| waiting.answer_at <= now) {
             let waiting = self.waiting.remove(index);
             self.answer(&waiting, world, events);
         }
-        self.work(world, events);
     }
 
     fn answer(&mut self, waiting: &Waiting<E>, world: &mut World, events: &mut Vec<Event<E::Action>>) {

@@ -27,12 +27,15 @@ impl<T> ServiceQueue<T> {
         self.plan = plan;
     }
 
-    /// A request arrived. One that is to be ignored is dropped here, without an answer.
-    pub fn receive(&mut self, request: T, now: Time) {
+    /// A request arrived. One that is never to be answered is handed back.
+    #[must_use]
+    pub fn receive(&mut self, request: T, now: Time) -> Option<T> {
         self.arrived += 1;
-        if !self.plan.ignore.contains(self.arrived) {
-            self.waiting.push((now + self.plan.answer_delay, request));
+        if self.plan.ignore.contains(self.arrived) {
+            return Some(request);
         }
+        self.waiting.push((now + self.plan.answer_delay, request));
+        None
     }
 
     /// The requests to work on and answer now, in the order of their arrival.
@@ -60,9 +63,9 @@ mod tests {
             ignore: GoalSet::parse("2").unwrap(),
             answer_delay: Duration::from_secs(1),
         });
-        for request in ["a", "b", "c"] {
-            queue.receive(request, Time::ZERO);
-        }
+        assert_eq!(queue.receive("a", Time::ZERO), None);
+        assert_eq!(queue.receive("b", Time::ZERO), Some("b"));
+        assert_eq!(queue.receive("c", Time::ZERO), None);
         assert!(queue.due(Time::from_millis(999)).is_empty());
         assert_eq!(queue.due(Time::from_millis(1000)), ["a", "c"]);
         assert!(queue.due(Time::from_millis(9000)).is_empty());

@@ -161,6 +161,21 @@ impl Simulation {
         world.step();
     }
 
+    /// Answers goals that arrived, between two steps.
+    pub fn admit(&mut self, events: &mut Events) {
+        let world = &mut self.world;
+        self.compute_path_to_pose
+            .admit(world, &mut events.compute_path_to_pose);
+        self.compute_path_through_poses
+            .admit(world, &mut events.compute_path_through_poses);
+        self.smooth_path.admit(world, &mut events.smooth_path);
+        self.follow_path.admit(world, &mut events.follow_path);
+        self.spin.admit(world, &mut events.spin);
+        self.backup.admit(world, &mut events.backup);
+        self.drive_on_heading.admit(world, &mut events.drive_on_heading);
+        self.wait.admit(world, &mut events.wait);
+    }
+
     /// Clears part of a costmap.
     ///
     /// # Errors
@@ -321,6 +336,26 @@ mod tests {
             );
         }
         assert_eq!((simulation.world.robot.bumps, simulation.world.conflicts), (0, 0));
+    }
+
+    #[test]
+    fn the_demonstration_can_be_driven() {
+        let file: serde_yaml::Value = serde_yaml::from_str(include_str!("../../config/demo.yaml")).unwrap();
+        let mut settings = Settings::default();
+        for (name, value) in file["nav_sim"]["ros__parameters"].as_mapping().unwrap() {
+            let value = match value {
+                serde_yaml::Value::Bool(value) => Value::Bool(*value),
+                serde_yaml::Value::Number(value) if value.is_i64() => Value::Int(value.as_i64().unwrap()),
+                serde_yaml::Value::Number(value) => Value::Double(value.as_f64().unwrap()),
+                value => Value::Text(value.as_str().unwrap().into()),
+            };
+            settings.set(name.as_str().unwrap(), &value).unwrap();
+        }
+        let mut simulation = Simulation::new(&settings).unwrap();
+        for goal in [pose(6.0, 4.0, 1.0), pose(1.0, 1.0, 0.0)] {
+            assert_eq!(follow(&mut simulation, &goal, 60), Ok(()));
+        }
+        assert_eq!(simulation.world.robot.bumps, 0);
     }
 
     #[test]

@@ -273,7 +273,11 @@ fn noise(settings: &Base) -> Noise {
     }
 }
 
-fn load_map(settings: &Base) -> Result<Option<Arc<Map>>, MapError> {
+/// The map that the parameters name, if any.
+///
+/// # Errors
+/// A map that cannot be read.
+pub fn load_map(settings: &Base) -> Result<Option<Arc<Map>>, MapError> {
     let origin = (settings.map_origin_x, settings.map_origin_y);
     let map = if !settings.map_file.is_empty() {
         Map::from_file(FilePath::new(&settings.map_file), settings.map_resolution, origin)?

@@ -1,0 +1,291 @@
+//! The action servers: what clients ask goes into the simulation, what its events say goes back to them.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use r2r::WrappedServiceTypeSupport;
+
+use crate::bt::Time;
+use crate::goal::{End, GoalId};
+use crate::msg::Action;
+use crate::ros::mirror::ActionType;
+use crate::ros::{
+    ActionHandler, ActionServer, CancelDecision, Clock, Executor, GoalRequest, Ros, RosError, RosHandle,
+    ServerGoal, Wake,
+};
+use crate::sim::behaviors::{BackingUp, DrivingOnHeading, Spinning, Waiting};
+use crate::sim::controller::Follower;
+use crate::sim::faults::GoalSet;
+use crate::sim::plan_path::{PlanThroughPoses, PlanToPose};
+use crate::sim::server::{EndStatus, Event, Execution, GoalNumber, Server};
+use crate::sim::simulation::{Events, Simulation};
+use crate::sim::smoother::Smoothing;
+
+use super::parameters::SharedSettings;
+use super::{NodeError, PATIENCE};
+
+/// What reaches a server from its clients.
+enum Arrival<A: ActionType> {
+    Goal(GoalRequest<A>),
+    Cancel(GoalId),
+}
+
+/// The numbers of the goals that are accepted and not over.
+type Numbers = Arc<Mutex<BTreeMap<GoalId, GoalNumber>>>;
+
+/// The handler of one server, on the node's thread.
+struct Doorman<A: ActionType> {
+    arrivals: Sender<Arrival<A>>,
+    numbers: Numbers,
+    /// Those in force, not those of the last step: a cancellation is answered at once, and who has set a parameter
+    /// and then cancels must find it set.
+    settings: SharedSettings,
+    server: &'static str,
+    wake: Wake,
+}
+
+impl<A: ActionType> Doorman<A> {
+    fn pass_on(&self, arrival: Arrival<A>) {
+        // Nobody listens any more when the process ends; a goal is then refused by being dropped.
+        let _ = self.arrivals.send(arrival);
+        self.wake.ring();
+    }
+}
+
+impl<A: ActionType> ActionHandler<A> for Doorman<A>
+where
+    GoalRequest<A>: Send,
+{
+    fn goal(&mut self, request: GoalRequest<A>) {
+        self.pass_on(Arrival::Goal(request));
+    }
+
+    fn may_cancel(&mut self, goal: GoalId) -> CancelDecision {
+        let number = lock(&self.numbers).get(&goal).copied();
+        let faults = self.settings.get().action_faults(self.server);
+        let refused = GoalSet::parse(&faults.refuse_cancel_goals).unwrap_or_default();
+        if number.is_some_and(|number| refused.contains(number.0)) {
+            CancelDecision::Reject
+        } else {
+            CancelDecision::Accept
+        }
+    }
+
+    fn cancel(&mut self, goal: GoalId) {
+        self.pass_on(Arrival::Cancel(goal));
+    }
+}
+
+/// One action server on the network.
+struct Port<E: Execution<Action: ActionType>> {
+    arrivals: Receiver<Arrival<E::Action>>,
+    doorbell: Sender<Arrival<E::Action>>,
+    numbers: Numbers,
+    settings: SharedSettings,
+    wake: Wake,
+    clock: Clock,
+    waiting: BTreeMap<GoalNumber, GoalRequest<E::Action>>,
+    goals: BTreeMap<GoalNumber, ServerGoal<E::Action>>,
+    namespace: String,
+    /// A node of its own, for a server that may vanish: only with its node does an endpoint leave the network.
+    own_node: Option<Executor>,
+}
+
+impl<E: Execution<Action: ActionType>> Port<E>
+where
+    GoalRequest<E::Action>: Send,
+    <<<E::Action as ActionType>::Wire as r2r::WrappedActionTypeSupport>::SendGoal as WrappedServiceTypeSupport>::Request:
+        Send + Sync,
+    <<<E::Action as ActionType>::Wire as r2r::WrappedActionTypeSupport>::GetResult as WrappedServiceTypeSupport>::Request:
+        Send,
+{
+    fn open(ros: &Ros, settings: &SharedSettings, wake: &Wake) -> Result<Self, NodeError> {
+        let (doorbell, arrivals) = channel();
+        let mut port = Self {
+            arrivals,
+            doorbell,
+            numbers: Arc::default(),
+            settings: settings.clone(),
+            wake: wake.clone(),
+            clock: ros.clock().clone(),
+            waiting: BTreeMap::new(),
+            goals: BTreeMap::new(),
+            namespace: ros.handle().namespace().to_owned(),
+            own_node: None,
+        };
+        if settings.get().action_faults(E::SERVER).vanish_goals.trim().is_empty() {
+            port.serve(ros.handle())?;
+        } else {
+            port.appear()?;
+        }
+        Ok(port)
+    }
+
+    fn serve(&self, handle: &RosHandle) -> Result<(), RosError> {
+        let doorman = Doorman {
+            arrivals: self.doorbell.clone(),
+            numbers: Arc::clone(&self.numbers),
+            settings: self.settings.clone(),
+            server: E::SERVER,
+            wake: self.wake.clone(),
+        };
+        let clock = self.clock.clone();
+        handle.with_node_blocking(PATIENCE, move |node| {
+            ActionServer::<E::Action>::serve(
+                node,
+                E::SERVER,
+                &clock,
+                ActionServer::<E::Action>::RETENTION,
+                doorman,
+            )
+        })??;
+        Ok(())
+    }
+
+    fn appear(&mut self) -> Result<(), RosError> {
+        let (executor, _) = Executor::start(&format!("nav_sim_{}", E::SERVER), &self.namespace)?;
+        self.serve(executor.handle())?;
+        self.own_node = Some(executor);
+        Ok(())
+    }
+
+    fn take(&mut self, model: &mut Server<E>, now: Time) {
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            match arrival {
+                Arrival::Goal(request) => {
+                    let number = model.receive(request.goal().as_ref().clone(), now);
+                    tracing::debug!("{}: goal {} arrived", E::SERVER, number.0);
+                    self.waiting.insert(number, request);
+                }
+                Arrival::Cancel(goal) => {
+                    let number = lock(&self.numbers).get(&goal).copied();
+                    if let Some(number) = number {
+                        tracing::debug!("{}: goal {} is to be cancelled", E::SERVER, number.0);
+                        model.cancel(number, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, events: &mut Vec<Event<E::Action>>) {
+        for event in events.drain(..) {
+            match event {
+                Event::Accepted(number) => self.accept(number),
+                Event::Refused(number) => {
+                    tracing::debug!("{}: goal {} refused", E::SERVER, number.0);
+                    if let Some(request) = self.waiting.remove(&number) {
+                        request.reject();
+                    }
+                }
+                Event::Feedback(number, feedback) => {
+                    if let Some(goal) = self.goals.get(&number) {
+                        // It fails only when ROS is shut down, which the loop notices by itself.
+                        let _ = goal.feedback(&feedback);
+                    }
+                }
+                Event::Ended(number, status, result) => self.end(number, status, result),
+                Event::Vanished => self.vanish(),
+                Event::Returned => {
+                    tracing::info!("{} is back", E::SERVER);
+                    if let Err(error) = self.appear() {
+                        tracing::error!("{} cannot come back: {error}", E::SERVER);
+                    }
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, number: GoalNumber) {
+        let Some(request) = self.waiting.remove(&number) else {
+            return;
+        };
+        let id = request.id();
+        // Known before the client hears of it, because it may cancel as soon as it does.
+        lock(&self.numbers).insert(id, number);
+        match request.execute() {
+            Ok(goal) => {
+                tracing::debug!("{}: goal {} accepted", E::SERVER, number.0);
+                self.goals.insert(number, goal);
+            }
+            Err(error) => tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0),
+        }
+    }
+
+    fn end(&mut self, number: GoalNumber, status: EndStatus, result: <E::Action as Action>::Result) {
+        let Some(goal) = self.goals.remove(&number) else {
+            return;
+        };
+        let code = E::Action::error_code(&result);
+        let name = E::Action::code_name(code).unwrap_or("");
+        tracing::debug!("{}: goal {} {status:?} {code} {name}", E::SERVER, number.0);
+        let end = match status {
+            EndStatus::Succeeded => End::Succeeded,
+            EndStatus::Aborted => End::Aborted,
+            EndStatus::Canceled => End::Canceled,
+        };
+        if let Err(error) = goal.finish(end, result) {
+            tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
+        }
+        lock(&self.numbers).remove(&goal.id());
+    }
+
+    /// The node first: what is dropped after it finds nobody to tell, and that is what vanishing means.
+    fn vanish(&mut self) {
+        tracing::info!("{} vanishes", E::SERVER);
+        self.own_node = None;
+        self.goals.clear();
+        self.waiting.clear();
+        lock(&self.numbers).clear();
+        while self.arrivals.try_recv().is_ok() {}
+    }
+}
+
+fn lock(numbers: &Numbers) -> MutexGuard<'_, BTreeMap<GoalId, GoalNumber>> {
+    numbers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One port a server; the field names are those of [`Simulation`] and [`Events`].
+macro_rules! ports {
+    ($($field:ident: $execution:ty,)*) => {
+        /// All action servers.
+        pub(super) struct Ports {
+            $($field: Port<$execution>,)*
+        }
+
+        impl Ports {
+            pub(super) fn open(
+                ros: &Ros,
+                settings: &SharedSettings,
+                wake: &Wake,
+            ) -> Result<Self, NodeError> {
+                Ok(Self {
+                    $($field: Port::open(ros, settings, wake)?,)*
+                })
+            }
+
+            /// Hands the servers what has arrived.
+            pub(super) fn take(&mut self, simulation: &mut Simulation) {
+                let now = simulation.now();
+                $(self.$field.take(&mut simulation.$field, now);)*
+            }
+
+            /// Tells clients what has happened, and empties `events`.
+            pub(super) fn tell(&mut self, events: &mut Events) {
+                $(self.$field.tell(&mut events.$field);)*
+            }
+        }
+    };
+}
+
+ports! {
+    compute_path_to_pose: PlanToPose,
+    compute_path_through_poses: PlanThroughPoses,
+    smooth_path: Smoothing,
+    follow_path: Follower,
+    spin: Spinning,
+    backup: BackingUp,
+    drive_on_heading: DrivingOnHeading,
+    wait: Waiting,
+}

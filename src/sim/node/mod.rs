@@ -1,0 +1,206 @@
+//! The ROS node `nav_sim`: the simulation on the network. Thin: what it decides is decided in [`super::simulation`].
+//!
+//! One thread owns the simulation and steps it at its pace. The node's thread hands it goals, cancellations and
+//! requests through channels and rings a bell; goals are answered between two steps.
+
+mod actions;
+mod parameters;
+mod services;
+mod topics;
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::bt::Time;
+use crate::msg::Stamp;
+use crate::ros::{Clock, Ros, RosError, Wake};
+
+use super::pace::{Pace, Rate};
+use super::settings::Settings;
+use super::simulation::{ConfigureError, Events, Simulation};
+use actions::Ports;
+use parameters::SharedSettings;
+use services::Services;
+use topics::Topics;
+
+/// Why `nav_sim` did not start, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// ROS.
+    #[error(transparent)]
+    Ros(#[from] RosError),
+    /// Parameters that cannot be taken, one a line.
+    #[error("{0}")]
+    Parameters(String),
+    /// The map cannot be read.
+    #[error(transparent)]
+    Configure(#[from] ConfigureError),
+    /// The signals of the system cannot be had.
+    #[error("signals cannot be handled: {0}")]
+    Signals(std::io::Error),
+    /// The thread of the node has ended.
+    #[error("the ROS node ended: {0}")]
+    Died(String),
+}
+
+/// How long the node's thread may take for what is done at start.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Seconds between two warnings about the same thing.
+const WARNING_RATE: f64 = 0.2;
+
+/// Runs `nav_sim` until a signal ends it.
+///
+/// # Errors
+/// [`NodeError`].
+pub fn run() -> Result<(), NodeError> {
+    let ros = Ros::start("nav_sim", "")?;
+    let wake = Wake::new();
+    let (changes, changed) = channel();
+    let settings = parameters::declare(ros.parameters(), changes, &wake)?;
+    let simulation = Simulation::new(&settings.get())?;
+    let ending = end_on_signals(&wake)?;
+    let node = Node::open(&ros, simulation, &settings, changed, &wake)?;
+    ros.serve_parameters()?;
+    ros.handle().ring_on_death(wake.clone());
+    tracing::info!("nav_sim is ready");
+    node.run(&ros, &ending, &wake)
+}
+
+/// The simulation with everything that connects it.
+struct Node {
+    simulation: Simulation,
+    ports: Ports,
+    services: Services,
+    topics: Topics,
+    changed: Receiver<Settings>,
+    state_rate: Rate,
+    battery_rate: Rate,
+    warnings: Rate,
+    conflicts: u64,
+}
+
+impl Node {
+    fn open(
+        ros: &Ros,
+        simulation: Simulation,
+        settings: &SharedSettings,
+        changed: Receiver<Settings>,
+        wake: &Wake,
+    ) -> Result<Self, NodeError> {
+        let ports = Ports::open(ros, settings, wake)?;
+        let mut services = Services::open(ros, wake)?;
+        services.configure(&settings.get())?;
+        let topics = ros.handle().with_node_blocking(PATIENCE, Topics::open)??;
+        Ok(Self {
+            simulation,
+            ports,
+            services,
+            topics,
+            changed,
+            state_rate: Rate::default(),
+            battery_rate: Rate::default(),
+            warnings: Rate::default(),
+            conflicts: 0,
+        })
+    }
+
+    fn run(mut self, ros: &Ros, ending: &Receiver<()>, wake: &Wake) -> Result<(), NodeError> {
+        // Its own clock: the pace is real time, also where `use_sim_time` is set for the stamps.
+        let wall = Clock::new(false);
+        let mut events = Events::default();
+        let mut pace = self.pace(wall.now());
+        loop {
+            if let Some(end) = ros.handle().death() {
+                return end.map_err(NodeError::Died);
+            }
+            if ending.try_recv().is_ok() {
+                return Ok(());
+            }
+            while let Ok(settings) = self.changed.try_recv() {
+                self.configure(&settings);
+                pace = self.pace(wall.now());
+            }
+            self.ports.take(&mut self.simulation);
+            self.services.take(self.simulation.now());
+            self.simulation.admit(&mut events);
+            self.ports.tell(&mut events);
+            for _ in 0..pace.due(wall.now()) {
+                self.simulation.step(&mut events);
+                self.ports.tell(&mut events);
+                self.publish(ros.clock());
+            }
+            self.services.answer(&mut self.simulation);
+            wall.sleep_until(pace.next(), wake);
+        }
+    }
+
+    fn pace(&self, now: Time) -> Pace {
+        let world = &self.simulation.world;
+        Pace::new(now, world.period(), world.settings.speed_factor)
+    }
+
+    fn configure(&mut self, settings: &Settings) {
+        let configured = self.simulation.configure(settings);
+        let configured = configured.and_then(|()| self.services.configure(settings));
+        if let Err(error) = configured {
+            // The validators have seen it; only a map file that changed in between comes here.
+            tracing::error!("parameters not taken over: {error}");
+        }
+    }
+
+    fn publish(&mut self, clock: &Clock) {
+        let world = &self.simulation.world;
+        let (now, settings) = (world.now(), &world.settings);
+        let stamp = if settings.publish_clock {
+            let stamp = Stamp::from_nanos(i64::try_from(now.as_nanos()).unwrap_or(i64::MAX));
+            self.topics.clock(stamp);
+            stamp
+        } else {
+            clock.stamp()
+        };
+        if self.state_rate.is_due(now, settings.state_rate) {
+            self.topics.state(world, stamp);
+        }
+        if self.battery_rate.is_due(now, settings.battery_rate) {
+            self.topics.battery(world, stamp);
+        }
+        if world.conflicts > self.conflicts && self.warnings.is_due(now, WARNING_RATE) {
+            tracing::warn!(
+                "two servers drive the robot at once ({} steps so far): a goal was left running",
+                world.conflicts
+            );
+            self.conflicts = world.conflicts;
+        }
+    }
+}
+
+/// Tells the receiver when the process is asked to end (SIGINT, SIGTERM).
+fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
+    let (ended, ending) = channel();
+    let wake = wake.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .map_err(NodeError::Signals)?;
+    let signals = {
+        // Streams are made inside the runtime, but before this returns: from then on no signal is missed.
+        let _inside = runtime.enter();
+        use tokio::signal::unix::{SignalKind, signal};
+        signal(SignalKind::interrupt()).and_then(|first| Ok((first, signal(SignalKind::terminate())?)))
+    };
+    let (mut interrupt, mut terminate) = signals.map_err(NodeError::Signals)?;
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            });
+            let _ = ended.send(());
+            wake.ring();
+        })
+        .map_err(NodeError::Signals)?;
+    Ok(ending)
+}

@@ -1,0 +1,103 @@
+//! The ROS parameters: declared from the table, checked by the settings.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::ros::{Declaration, ParameterStore, ParameterValue, Wake};
+use crate::sim::settings::{Parameter, Settings, Value};
+use crate::sim::world::load_map;
+
+use super::NodeError;
+
+/// The settings in force. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct SharedSettings(Arc<Mutex<Settings>>);
+
+impl SharedSettings {
+    /// A copy of them as they are now.
+    pub(super) fn get(&self) -> Settings {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Settings> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Declares all parameters, with the values of the command line and of parameter files. Whoever sets one later is
+/// refused where the settings refuse it; otherwise the new settings are sent to `changes` and the bell is rung.
+///
+/// # Errors
+/// All parameters that cannot be taken, with their reasons.
+pub(super) fn declare(
+    store: &ParameterStore,
+    changes: Sender<Settings>,
+    wake: &Wake,
+) -> Result<SharedSettings, NodeError> {
+    let settings = SharedSettings::default();
+    let mut refused = Vec::new();
+    for parameter in Settings::parameters() {
+        let name = parameter.name.clone();
+        match store.declare(declaration(parameter, &settings)) {
+            Ok(value) => {
+                // Checked by the validator just now; a default needs no check.
+                if let Some(value) = plain(&value) {
+                    let _ = settings.lock().set(&name, &value);
+                }
+            }
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(NodeError::Parameters(refused.join("\n")));
+    }
+    let (shared, wake) = (settings.clone(), wake.clone());
+    let changes = Mutex::new(changes);
+    store.on_change(move |name, value| {
+        let mut settings = shared.lock();
+        let Some(value) = plain(value) else { return };
+        if settings.set(name, &value).is_ok() {
+            let changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
+            // Nobody listens any more when the process ends.
+            let _ = changes.send(settings.clone());
+            wake.ring();
+        }
+    });
+    Ok(settings)
+}
+
+fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
+    let default = match parameter.default {
+        Value::Bool(value) => ParameterValue::Bool(value),
+        Value::Int(value) => ParameterValue::Integer(value),
+        Value::Double(value) => ParameterValue::Double(value),
+        Value::Text(value) => ParameterValue::String(value),
+    };
+    let (name, settings) = (parameter.name.clone(), settings.clone());
+    let check = move |value: &ParameterValue| {
+        let mut settings = settings.get();
+        let value = plain(value).ok_or_else(|| format!("`{name}` cannot be of that type"))?;
+        settings.set(&name, &value).map_err(|error| error.to_string())?;
+        if name.starts_with("map_") {
+            load_map(&settings.base).map_err(|error| format!("`{name}`: {error}"))?;
+        }
+        Ok(())
+    };
+    let declaration = Declaration::new(&parameter.name, default, parameter.description).validated("", check);
+    // A server that may vanish has a node of its own, which is made at start.
+    if parameter.name.ends_with(".vanish_goals") {
+        declaration.read_only()
+    } else {
+        declaration
+    }
+}
+
+fn plain(value: &ParameterValue) -> Option<Value> {
+    match value {
+        ParameterValue::Bool(value) => Some(Value::Bool(*value)),
+        ParameterValue::Integer(value) => Some(Value::Int(*value)),
+        ParameterValue::Double(value) => Some(Value::Double(*value)),
+        ParameterValue::String(value) => Some(Value::Text(value.clone())),
+        _ => None,
+    }
+}

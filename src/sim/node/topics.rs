@@ -1,0 +1,65 @@
+//! What the robot publishes.
+
+use r2r::{Publisher, QosProfile};
+
+use crate::msg::{BatteryState, Odometry, Stamp};
+use crate::ros::mirror::{SimulatedTime, TopicType, Transforms};
+use crate::ros::{RosError, RosNode};
+use crate::sim::world::World;
+
+type Wire<T> = <T as TopicType>::Wire;
+
+/// The publishers.
+pub(super) struct Topics {
+    transforms: Publisher<Wire<Transforms>>,
+    /// Kept, because its one message is for those who come later.
+    _static_transforms: Publisher<Wire<Transforms>>,
+    odometry: Publisher<Wire<Odometry>>,
+    battery: Publisher<Wire<BatteryState>>,
+    clock: Publisher<Wire<SimulatedTime>>,
+}
+
+impl Topics {
+    pub(super) fn open(node: &mut RosNode) -> Result<Self, RosError> {
+        let some = || QosProfile::default().keep_last(10).reliable();
+        let latched = some().keep_last(1).transient_local();
+        let static_transforms = node.publisher::<Wire<Transforms>>("/tf_static", latched)?;
+        // The robot has no fixed parts, but some listeners wait for the topic.
+        let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
+        let sent = static_transforms.publish(&nothing);
+        sent.map_err(|error| RosError::Send(error.to_string()))?;
+        Ok(Self {
+            transforms: node.publisher("/tf", some().keep_last(100))?,
+            _static_transforms: static_transforms,
+            odometry: node.publisher("odom", some())?,
+            battery: node.publisher("/battery_status", some())?,
+            clock: node.publisher("/clock", some().keep_last(1))?,
+        })
+    }
+
+    /// `/clock`.
+    pub(super) fn clock(&self, stamp: Stamp) {
+        send(&self.clock, &<SimulatedTime as TopicType>::to_wire(&stamp));
+    }
+
+    /// `/tf` and `odom`.
+    pub(super) fn state(&self, world: &World, stamp: Stamp) {
+        let transforms = world.transforms(stamp).to_vec();
+        send(&self.transforms, &<Transforms as TopicType>::to_wire(&transforms));
+        let odometry = world.odometry(stamp);
+        send(&self.odometry, &<Odometry as TopicType>::to_wire(&odometry));
+    }
+
+    /// `/battery_status`.
+    pub(super) fn battery(&self, world: &World, stamp: Stamp) {
+        let state = world.battery_state(stamp);
+        send(&self.battery, &<BatteryState as TopicType>::to_wire(&state));
+    }
+}
+
+fn send<T: r2r::WrappedTypesupport + 'static>(publisher: &Publisher<T>, message: &T) {
+    // It fails only when ROS is shut down, which the loop notices by itself.
+    if let Err(error) = publisher.publish(message) {
+        tracing::debug!("a message was not published: {error}");
+    }
+}
