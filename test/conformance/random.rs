@@ -56,11 +56,10 @@ struct Growth<'r> {
     drains: bool,
     /// Nodes that may still be made.
     budget: usize,
-    offers: &'r dyn Fn(&str) -> bool,
 }
 
-/// The case of a seed. `offers` tells which IDs the engine has.
-pub fn plan(seed: u64, offers: &dyn Fn(&str) -> bool) -> Plan {
+/// The case of a seed.
+pub fn plan(seed: u64) -> Plan {
     let mut random = Random::new(seed);
     let version = if random.chance(30) {
         Version::V3
@@ -74,7 +73,6 @@ pub fn plan(seed: u64, offers: &dyn Fn(&str) -> bool) -> Plan {
         version,
         drains,
         budget,
-        offers,
     };
     let root = growth.node(0);
     let steps = (0..3 + random.below(10))
@@ -130,10 +128,6 @@ impl Growth<'_> {
         }
     }
 
-    fn offered(&self, kind: &Kind) -> bool {
-        *kind == Kind::SubTree || matches!(kind, Kind::Leaf(_)) || (self.offers)(kind.id(self.version))
-    }
-
     fn scripted_leaf(&mut self) -> Kind {
         let length = 1 + self.random.below(5);
         Kind::Leaf(
@@ -156,7 +150,7 @@ impl Growth<'_> {
     }
 
     fn leaf(&mut self) -> Kind {
-        let kind = match self.random.below(20) {
+        match self.random.below(20) {
             0 => Kind::AlwaysSuccess,
             1 => Kind::AlwaysFailure,
             2 if self.version == Version::V4 => Kind::Script(self.effect()),
@@ -164,11 +158,6 @@ impl Growth<'_> {
             4 if self.version == Version::V4 => Kind::WasEntryUpdated(self.random.below(KEYS.len())),
             5 if self.version == Version::V4 => Kind::Sleep(self.random.below(6) as u64),
             _ => self.scripted_leaf(),
-        };
-        if self.offered(&kind) {
-            kind
-        } else {
-            self.scripted_leaf()
         }
     }
 
@@ -178,7 +167,7 @@ impl Growth<'_> {
             let threshold = |random: &mut Random, least: i64| {
                 least + random.below((count as i64 - least + 1) as usize) as i64
             };
-            let (kind, count) = match (self.random.below(16), self.version) {
+            return match (self.random.below(16), self.version) {
                 (0 | 1, _) => (Kind::Sequence, count),
                 (2 | 3, _) => (Kind::Fallback, count),
                 (4 | 5, _) => (Kind::ReactiveSequence, count),
@@ -220,9 +209,6 @@ impl Growth<'_> {
                 }
                 _ => continue,
             };
-            if self.offered(&kind) {
-                return (kind, count);
-            }
         }
     }
 
@@ -231,7 +217,7 @@ impl Growth<'_> {
             // A loop without end would never leave a tick that follows wake-ups, nor any tick of version 3.
             let endless = !self.drains && self.version == Version::V4 && self.random.chance(15);
             let cycles = if endless { -1 } else { self.random.below(4) as i64 };
-            let kind = match (self.random.below(16), self.version) {
+            return match (self.random.below(16), self.version) {
                 (0 | 1, _) => Kind::Inverter,
                 (2, _) => Kind::ForceSuccess,
                 (3, _) => Kind::ForceFailure,
@@ -270,9 +256,6 @@ impl Growth<'_> {
                 },
                 _ => continue,
             };
-            if self.offered(&kind) {
-                return kind;
-            }
         }
     }
 

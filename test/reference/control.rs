@@ -344,7 +344,12 @@ impl Interpreter {
             if self.tick_child(node, tried)?.0 == Status::Running {
                 return Ok(Status::Running);
             }
-            Status::Failure
+            // As in a sequence that fails: the count of skipped children stays until the node was idle.
+            let skipped = self.state[node].skipped;
+            self.reset_children(node);
+            self.forget_try_catch(node);
+            self.state[node].skipped = skipped;
+            return Ok(Status::Failure);
         } else if self.state[node].skipped == tried {
             Status::Skipped
         } else {

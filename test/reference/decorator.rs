@@ -173,13 +173,14 @@ impl Interpreter {
     fn tick_loop(&mut self, node: usize, items: usize, if_empty: Status) -> Result<Status> {
         if self.status[node] == Status::Idle {
             self.state[node].child_running = false;
-            self.state[node].queue = items;
+            self.state[node].queue = None;
         }
         if !self.state[node].child_running {
-            if self.state[node].queue == 0 {
+            let left = self.state[node].queue.unwrap_or(items);
+            self.state[node].queue = Some(left.saturating_sub(1));
+            if left == 0 {
                 return Ok(if_empty);
             }
-            self.state[node].queue -= 1;
         }
         self.status[node] = Status::Running;
         let (status, _) = self.tick_child(node, 0)?;

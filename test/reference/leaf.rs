@@ -34,24 +34,23 @@ impl Interpreter {
         }
     }
 
+    /// A StatefulActionNode (2.6): it starts where it was idle, and a completed one gives its stored status again.
     fn tick_sleep(&mut self, node: usize, msec: u64) -> Status {
-        // A stateful action that completed and was not reset returns its stored status (2.6).
-        if let stored @ (Status::Success | Status::Failure) = self.status[node] {
-            return stored;
-        }
-        if msec == 0 {
-            return Status::Success;
-        }
-        match self.state[node].deadline {
-            None => {
+        match self.status[node] {
+            Status::Idle if msec == 0 => Status::Success,
+            Status::Idle => {
                 self.state[node].deadline = Some(self.now + msec);
                 Status::Running
             }
-            Some(deadline) if self.now < deadline => Status::Running,
-            Some(_) => {
-                self.state[node].deadline = None;
-                Status::Success
+            Status::Running
+                if self.state[node]
+                    .deadline
+                    .is_some_and(|deadline| self.now < deadline) =>
+            {
+                Status::Running
             }
+            Status::Running => Status::Success,
+            stored => stored,
         }
     }
 }

@@ -17,6 +17,9 @@ pub struct Raised;
 
 pub type Result<T> = std::result::Result<T, Raised>;
 
+/// More than any tree under test needs that ends.
+const MOST_WAKE_UPS: usize = 300;
+
 /// What a scripted leaf saw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -45,7 +48,8 @@ struct State {
     deadline: Option<u64>,
     latched: Option<Status>,
     child_running: bool,
-    queue: usize,
+    /// Items left; `None`: to be obtained.
+    queue: Option<usize>,
     seen: u64,
     ticks: usize,
 }
@@ -82,7 +86,7 @@ impl Interpreter {
             deadline: None,
             latched: None,
             child_running: false,
-            queue: 0,
+            queue: None,
             seen: 0,
             ticks: 0,
         };
@@ -114,17 +118,22 @@ impl Interpreter {
         Ok(status)
     }
 
-    /// `tickOnce`: again at once while it is running and something asked for it.
-    pub fn tick_once(&mut self, now: u64) -> Result<Status> {
+    /// `tickOnce`: again at once while it is running and something asked for it. `None` where that has no end: two
+    /// yielding children of one reactive parent wake each other for ever.
+    pub fn tick_once(&mut self, now: u64) -> Option<Result<Status>> {
         self.now = now;
-        loop {
+        for _ in 0..MOST_WAKE_UPS {
             self.woken = false;
-            let status = self.execute(0)?;
+            let status = match self.execute(0) {
+                Ok(status) => status,
+                Err(raised) => return Some(Err(raised)),
+            };
             if status != Status::Running || !self.woken {
                 self.reset_completed_root(status);
-                return Ok(status);
+                return Some(Ok(status));
             }
         }
+        None
     }
 
     fn reset_completed_root(&mut self, status: Status) {

@@ -9,7 +9,27 @@ pub struct SubTree;
 
 impl Behavior for SubTree {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        cx.set_status(NodeStatus::Running);
+        // One that completed and was not reset keeps its status while the tree inside is skipped.
+        if cx.status() == NodeStatus::Idle {
+            cx.set_status(NodeStatus::Running);
+        }
         cx.tick_child(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{if_then_else, subtree};
+    use crate::bt::testing::{Running, Scene, leaf};
+    use crate::bt::{NodeIndex, NodeStatus};
+
+    #[test]
+    fn one_that_failed_and_was_not_reset_stays_failed_while_it_is_skipped() {
+        // An IfThenElse without else leaves its failed condition as it is, and refuses a skipped one.
+        let root = if_then_else([subtree("Inner"), leaf("then", "S")]);
+        let scene = Scene::new(root).with("Inner", leaf("a", "F-"));
+        let mut run = Running::new(scene.compile().unwrap(), false);
+        run.check("= a\nF F\nE -");
+        assert_eq!(run.tree.status(NodeIndex(1)), NodeStatus::Failure);
     }
 }
