@@ -24,6 +24,8 @@ pub struct RosNode {
     drains: Vec<Drain>,
     watches: Vec<Watch>,
     chores: Vec<Chore>,
+    /// Somebody may have made entities that are not in the lists above.
+    foreign: bool,
 }
 
 /// Something done every so often.
@@ -48,11 +50,13 @@ impl RosNode {
             drains: Vec::new(),
             watches: Vec::new(),
             chores: Vec::new(),
+            foreign: false,
         }
     }
 
     /// The node itself, for what has no method here.
     pub fn r2r(&mut self) -> &mut r2r::Node {
+        self.foreign = true;
         &mut self.node
     }
 
@@ -278,13 +282,24 @@ impl RosNode {
         for drain in &mut self.drains {
             any |= drain();
         }
+        self.do_chores();
+        any
+    }
+
+    /// What is due every so often.
+    pub(super) fn do_chores(&mut self) {
+        let now = Instant::now();
         for chore in &mut self.chores {
             if chore.next <= now {
                 chore.next = now + chore.period;
                 (chore.act)();
             }
         }
-        any
+    }
+
+    /// Whether there is nothing that a spin could wait for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.drains.is_empty() && !self.foreign
     }
 
     /// How many entities deliver something here.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use super::RosNode;
@@ -85,15 +85,28 @@ pub(super) fn run(
         let mut busy_until = Instant::now() + BUSY_FOR;
         let mut round = 0_u32;
         loop {
+            // rcl does not wait for nothing (r2r #93): without entities the errands are waited for instead.
+            let mut first = node.is_empty().then(|| errands.recv_timeout(IDLE));
             loop {
-                match errands.try_recv() {
-                    Ok(Some(errand)) => {
-                        errand(&mut node);
-                        busy_until = Instant::now() + BUSY_FOR;
-                    }
-                    Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
-                    Err(TryRecvError::Empty) => break,
+                let errand = match first.take() {
+                    Some(Ok(errand)) => errand,
+                    Some(Err(RecvTimeoutError::Disconnected)) => return Ok(()),
+                    Some(Err(RecvTimeoutError::Timeout)) => break,
+                    None => match errands.try_recv() {
+                        Ok(errand) => errand,
+                        Err(TryRecvError::Disconnected) => return Ok(()),
+                        Err(TryRecvError::Empty) => break,
+                    },
+                };
+                match errand {
+                    Some(errand) => errand(&mut node),
+                    None => return Ok(()),
                 }
+                busy_until = Instant::now() + BUSY_FOR;
+            }
+            if node.is_empty() {
+                node.do_chores();
+                continue;
             }
             let begin = Instant::now();
             let timeout = if begin < busy_until { BUSY } else { IDLE };

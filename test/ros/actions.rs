@@ -1,0 +1,312 @@
+//! Actions and services, both sides.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use navtree::bt::HaltReason;
+use navtree::goal::{Command, End, GoalOptions, Notice, Outcome, ServerId, Ticket};
+use navtree::msg::Action;
+use navtree::msg::action::{Spin, SpinFeedback, SpinGoal, SpinResult};
+use navtree::msg::service::{TriggerRequest, TriggerResponse};
+use navtree::nav::{EndpointKind, Event, Form, Link, LinkError, Payload};
+use navtree::ros::{
+    ActionHandler, ActionServer, CustodianTask, Endpoints, GoalRequest, Ros, RosLink, ServerGoal,
+};
+
+use crate::harness::{Peer, alone, eventually};
+
+struct Rig {
+    link: RosLink,
+    custodian: CustodianTask,
+    notices: Vec<Notice<Payload>>,
+    tickets: u64,
+    /// Dropped last.
+    _ros: Ros,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let ros = Ros::start("tested", "/").unwrap();
+        let custodian = CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).unwrap();
+        let endpoints = Endpoints::new(
+            custodian.handle(),
+            ros.transforms(),
+            ros.parameters(),
+            Some(Duration::from_secs(5)),
+        );
+        Self {
+            link: endpoints.link(Duration::from_millis(100)),
+            custodian,
+            notices: Vec::new(),
+            tickets: 0,
+            _ros: ros,
+        }
+    }
+
+    fn start(&mut self, server: ServerId, payload: Payload) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.link.submit(&mut vec![Command::Start {
+            ticket,
+            server,
+            leaf: Arc::from("tree/spin"),
+            payload,
+            options: options(),
+        }]);
+        ticket
+    }
+
+    fn spin(&mut self, server: ServerId, target_yaw: f32) -> Ticket {
+        self.start(
+            server,
+            Payload::new(SpinGoal {
+                target_yaw,
+                ..SpinGoal::default()
+            }),
+        )
+    }
+
+    fn call(&mut self, server: ServerId, payload: Payload) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.link.submit(&mut vec![Command::Call {
+            ticket,
+            server,
+            leaf: Arc::from("tree/call"),
+            payload,
+            options: options(),
+        }]);
+        ticket
+    }
+
+    fn hear<T>(&mut self, what: &str, mut pick: impl FnMut(&Notice<Payload>) -> Option<T>) -> T {
+        eventually(what, || {
+            let mut events = Vec::new();
+            self.link.receive(&mut events);
+            self.notices
+                .extend(events.into_iter().filter_map(|event| match event {
+                    Event::Notice(notice) => Some(notice),
+                    Event::Message { .. } => None,
+                }));
+            self.notices.iter().find_map(&mut pick)
+        })
+    }
+
+    fn outcome(&mut self, wanted: Ticket) -> Outcome<Payload> {
+        self.hear("an outcome", |notice| match notice {
+            Notice::Finished { ticket, outcome } if *ticket == wanted => Some(outcome.clone()),
+            _ => None,
+        })
+    }
+
+    fn accepted(&mut self, wanted: Ticket) {
+        self.hear("acceptance", |notice| {
+            (matches!(notice, Notice::Accepted { ticket, .. } if *ticket == wanted)).then_some(())
+        });
+    }
+
+    fn halt(&mut self, ticket: Ticket) {
+        let reason = HaltReason::Preempted;
+        self.link.submit(&mut vec![Command::Halt { ticket, reason }]);
+    }
+
+    fn settle(&self) {
+        eventually("settled", || self.link.is_settled().then_some(()));
+    }
+}
+
+fn options() -> GoalOptions {
+    GoalOptions {
+        accept_timeout: Duration::from_secs(20),
+        ..GoalOptions::default()
+    }
+}
+
+#[test]
+fn g3_g6_our_client_against_rclpy_servers() {
+    alone("actions::g3_g6_our_client_against_rclpy_servers", || {
+        let mut peer = Peer::start("action_server.py");
+        let mut rig = Rig::new();
+        let spin = rig
+            .link
+            .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Plain)
+            .unwrap();
+        let again = rig
+            .link
+            .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Plain)
+            .unwrap();
+        assert_eq!(spin, again);
+        assert!(matches!(
+            rig.link
+                .open(EndpointKind::Action, "spin", "no_msgs/action/No", Form::Plain),
+            Err(LinkError::UnknownInterface(_))
+        ));
+        assert!(matches!(
+            rig.link
+                .open(EndpointKind::Action, "not good", Spin::TYPE, Form::Plain),
+            Err(LinkError::BadName(_))
+        ));
+
+        // Asked for before the server is there.
+        let first = rig.spin(spin, 1.0);
+        rig.accepted(first);
+        rig.hear("feedback", |notice| match notice {
+            Notice::Feedback { payload, .. } => {
+                assert!(payload.get::<SpinFeedback>().unwrap().angular_distance_traveled > 0.0);
+                Some(())
+            }
+            _ => None,
+        });
+        let Outcome::Succeeded(payload) = rig.outcome(first) else {
+            panic!("not succeeded")
+        };
+        assert_eq!(payload.get::<SpinResult>().unwrap().error_code, 7);
+
+        let refused = rig.spin(spin, 3.0);
+        assert!(matches!(rig.outcome(refused), Outcome::Rejected));
+
+        // How long a cancel takes to the server's callback.
+        let mut latencies = Vec::new();
+        for _ in 0..20 {
+            let ticket = rig.spin(spin, 2.0);
+            rig.accepted(ticket);
+            let asked = SystemTime::now();
+            rig.halt(ticket);
+            let heard: u64 = peer.hear("cancel ").parse().unwrap();
+            let asked = asked.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+            latencies.push(Duration::from_nanos(heard.saturating_sub(asked)));
+            rig.settle();
+        }
+        latencies.sort_unstable();
+        println!(
+            "cancel latency: median {:?}, worst {:?}",
+            latencies[10], latencies[19]
+        );
+        assert!(latencies[10] < Duration::from_millis(20));
+
+        // Accepted half a second after its leaf was halted.
+        let late = rig.spin(spin, 4.0);
+        rig.halt(late);
+        peer.hear("canceled 4.0");
+        rig.settle();
+
+        // JSON, on an endpoint of its own.
+        let json = rig
+            .link
+            .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Json)
+            .unwrap();
+        let ticket = rig.start(json, Payload::new(serde_json::json!({ "target_yaw": 1.0 })));
+        let Outcome::Succeeded(payload) = rig.outcome(ticket) else {
+            panic!("not succeeded")
+        };
+        assert_eq!(payload.get::<serde_json::Value>().unwrap()["error_code"], 7);
+        let bad = rig.start(json, Payload::new(serde_json::json!({ "target_yaw": "far" })));
+        assert!(matches!(rig.outcome(bad), Outcome::SendFailed));
+
+        // Services, in both forms.
+        let trigger = rig
+            .link
+            .open(
+                EndpointKind::Service,
+                "trigger",
+                "std_srvs/srv/Trigger",
+                Form::Plain,
+            )
+            .unwrap();
+        let ticket = rig.call(trigger, Payload::new(TriggerRequest {}));
+        let Outcome::Response(payload) = rig.outcome(ticket) else {
+            panic!("no response")
+        };
+        assert_eq!(payload.get::<TriggerResponse>().unwrap().message, "triggered");
+        let set_bool = rig
+            .link
+            .open(
+                EndpointKind::Service,
+                "set_bool",
+                "std_srvs/srv/SetBool",
+                Form::Json,
+            )
+            .unwrap();
+        let ticket = rig.call(set_bool, Payload::new(serde_json::json!({ "data": true })));
+        let Outcome::Response(payload) = rig.outcome(ticket) else {
+            panic!("no response")
+        };
+        assert_eq!(payload.get::<serde_json::Value>().unwrap()["success"], true);
+
+        // The server goes while it has a goal.
+        let orphan = rig.spin(spin, 2.0);
+        rig.accepted(orphan);
+        peer.say("go");
+        assert!(matches!(rig.outcome(orphan), Outcome::ServerGone));
+        assert_eq!(rig.custodian.handle().view().counters.given_up, 0);
+        peer.kill();
+    });
+}
+
+/// What the peer expects of each angle.
+struct Turning {
+    goals: Vec<ServerGoal<Spin>>,
+}
+
+impl ActionHandler<Spin> for Turning {
+    fn goal(&mut self, request: GoalRequest<Spin>) {
+        let yaw = request.goal().target_yaw;
+        if yaw == 3.0 {
+            return;
+        }
+        // Decided elsewhere, as a server does that has to think.
+        if yaw == 1.0 {
+            std::thread::spawn(move || {
+                let goal = request.execute().unwrap();
+                for angular_distance_traveled in [0.5, 1.0] {
+                    goal.feedback(&SpinFeedback {
+                        angular_distance_traveled,
+                    })
+                    .unwrap();
+                }
+                // Feedback and result are not ordered on the wire.
+                std::thread::sleep(Duration::from_millis(300));
+                let result = SpinResult {
+                    error_code: 9,
+                    error_msg: "turned".to_owned(),
+                    ..SpinResult::default()
+                };
+                goal.finish(End::Succeeded, result).unwrap();
+            });
+            return;
+        }
+        let goal = request.execute().unwrap();
+        if yaw == 2.0 {
+            self.goals.push(goal);
+        }
+    }
+
+    fn cancel(&mut self, id: navtree::goal::GoalId) {
+        if let Some(index) = self.goals.iter().position(|goal| goal.id() == id) {
+            let goal = self.goals.remove(index);
+            assert!(goal.is_canceling());
+            goal.finish(End::Canceled, SpinResult::default()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn our_action_server_against_rclpy_client() {
+    alone("actions::our_action_server_against_rclpy_client", || {
+        let ros = Ros::start("tested", "/").unwrap();
+        let clock = ros.clock().clone();
+        let server = ros
+            .handle()
+            .with_node_blocking(Duration::from_secs(5), move |node| {
+                let handler = Turning { goals: Vec::new() };
+                ActionServer::<Spin>::serve(node, "spin", &clock, Duration::from_secs(10), handler)
+            })
+            .unwrap()
+            .unwrap();
+        let peer = Peer::start("action_client.py");
+        peer.hear("good");
+        peer.end();
+        assert!(server.active().is_empty());
+        assert_eq!(ros.handle().metrics().slowed_down, 0);
+    });
+}

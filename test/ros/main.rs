@@ -1,0 +1,14 @@
+//! Room `ros` against rclpy, a client library nobody here wrote: each test has a peer in `peers/`, and a process and a
+//! ROS domain of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what fails here fails a test"
+)]
+
+mod actions;
+mod harness;
+mod parameters;
+mod topics;
