@@ -378,3 +378,132 @@ pub(crate) fn count_recovery(cx: &mut Context<'_>) -> Result<(), Thrown> {
     cx.write(slot, value, <i32 as crate::bt::PortValue>::TYPE)
         .map_err(|clash| cx.throw(format!("number_recoveries: {clash}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
+    use crate::msg::action::{Spin, Wait};
+    use crate::nav::testing::{Bench, Plan};
+
+    const LEAF: &str = "<Spin server_timeout=\"20\" error_code_id=\"{code}\"/>";
+
+    #[test]
+    fn test_bt_action_node_accepted_in_time_then_too_late() {
+        let mut bench = Bench::new(LEAF);
+        bench.action::<Spin>("spin", |_| Plan::success().answer_after(2));
+        assert_eq!(bench.run(10), Success);
+        bench.halt();
+        assert_eq!(bench.cancels("spin"), 0, "nothing was running");
+        bench.action::<Spin>("spin", |_| Plan::endless().answer_after(100));
+        assert_eq!(bench.letters(4), "RRFR", "the next activation is a new one");
+        assert_eq!(bench.get::<u16>("code"), Some(Spin::TIMEOUT));
+        bench.halt();
+        bench.wait(500);
+        assert_eq!(
+            bench.active("spin"),
+            0,
+            "what was accepted too late was cancelled"
+        );
+    }
+
+    #[test]
+    fn test_bt_action_node_times_out_in_the_tenth_period() {
+        let mut bench = Bench::new("<Spin server_timeout=\"90\"/>");
+        bench.action::<Spin>("spin", |_| Plan::success().answer_after(100));
+        assert_eq!(bench.letters(10), "RRRRRRRRRF");
+        bench.halt();
+        bench.wait(1000);
+        bench.action::<Spin>("spin", |_| Plan::success().answer_after(25));
+        assert_eq!(bench.run(10), Success);
+    }
+
+    #[test]
+    fn test_bt_action_node_halted_twice() {
+        let mut bench = Bench::new("<Spin server_timeout=\"100\"/>").period(100);
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        for cancels in 1..3 {
+            assert_eq!(bench.run(5 + cancels), Running);
+            bench.halt();
+            assert_eq!(bench.status("Spin"), Idle);
+            bench.wait(100);
+            assert_eq!((bench.cancels("spin"), bench.active("spin")), (cancels, 0));
+        }
+    }
+
+    #[test]
+    fn test_bt_action_node_goal_rejected() {
+        let mut bench = Bench::new(LEAF);
+        bench.action::<Spin>("spin", |_| Plan::reject());
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(1));
+        assert_eq!(bench.notes(), ["the server rejected the goal"]);
+    }
+
+    #[test]
+    fn g3_a_goal_accepted_after_its_leaf_was_halted_is_cancelled() {
+        let mut bench = Bench::new(LEAF);
+        bench.action::<Spin>("spin", |_| Plan::endless().answer_after(15));
+        assert_eq!(bench.tick(), Running);
+        bench.halt();
+        bench.wait(1000);
+        assert_eq!((bench.goals::<Spin>("spin").len(), bench.active("spin")), (1, 0));
+        assert!(
+            bench
+                .reports()
+                .iter()
+                .any(|report| report.contains("accepted after its leaf had gone"))
+        );
+    }
+
+    #[test]
+    fn g4_a_late_result_does_not_reach_the_next_activation() {
+        let mut bench = Bench::new("<Wait error_code_id=\"{code}\"/>");
+        bench.action::<Wait>("wait", |_| Plan::abort(99).after(50).stop_after(45));
+        assert_eq!(bench.run(3), Running);
+        bench.halt();
+        bench.action::<Wait>("wait", |_| Plan::success().after(200));
+        assert_eq!(bench.run(60), Success);
+        assert_eq!(bench.get::<u16>("code"), Some(0));
+    }
+
+    #[test]
+    fn g5_the_next_goal_waits_for_the_one_that_stops() {
+        let mut bench = Bench::new("<Wait/>");
+        bench.action::<Wait>("wait", |_| Plan::endless().stop_after(100));
+        bench.run(3);
+        bench.halt();
+        bench.action::<Wait>("wait", |_| Plan::success());
+        assert_eq!(bench.run(5), Running);
+        assert_eq!(bench.goals::<Wait>("wait").len(), 1, "not sent yet");
+        assert_eq!(bench.run(20), Success);
+        assert_eq!(bench.goals::<Wait>("wait").len(), 2);
+    }
+
+    #[test]
+    fn a_finished_leaf_that_is_not_reset_gives_the_same_answer_without_a_new_goal() {
+        // PipelineSequence ticks its first child again while the second runs (`spec/nav2.md` E8).
+        let mut bench = Bench::new("<PipelineSequence><Wait/><Spin/></PipelineSequence>");
+        bench.action::<Wait>("wait", |_| Plan::success());
+        bench.action::<Spin>("spin", |_| Plan::success().after(100));
+        assert_eq!(bench.run(30), Success);
+        assert_eq!(bench.goals::<Wait>("wait").len(), 1);
+    }
+
+    #[test]
+    fn the_server_may_have_another_name_also_from_the_blackboard() {
+        let mut bench = Bench::new("<Wait server_name=\"{server}\"/>");
+        bench.action::<Wait>("other", |_| Plan::success());
+        bench.set("server", crate::bt::Text::from("other"));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.goals::<Wait>("other").len(), 1);
+        assert_eq!(bench.type_of("other").as_deref(), Some("nav2_msgs/action/Wait"));
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_opened_is_reported_at_load_and_fails() {
+        let mut bench = Bench::new("<Wait server_name=\"no name\" error_code_id=\"{code}\"/>");
+        assert_eq!(bench.faults(), ["'no name' is not a valid ROS name"]);
+        assert_eq!(bench.tick(), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(2));
+    }
+}

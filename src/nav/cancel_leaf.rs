@@ -110,3 +110,44 @@ impl<N: CancelNode> CancelLeaf<N> {
         Ok(NodeStatus::Failure)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Action;
+    use crate::msg::action::{
+        AssistedTeleop, BackUp, ComputeAndTrackRoute, DriveOnHeading, FollowObject, FollowPath, Spin, Wait,
+    };
+    use crate::nav::testing::{Bench, Plan};
+
+    fn cancels<A: Action>(id: &str, server: &str) {
+        let mut bench = Bench::new(&format!("<{id}/>"));
+        bench.action::<A>(server, |_| Plan::endless());
+        bench.foreign_goal(server, Plan::<A>::endless());
+        bench.wait(15);
+        assert_eq!(bench.active(server), 1);
+        assert_eq!(bench.run(3), Success, "{id}");
+        assert_eq!((bench.cancels(server), bench.active(server)), (1, 0), "{id}");
+        assert_eq!(bench.type_of(server).as_deref(), Some(A::TYPE));
+    }
+
+    #[test]
+    fn test_cancel_nodes_cancel_the_goals_of_other_clients() {
+        cancels::<AssistedTeleop>("CancelAssistedTeleop", "assisted_teleop");
+        cancels::<BackUp>("CancelBackUp", "backup");
+        cancels::<ComputeAndTrackRoute>("CancelComputeAndTrackRoute", "compute_and_track_route");
+        cancels::<FollowPath>("CancelControl", "follow_path");
+        cancels::<DriveOnHeading>("CancelDriveOnHeading", "drive_on_heading");
+        cancels::<FollowObject>("CancelFollowObject", "follow_object");
+        cancels::<Spin>("CancelSpin", "spin");
+        cancels::<Wait>("CancelWait", "wait");
+    }
+
+    #[test]
+    fn nothing_to_cancel_is_a_success_and_no_server_a_failure() {
+        let mut bench = Bench::new("<CancelSpin server_timeout=\"50\"/>");
+        assert_eq!(bench.run(10), Failure);
+        bench.action::<Spin>("spin", |_| Plan::success());
+        assert_eq!(bench.run(3), Success);
+    }
+}

@@ -30,6 +30,7 @@ pub mod service;
 mod service_leaf;
 mod settings;
 pub mod sync;
+pub mod testing;
 mod topic;
 mod tracking;
 pub mod values;
@@ -66,4 +67,56 @@ pub fn registry() -> Registry {
     let outcome = register(&mut registry);
     debug_assert_eq!(outcome, Ok(()), "the IDs are distinct");
     registry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::Loader;
+    use std::path::{Path, PathBuf};
+
+    /// Nav2's own trees. They are not part of this repository: `NAVTREE_CORPUS` says where they are.
+    fn corpus() -> Vec<PathBuf> {
+        let root = std::env::var("NAVTREE_CORPUS").unwrap_or_else(|_| "../../shared/corpus".to_owned());
+        let folders = std::fs::read_dir(Path::new(&root))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let files =
+            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "xml"));
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn nav2s_own_trees_compile() {
+        let files = corpus();
+        if files.is_empty() {
+            println!(
+                "skipped: Nav2's trees are not here; set NAVTREE_CORPUS to a folder with folders of them"
+            );
+        }
+        let registry = registry();
+        for file in files {
+            // Nav2's docking example writes `inverter`, which BehaviorTree.CPP refuses too.
+            if file.ends_with("application_example.xml") {
+                continue;
+            }
+            if let Err(refused) = Loader::new(&registry).load_file(&file, None) {
+                panic!("{}:\n{refused}", file.display());
+            }
+        }
+    }
+
+    #[test]
+    fn every_node_is_documented() {
+        for manifest in registry().manifests() {
+            assert!(!manifest.doc.is_empty(), "{}", manifest.id);
+            for port in &manifest.ports {
+                assert!(!port.doc.is_empty(), "{} {}", manifest.id, port.name);
+            }
+        }
+    }
 }

@@ -118,3 +118,56 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         cx.put_state(state);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::Text;
+    use crate::msg::StringMessage;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_selector_nodes_take_the_default_then_what_is_published() {
+        for (id, key) in [
+            ("ControllerSelector", "controller"),
+            ("PlannerSelector", "planner"),
+            ("SmootherSelector", "smoother"),
+            ("GoalCheckerSelector", "goal_checker"),
+            ("ProgressCheckerSelector", "progress_checker"),
+            ("PathHandlerSelector", "path_handler"),
+        ] {
+            for (attribute, topic) in [
+                (String::new(), format!("{key}_selector")),
+                ("topic_name=\"custom\"".to_owned(), "custom".to_owned()),
+            ] {
+                let mut bench = Bench::new(&format!(
+                    "<{id} selected_{key}=\"{{selected}}\" default_{key}=\"Default\" {attribute}/>"
+                ));
+                for (data, selected) in [(None, "Default"), (Some("Other"), "Other"), (None, "Other")] {
+                    if let Some(data) = data {
+                        bench.publish(
+                            &topic,
+                            StringMessage {
+                                data: data.to_owned(),
+                            },
+                        );
+                    }
+                    assert_eq!(bench.tick(), Success);
+                    assert_eq!(
+                        bench.get::<Text>("selected").as_deref(),
+                        Some(selected),
+                        "{id} {topic}"
+                    );
+                }
+                let spec = &bench.topics()[0];
+                assert!(spec.transient_local && spec.reliable && &*spec.type_name == "std_msgs/msg/String");
+            }
+        }
+    }
+
+    #[test]
+    fn without_default_and_message_it_fails() {
+        let mut bench = Bench::new("<PlannerSelector selected_planner=\"{selected}\"/>");
+        assert_eq!(bench.tick(), Failure);
+    }
+}

@@ -149,3 +149,51 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         Ok(NodeStatus::Failure)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::msg::action::Spin;
+    use crate::msg::service::Empty;
+    use crate::nav::testing::{Bench, Plan};
+
+    const LEAF: &str = "<ReinitializeGlobalLocalization service_name=\"reinit\" server_timeout=\"50\"/>";
+
+    #[test]
+    fn no_answer_in_time_is_a_failure_and_a_late_one_is_dropped() {
+        let mut bench = Bench::new(LEAF);
+        bench.service::<Empty>("reinit", |_| None);
+        assert_eq!(bench.letters(6), "RRRRRF");
+        assert_eq!(bench.notes(), ["the service did not answer in time"]);
+    }
+
+    #[test]
+    fn an_absent_service_is_a_failure() {
+        let mut bench = Bench::new(LEAF);
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.notes(), ["the service is not there"]);
+        bench.service::<Empty>("reinit", |_| Some(Default::default()));
+        assert_eq!(bench.run(10), Success);
+    }
+
+    #[test]
+    fn a_halted_call_does_not_answer_the_next_one() {
+        let mut bench = Bench::new(LEAF);
+        bench.service::<Empty>("reinit", |_| None);
+        assert_eq!(bench.tick(), Running);
+        bench.halt();
+        bench.service::<Empty>("reinit", |_| Some(Default::default()));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.requests::<Empty>("reinit").len(), 2);
+    }
+
+    #[test]
+    fn a_finished_leaf_that_is_not_reset_asks_again() {
+        // PipelineSequence ticks its first child again while the second runs (`spec/nav2.md` E8).
+        let mut bench = Bench::new(&format!("<PipelineSequence>{LEAF}<Spin/></PipelineSequence>"));
+        bench.service::<Empty>("reinit", |_| Some(Default::default()));
+        bench.action::<Spin>("spin", |_| Plan::success().after(60));
+        assert_eq!(bench.run(30), Success);
+        assert!(bench.requests::<Empty>("reinit").len() > 2);
+    }
+}

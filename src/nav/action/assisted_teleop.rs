@@ -56,3 +56,45 @@ impl ActionNode for AssistedTeleop {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::AssistedTeleop;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_assisted_teleop_action_forwards_the_ports() {
+        for (xml, seconds) in [
+            ("<AssistedTeleop/>", 10),
+            ("<AssistedTeleop time_allowance=\"20\"/>", 20),
+        ] {
+            let mut bench = Bench::new(xml);
+            bench.action::<AssistedTeleop>("assisted_teleop", |_| Plan::success());
+            assert_eq!(bench.run(10), Success);
+            let goal = &bench.goals::<AssistedTeleop>("assisted_teleop")[0];
+            assert_eq!(goal.time_allowance.as_secs(), seconds);
+            assert_eq!(bench.recoveries(), 0);
+        }
+    }
+
+    #[test]
+    fn test_assisted_teleop_action_as_a_recovery() {
+        for (plan, status) in [(0, Success), (731, Failure)] {
+            let mut bench = Bench::new("<AssistedTeleop is_recovery=\"true\"/>");
+            bench.action::<AssistedTeleop>("assisted_teleop", move |_| match plan {
+                0 => Plan::success(),
+                code => Plan::abort(code),
+            });
+            assert_eq!(bench.run(10), status);
+            assert_eq!(bench.recoveries(), 1);
+        }
+    }
+
+    #[test]
+    fn running_out_of_time_is_a_success_where_it_is_no_recovery() {
+        let mut bench = Bench::new("<AssistedTeleop/>");
+        bench.action::<AssistedTeleop>("assisted_teleop", |_| Plan::abort(731));
+        assert_eq!(bench.run(10), Success);
+    }
+}

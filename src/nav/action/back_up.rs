@@ -56,3 +56,36 @@ impl ActionNode for BackUp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Point;
+    use super::actions::BackUp;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_back_up_action_forwards_the_ports() {
+        for (xml, distance, speed) in [
+            ("<BackUp/>", 0.15, 0.025),
+            ("<BackUp backup_dist=\"2\" backup_speed=\"0.26\"/>", 2.0, 0.26),
+        ] {
+            let mut bench = Bench::new(xml);
+            bench.action::<BackUp>("backup", |_| Plan::success());
+            assert_eq!(bench.run(10), Success);
+            let goal = &bench.goals::<BackUp>("backup")[0];
+            assert_eq!(goal.target, Point::planar(distance, 0.0));
+            assert_eq!(goal.speed, speed);
+            assert_eq!(goal.time_allowance.as_secs(), 10);
+            assert_eq!(bench.recoveries(), 1);
+        }
+    }
+
+    #[test]
+    fn test_back_up_action_aborted_counts_one_recovery() {
+        let mut bench = Bench::new("<BackUp/>");
+        bench.action::<BackUp>("backup", |_| Plan::abort(BackUp::TIMEOUT));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.recoveries(), 1);
+    }
+}

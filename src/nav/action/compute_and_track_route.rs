@@ -99,3 +99,78 @@ impl ComputeAndTrackRoute {
         self.rerouted.set(cx, feedback.rerouted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{
+        ComputeAndTrackRoute, ComputeAndTrackRouteFeedback, ComputeAndTrackRouteGoal,
+        ComputeAndTrackRouteResult,
+    };
+    use super::*;
+    use crate::bt::NodeStatus::{Running, Success};
+    use crate::msg::{Pose, PoseStamped};
+    use crate::nav::testing::{Bench, Plan};
+    use std::time::Duration;
+
+    const SERVER: &str = "compute_and_track_route";
+
+    fn plan(_goal: &ComputeAndTrackRouteGoal) -> Plan<ComputeAndTrackRoute> {
+        let feedback = ComputeAndTrackRouteFeedback {
+            last_node_id: 3,
+            rerouted: true,
+            ..Default::default()
+        };
+        Plan::result(ComputeAndTrackRouteResult {
+            execution_duration: Duration::from_millis(100),
+            ..Default::default()
+        })
+        .feedback(20, feedback)
+        .after(100)
+    }
+
+    fn bench(attributes: &str) -> Bench {
+        let mut bench = Bench::new(&format!(
+            "<ComputeAndTrackRoute last_node_id=\"{{last}}\" rerouted=\"{{rerouted}}\" \
+             execution_duration=\"{{duration}}\" {attributes}/>"
+        ));
+        bench.action::<ComputeAndTrackRoute>(SERVER, plan);
+        bench
+    }
+
+    #[test]
+    fn test_compute_and_track_route_action_by_ids() {
+        let mut bench = bench("start_id=\"4\" goal_id=\"7\"");
+        assert_eq!(bench.run(6), Running);
+        assert_eq!(bench.get::<u16>("last"), Some(3));
+        assert_eq!(bench.get::<bool>("rerouted"), Some(true));
+        assert_eq!(bench.run(20), Success);
+        let goal = bench.goals::<ComputeAndTrackRoute>(SERVER)[0].clone();
+        assert_eq!((goal.start_id, goal.goal_id, goal.use_poses), (4, 7, false));
+        assert_eq!(
+            bench.get::<u16>("last"),
+            Some(0),
+            "feedback is forgotten at the end"
+        );
+        let duration = bench.object::<RosDuration>("duration").unwrap();
+        assert_eq!(Duration::from(*duration), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn test_compute_and_track_route_action_by_poses() {
+        let mut bench = bench("goal=\"{goal}\" use_poses=\"true\"");
+        let pose = |x| Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0)));
+        bench.set("goal", pose(1.0));
+        assert_eq!(bench.run(6), Running);
+        // Written again with the same value: no new goal.
+        bench.set("goal", pose(1.0));
+        assert_eq!(bench.run(2), Running);
+        bench.set("goal", pose(2.0));
+        assert_eq!(bench.run(30), Success);
+        let goals = bench.goals::<ComputeAndTrackRoute>(SERVER);
+        assert_eq!(goals.len(), 2);
+        assert_eq!(goals[1].goal, *pose(2.0));
+        bench.halt();
+        assert_eq!(bench.run(30), Success);
+        assert_eq!(bench.goals::<ComputeAndTrackRoute>(SERVER).len(), 3);
+    }
+}

@@ -63,3 +63,69 @@ impl ActionNode for ComputePathThroughPoses {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{ComputePathThroughPoses, ComputePathThroughPosesResult};
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::{Bench, Plan};
+
+    fn goals(xs: &[f64]) -> Arc<Goals> {
+        let pose = |x: &f64| PoseStamped::in_frame("map", Pose::planar(*x, 0.0, 0.0));
+        Arc::new(Goals(xs.iter().map(pose).collect()))
+    }
+
+    fn bench(attributes: &str) -> Bench {
+        let mut bench = Bench::new(&format!(
+            "<ComputePathThroughPoses goals=\"{{goals}}\" path=\"{{path}}\" planner_id=\"GridBased\" {attributes}/>"
+        ));
+        bench.action::<ComputePathThroughPoses>("compute_path_through_poses", |goal| {
+            let start = goal.use_start.then_some(goal.start.pose);
+            let poses = start.into_iter().chain(goal.goals.iter().map(|goal| goal.pose));
+            Plan::result(ComputePathThroughPosesResult {
+                path: Arc::new(Path::through(Header::in_frame("map"), poses)),
+                ..Default::default()
+            })
+        });
+        bench
+    }
+
+    #[test]
+    fn test_compute_path_through_poses_action_tick() {
+        let mut bench = bench("");
+        bench.set("goals", goals(&[1.0, 2.0]));
+        assert_eq!(bench.run(10), Success);
+        let goal = bench.goals::<ComputePathThroughPoses>("compute_path_through_poses")[0].clone();
+        assert_eq!((goal.planner_id.as_str(), goal.use_start), ("GridBased", false));
+        assert_eq!(bench.object::<Path>("path").unwrap().poses.len(), 2);
+        bench.halt();
+        assert_eq!(
+            bench.object::<Path>("path").unwrap().poses.len(),
+            2,
+            "the path stays"
+        );
+        bench.set("goals", goals(&[-2.5]));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(
+            bench.object::<Path>("path").unwrap().poses[0].pose.position.x,
+            -2.5
+        );
+    }
+
+    #[test]
+    fn test_compute_path_through_poses_action_tick_use_start() {
+        let mut bench = bench("start=\"{start}\"");
+        bench.set("goals", goals(&[1.0]));
+        bench.set("start", Arc::new(goals(&[7.0]).0[0].clone()));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(
+            bench.object::<Path>("path").unwrap().poses[0].pose.position.x,
+            7.0
+        );
+        bench.action::<ComputePathThroughPoses>("compute_path_through_poses", |_| Plan::abort(309));
+        assert_eq!(bench.run(10), Failure);
+        assert!(bench.object::<Path>("path").unwrap().is_empty());
+    }
+}

@@ -87,3 +87,121 @@ impl ActionNode for ComputePathToPose {
         let _ = self.path.set(cx, Arc::default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{ComputePathToPose, ComputePathToPoseGoal, ComputePathToPoseResult};
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::{Bench, Plan};
+
+    fn pose(x: f64) -> Arc<PoseStamped> {
+        Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0)))
+    }
+
+    /// From the start, or from 0, to the goal.
+    fn plan(goal: &ComputePathToPoseGoal) -> Plan<ComputePathToPose> {
+        let poses = [goal.start.pose, goal.goal.pose];
+        Plan::result(ComputePathToPoseResult {
+            path: Arc::new(Path::through(Header::in_frame("map"), poses)),
+            ..Default::default()
+        })
+    }
+
+    fn bench(attributes: &str) -> Bench {
+        let mut bench = Bench::new(&format!(
+            "<ComputePathToPose goal=\"{{goal}}\" path=\"{{path}}\" planner_id=\"GridBased\" \
+             error_code_id=\"{{code}}\" {attributes}/>"
+        ));
+        bench.action::<ComputePathToPose>("compute_path_to_pose", plan);
+        bench.set("goal", pose(1.0));
+        bench
+    }
+
+    #[test]
+    fn test_compute_path_to_pose_action_tick() {
+        let mut bench = bench("");
+        assert_eq!(bench.run(10), Success);
+        let goal = bench.goals::<ComputePathToPose>("compute_path_to_pose")[0].clone();
+        assert_eq!((goal.planner_id.as_str(), goal.use_start), ("GridBased", false));
+        assert_eq!(goal.goal, *pose(1.0));
+        assert_eq!(bench.object::<Path>("path").unwrap().poses.len(), 2);
+        assert_eq!(bench.status("ComputePathToPose"), Idle);
+        bench.set("goal", pose(-2.5));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(
+            bench.object::<Path>("path").unwrap().poses[1].pose,
+            pose(-2.5).pose
+        );
+    }
+
+    #[test]
+    fn test_compute_path_to_pose_action_tick_use_start() {
+        let mut bench = bench("start=\"{start}\" use_start=\"true\"");
+        bench.set("start", pose(2.0));
+        assert_eq!(bench.run(10), Success);
+        assert!(bench.goals::<ComputePathToPose>("compute_path_to_pose")[0].use_start);
+        assert_eq!(
+            bench.object::<Path>("path").unwrap().poses[0].pose,
+            pose(2.0).pose
+        );
+    }
+
+    #[test]
+    fn a_start_alone_is_used_and_a_flag_alone_is_not() {
+        let mut with_start = bench("start=\"{start}\"");
+        with_start.set("start", pose(2.0));
+        assert_eq!(with_start.run(10), Success);
+        assert!(with_start.goals::<ComputePathToPose>("compute_path_to_pose")[0].use_start);
+        let mut without = bench("start=\"{start}\" use_start=\"true\"");
+        assert_eq!(without.run(10), Success);
+        assert!(!without.goals::<ComputePathToPose>("compute_path_to_pose")[0].use_start);
+        assert!(without.notes()[0].contains("no start"));
+    }
+
+    #[test]
+    fn failure_halt_and_the_end_of_the_run_empty_the_path() {
+        let mut bench = bench("");
+        assert_eq!(bench.run(10), Success);
+        bench.halt();
+        assert_eq!(
+            *bench.object::<Path>("path").unwrap(),
+            Path::default(),
+            "the run has ended"
+        );
+        bench.run(10);
+        bench.action::<ComputePathToPose>("compute_path_to_pose", |_| Plan::abort(208));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(208));
+        assert!(bench.object::<Path>("path").unwrap().is_empty());
+        bench.action::<ComputePathToPose>("compute_path_to_pose", |_| Plan::endless());
+        assert_eq!(bench.run(3), Running);
+        bench.halt();
+        assert_eq!(
+            bench.get::<u16>("code"),
+            Some(0),
+            "no error code of an earlier goal is left"
+        );
+        bench.wait(100);
+        assert_eq!(
+            (
+                bench.cancels("compute_path_to_pose"),
+                bench.active("compute_path_to_pose")
+            ),
+            (1, 0)
+        );
+    }
+
+    #[test]
+    fn a_goal_that_nobody_wrote_fails_the_tree_with_the_name_of_the_port() {
+        let mut bench = Bench::new("<ComputePathToPose goal=\"{nothing}\"/>");
+        let error = bench.try_tick().unwrap_err().to_string();
+        assert!(error.contains("port 'goal'"), "{error}");
+        assert!(
+            bench
+                .goals::<ComputePathToPose>("compute_path_to_pose")
+                .is_empty()
+        );
+    }
+}

@@ -139,3 +139,75 @@ impl ComputeRoute {
         self.path.set(cx, Arc::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{ComputeRoute, ComputeRouteGoal, ComputeRouteResult};
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Pose, RouteEdge, RouteNode};
+    use crate::nav::testing::{Bench, Plan};
+    use std::time::Duration;
+
+    fn plan(_goal: &ComputeRouteGoal) -> Plan<ComputeRoute> {
+        Plan::result(ComputeRouteResult {
+            route: Arc::new(Route {
+                nodes: vec![RouteNode::default(); 2],
+                edges: vec![RouteEdge::default(); 2],
+                ..Default::default()
+            }),
+            planning_time: Duration::from_millis(100),
+            ..Default::default()
+        })
+    }
+
+    fn bench(attributes: &str) -> Bench {
+        let mut bench = Bench::new(&format!(
+            "<ComputeRoute route=\"{{route}}\" path=\"{{path}}\" planning_time=\"{{planning_time}}\" {attributes}/>"
+        ));
+        bench.action::<ComputeRoute>("compute_route", plan);
+        bench
+    }
+
+    #[test]
+    fn test_compute_route_action_by_ids() {
+        let mut bench = bench("start_id=\"4\" goal_id=\"7\" use_start=\"true\"");
+        assert_eq!(bench.run(10), Success);
+        let goal = ComputeRouteGoal {
+            start_id: 4,
+            goal_id: 7,
+            ..Default::default()
+        };
+        assert_eq!(bench.goals::<ComputeRoute>("compute_route"), [goal]);
+        let route = bench.object::<Route>("route").unwrap();
+        assert_eq!((route.nodes.len(), route.edges.len()), (2, 2));
+        let time = bench.object::<RosDuration>("planning_time").unwrap();
+        assert_eq!(Duration::from(*time), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn test_compute_route_action_by_poses() {
+        let mut bench = bench("start=\"{start}\" goal=\"{goal}\" use_poses=\"true\" use_start=\"true\"");
+        let pose = |x| Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0)));
+        bench.set("start", pose(1.0));
+        bench.set("goal", pose(2.0));
+        assert_eq!(bench.run(10), Success);
+        let goal = bench.goals::<ComputeRoute>("compute_route")[0].clone();
+        assert!(goal.use_poses && goal.use_start);
+        assert_eq!(
+            (goal.start, goal.goal),
+            ((*pose(1.0)).clone(), (*pose(2.0)).clone())
+        );
+        bench.halt();
+        assert!(
+            bench.object::<Route>("route").unwrap().nodes.is_empty(),
+            "the run has ended"
+        );
+        bench.set("goal", pose(-2.5));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.goals::<ComputeRoute>("compute_route").len(), 2);
+        bench.action::<ComputeRoute>("compute_route", |_| Plan::abort(405));
+        assert_eq!(bench.run(10), Failure);
+        assert!(bench.object::<Route>("route").unwrap().nodes.is_empty());
+    }
+}

@@ -83,3 +83,38 @@ impl ActionNode for DockRobot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{DockRobot, DockRobotGoal};
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn a_dock_is_known_by_its_name_or_by_its_pose() {
+        let mut bench = Bench::new("<DockRobot dock_id=\"home\" dock_type=\"unused\" success=\"{docked}\"/>");
+        bench.action::<DockRobot>("dock_robot", |_| Plan::success());
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.get("docked"), Some(true));
+        let by_name = DockRobotGoal {
+            dock_id: "home".to_owned(),
+            ..Default::default()
+        };
+        assert_eq!(bench.goals::<DockRobot>("dock_robot"), [by_name]);
+
+        let mut bench = Bench::new(
+            "<DockRobot use_dock_id=\"false\" dock_pose=\"0;map;1;2;0;0;0;0;1\" dock_type=\"simple\" \
+             success=\"{docked}\" error_code_id=\"{code}\"/>",
+        );
+        bench.action::<DockRobot>("dock_robot", |_| Plan::abort(DockRobot::FAILED_TO_CHARGE));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(
+            (bench.get("docked"), bench.get::<u16>("code")),
+            (Some(false), Some(906))
+        );
+        let goal = &bench.goals::<DockRobot>("dock_robot")[0];
+        assert_eq!(goal.dock_pose.pose, Pose::planar(1.0, 2.0, 0.0));
+        assert_eq!((goal.use_dock_id, goal.dock_type.as_str()), (false, "simple"));
+    }
+}

@@ -52,3 +52,41 @@ impl ActionNode for DriveOnHeading {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Point;
+    use super::actions::DriveOnHeading;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_drive_on_heading_action_forwards_the_ports() {
+        for (xml, distance, speed, seconds) in [
+            ("<DriveOnHeading/>", 0.15, 0.025, 10),
+            (
+                "<DriveOnHeading dist_to_travel=\"2\" speed=\"0.26\" time_allowance=\"7\"/>",
+                2.0,
+                0.26,
+                7,
+            ),
+        ] {
+            let mut bench = Bench::new(xml);
+            bench.action::<DriveOnHeading>("drive_on_heading", |_| Plan::success());
+            assert_eq!(bench.run(10), Success);
+            let goal = &bench.goals::<DriveOnHeading>("drive_on_heading")[0];
+            assert_eq!(goal.target, Point::planar(distance, 0.0));
+            assert_eq!(goal.speed, speed);
+            assert_eq!(goal.time_allowance.as_secs(), seconds);
+            assert_eq!(bench.recoveries(), 0);
+        }
+    }
+
+    #[test]
+    fn test_drive_on_heading_action_failure() {
+        let mut bench = Bench::new("<DriveOnHeading error_code_id=\"{code}\"/>");
+        bench.action::<DriveOnHeading>("drive_on_heading", |_| Plan::abort(723));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(723));
+    }
+}

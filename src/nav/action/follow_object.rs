@@ -62,3 +62,33 @@ impl ActionNode for FollowObject {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{FollowObject, FollowObjectResult};
+    use super::*;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::{Bench, Plan};
+    use std::time::Duration;
+
+    #[test]
+    fn the_ports_are_forwarded() {
+        let mut bench = Bench::new(
+            "<FollowObject tracked_frame=\"cart\" max_duration=\"5\" total_elapsed_time=\"{took}\"/>",
+        );
+        bench.action::<FollowObject>("follow_object", |_| {
+            Plan::result(FollowObjectResult {
+                total_elapsed_time: Duration::from_secs(4),
+                ..Default::default()
+            })
+        });
+        assert_eq!(bench.run(10), Success);
+        let goal = &bench.goals::<FollowObject>("follow_object")[0];
+        assert_eq!(
+            (goal.pose_topic.as_str(), goal.tracked_frame.as_str()),
+            ("dynamic_pose", "cart")
+        );
+        assert_eq!(goal.max_duration.as_secs(), 5);
+        assert_eq!(bench.object::<RosDuration>("took").unwrap().sec, 4);
+    }
+}

@@ -107,3 +107,134 @@ impl ActionNode for FollowPath {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::FollowPath;
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::{Bench, Plan};
+
+    const SERVER: &str = "follow_path";
+
+    fn path(x: f64) -> Arc<Path> {
+        let poses = [0.0, x].map(|x| Pose::planar(x, 0.0, 0.0));
+        Arc::new(Path::through(Header::in_frame("map"), poses))
+    }
+
+    fn bench() -> Bench {
+        let mut bench = Bench::new(
+            "<FollowPath path=\"{path}\" controller_id=\"{controller}\" goal_checker_id=\"{checker}\" \
+             progress_checker_id=\"{progress}\" error_code_id=\"{code}\" server_timeout=\"50\" \
+             tracking_feedback=\"{tracking}\"/>",
+        );
+        bench.action::<FollowPath>(SERVER, |_| Plan::success().after(100));
+        bench.set("controller", Text::from("FollowPath"));
+        bench.set("path", path(1.0));
+        bench
+    }
+
+    #[test]
+    fn test_follow_path_action_tick() {
+        let mut bench = bench();
+        assert_eq!(bench.run(20), Success);
+        let goal = bench.goals::<FollowPath>(SERVER)[0].clone();
+        assert_eq!(
+            (goal.path, goal.controller_id.as_str()),
+            (path(1.0), "FollowPath")
+        );
+        assert_eq!(bench.status("FollowPath"), Idle);
+        bench.halt();
+        bench.set("path", path(-2.5));
+        assert_eq!(bench.run(20), Success);
+        assert_eq!(bench.goals::<FollowPath>(SERVER)[1].path, path(-2.5));
+    }
+
+    #[test]
+    fn test_follow_path_action_sends_each_change_at_once() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless());
+        assert_eq!(bench.run(5), Running);
+        let mut sent = 1;
+        for key in ["controller", "checker", "progress"] {
+            bench.set(key, Text::from("Other"));
+            bench.run(5);
+            sent += 1;
+            assert_eq!(bench.goals::<FollowPath>(SERVER).len(), sent, "{key}");
+            bench.set(key, Text::from("Other"));
+            bench.run(5);
+            assert_eq!(bench.goals::<FollowPath>(SERVER).len(), sent, "{key} as before");
+        }
+        bench.set("path", path(3.0));
+        assert_eq!(bench.run(5), Running);
+        let goals = bench.goals::<FollowPath>(SERVER);
+        assert_eq!((goals.len(), goals[4].path.clone()), (5, path(3.0)));
+        assert_eq!(
+            bench.active(SERVER),
+            1,
+            "the server has ended the goals that were replaced"
+        );
+        assert_eq!(bench.cancels(SERVER), 0);
+    }
+
+    #[test]
+    fn an_empty_or_equal_path_is_not_sent() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless());
+        bench.run(3);
+        bench.set("path", Arc::new(Path::default()));
+        bench.run(3);
+        bench.set("path", path(1.0));
+        bench.run(3);
+        assert_eq!(bench.goals::<FollowPath>(SERVER).len(), 1);
+    }
+
+    #[test]
+    fn test_follow_path_action_ack_timeout_code() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::silent());
+        assert_eq!(bench.run(20), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(FollowPath::CONTROLLER_TIMED_OUT));
+    }
+
+    #[test]
+    fn a_server_that_dies_is_a_failure_and_not_for_ever_running() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless());
+        assert_eq!(bench.run(5), Running);
+        bench.remove_server(SERVER);
+        assert_eq!(bench.tick(), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(FollowPath::UNKNOWN));
+    }
+
+    #[test]
+    fn a_goal_that_somebody_else_cancels_is_a_failure_or_as_in_nav2_a_success() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless());
+        bench.run(5);
+        bench.foreign_cancel(SERVER);
+        assert_eq!(bench.run(5), Failure);
+        assert_eq!(
+            bench.get::<u16>("code"),
+            Some(0),
+            "no recovery is to start it again"
+        );
+        bench.world().settings.canceled_is_success = true;
+        bench.run(5);
+        bench.foreign_cancel(SERVER);
+        assert_eq!(bench.run(5), Success);
+    }
+
+    #[test]
+    fn tracking_feedback_is_computed() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless());
+        bench.run(3);
+        assert!(bench.object::<TrackingFeedback>("tracking").is_none());
+        bench.transform("map", "base_link", Pose::planar(0.25, 0.5, 0.0));
+        bench.run(1);
+        let feedback = bench.object::<TrackingFeedback>("tracking").unwrap();
+        assert_eq!(feedback.position_tracking_error, 0.5);
+    }
+}

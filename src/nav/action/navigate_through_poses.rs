@@ -37,3 +37,25 @@ impl ActionNode for NavigateThroughPoses {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::NavigateThroughPoses;
+    use super::*;
+    use crate::bt::NodeStatus::Success;
+    use crate::msg::{Pose, PoseStamped};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_navigate_through_poses_action_tick() {
+        let mut bench = Bench::new("<NavigateThroughPoses goals=\"{goals}\"/>");
+        bench.action::<NavigateThroughPoses>("navigate_through_poses", |_| Plan::success());
+        let poses = vec![PoseStamped::in_frame("map", Pose::planar(1.0, 2.0, 3.0))];
+        bench.set("goals", Arc::new(Goals(poses.clone())));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(
+            bench.goals::<NavigateThroughPoses>("navigate_through_poses")[0].poses,
+            poses
+        );
+    }
+}

@@ -37,3 +37,30 @@ impl ActionNode for NavigateToPose {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::NavigateToPose;
+    use super::*;
+    use crate::bt::NodeStatus::Success;
+    use crate::msg::Pose;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_navigate_to_pose_action_tick() {
+        let mut bench = Bench::new("<NavigateToPose goal=\"{goal}\" behavior_tree=\"other.xml\"/>");
+        bench.action::<NavigateToPose>("navigate_to_pose", |_| Plan::success());
+        let pose = PoseStamped::in_frame("map", Pose::planar(1.0, 2.0, 3.0));
+        bench.set("goal", Arc::new(pose.clone()));
+        for sent in 1..3 {
+            assert_eq!(bench.run(10), Success);
+            let goals = bench.goals::<NavigateToPose>("navigate_to_pose");
+            assert_eq!(goals.len(), sent);
+            assert_eq!(
+                (&goals[0].pose, goals[0].behavior_tree.as_str()),
+                (&pose, "other.xml")
+            );
+            bench.halt();
+        }
+    }
+}

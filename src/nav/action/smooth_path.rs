@@ -75,3 +75,47 @@ impl ActionNode for SmoothPath {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{SmoothPath, SmoothPathResult};
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::{Bench, Plan};
+    use std::time::Duration;
+
+    #[test]
+    fn test_smooth_path_action_tick() {
+        let mut bench = Bench::new(
+            "<SmoothPath unsmoothed_path=\"{path}\" smoothed_path=\"{smooth}\" smoothing_duration=\"{took}\" \
+             was_completed=\"{done}\"/>",
+        );
+        bench.action::<SmoothPath>("smooth_path", |goal| {
+            Plan::result(SmoothPathResult {
+                path: Arc::clone(&goal.path),
+                smoothing_duration: Duration::from_millis(500),
+                was_completed: true,
+                ..Default::default()
+            })
+        });
+        for x in [1.0, -2.5] {
+            let path = Path::through(Header::in_frame("map"), [Pose::planar(x, 0.0, 0.0)]);
+            bench.set("path", Arc::new(path.clone()));
+            assert_eq!(bench.run(10), Success);
+            let goal = bench.goals::<SmoothPath>("smooth_path").pop().unwrap();
+            assert_eq!(goal.max_smoothing_duration.as_secs(), 3);
+            assert_eq!((&*goal.path, goal.check_for_collisions), (&path, false));
+            assert_eq!(*bench.object::<Path>("smooth").unwrap(), path);
+            assert_eq!((bench.get("took"), bench.get("done")), (Some(0.5), Some(true)));
+            bench.halt();
+        }
+        bench.action::<SmoothPath>("smooth_path", |_| Plan::abort(502));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(
+            bench.get("took"),
+            Some(0.5),
+            "outputs are written on success only"
+        );
+    }
+}

@@ -56,3 +56,57 @@ impl ActionNode for Spin {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::{Spin, SpinGoal};
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::{Bench, Plan};
+    use std::time::Duration;
+
+    #[test]
+    fn test_spin_action_default_and_override() {
+        for (xml, yaw) in [("<Spin/>", 1.57), ("<Spin spin_dist=\"3.5\"/>", 3.5)] {
+            let mut bench = Bench::new(xml);
+            bench.action::<Spin>("spin", |_| Plan::success());
+            assert_eq!(bench.run(10), Success);
+            let goal = SpinGoal {
+                target_yaw: yaw,
+                time_allowance: Duration::from_secs(10),
+            };
+            assert_eq!(bench.goals::<Spin>("spin"), [goal]);
+            assert_eq!(bench.recoveries(), 1);
+        }
+    }
+
+    #[test]
+    fn test_spin_action_aborted_counts_one_recovery() {
+        let mut bench = Bench::new("<Spin error_code_id=\"{code}\" error_msg=\"{text}\"/>");
+        bench.action::<Spin>("spin", |_| Plan::abort(Spin::COLLISION_AHEAD));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.recoveries(), 1);
+        assert_eq!(bench.get::<u16>("code"), Some(703));
+        assert_eq!(bench.get::<crate::bt::Text>("text").as_deref(), Some("scripted"));
+    }
+
+    #[test]
+    fn a_spin_that_is_no_recovery_is_not_counted() {
+        let mut bench = Bench::new("<Spin is_recovery=\"false\"/>");
+        bench.action::<Spin>("spin", |_| Plan::success());
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.recoveries(), 0);
+    }
+
+    #[test]
+    fn recoveries_in_a_subtree_count_at_the_root() {
+        let mut bench = Bench::new(
+            r#"<root BTCPP_format="4" main_tree_to_execute="Main">
+                 <BehaviorTree ID="Main"><SubTree ID="Recover"/></BehaviorTree>
+                 <BehaviorTree ID="Recover"><Spin/></BehaviorTree>
+               </root>"#,
+        );
+        bench.action::<Spin>("spin", |_| Plan::success());
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.recoveries(), 1);
+    }
+}

@@ -48,3 +48,23 @@ impl ActionNode for UndockRobot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::UndockRobot;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn the_ports_are_forwarded() {
+        let mut bench = Bench::new("<UndockRobot dock_type=\"simple\" success=\"{done}\"/>");
+        bench.action::<UndockRobot>("undock_robot", |_| Plan::success());
+        assert_eq!(bench.run(10), Success);
+        let goal = &bench.goals::<UndockRobot>("undock_robot")[0];
+        assert_eq!(
+            (goal.dock_type.as_str(), goal.max_undocking_time),
+            ("simple", 30.0)
+        );
+        assert_eq!(bench.get("done"), Some(true));
+    }
+}

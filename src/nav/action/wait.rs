@@ -38,3 +38,42 @@ impl ActionNode for Wait {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::actions::Wait;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_wait_action_takes_the_time_without_its_sign() {
+        for (xml, seconds) in [
+            ("<Wait/>", 1),
+            ("<Wait wait_duration=\"10\"/>", 10),
+            ("<Wait wait_duration=\"-5.0\"/>", 5),
+        ] {
+            let mut bench = Bench::new(xml);
+            bench.action::<Wait>("wait", |_| Plan::success());
+            assert_eq!(bench.run(10), Success);
+            assert_eq!(bench.goals::<Wait>("wait")[0].time.as_secs(), seconds);
+            assert_eq!(bench.recoveries(), 1);
+        }
+    }
+
+    #[test]
+    fn test_wait_action_rejected_and_not_sent() {
+        let mut bench = Bench::new("<Wait error_code_id=\"{code}\"/>");
+        bench.action::<Wait>("wait", |_| Plan::reject());
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(1));
+
+        let mut bench = Bench::new("<Wait error_code_id=\"{code}\" server_timeout=\"50\"/>");
+        assert_eq!(bench.run(20), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(2), "there is no server");
+
+        let mut bench = Bench::new("<Wait error_code_id=\"{code}\" server_timeout=\"50\"/>");
+        bench.action::<Wait>("wait", |_| Plan::silent());
+        assert_eq!(bench.run(20), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(741), "Nav2 main's TIMEOUT of Wait");
+    }
+}

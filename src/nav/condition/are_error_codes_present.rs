@@ -65,3 +65,46 @@ impl Behavior for AreErrorCodesPresent {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_are_error_codes_present() {
+        let mut bench =
+            Bench::new("<AreErrorCodesPresent error_code=\"{code}\" error_codes_to_check=\"100;107;105\"/>");
+        assert_eq!(bench.tick(), Failure, "not written yet");
+        for (code, status) in [(0_u16, Failure), (100, Success), (107, Success), (104, Failure)] {
+            bench.set("code", code);
+            assert_eq!(bench.tick(), status, "{code}");
+        }
+    }
+
+    #[test]
+    fn test_would_a_recovery_help() {
+        for (id, helps, does_not) in [
+            (
+                "Controller",
+                &[100, 104, 105, 106][..],
+                &[0, 101, 102, 103, 107][..],
+            ),
+            (
+                "Planner",
+                &[200, 207, 208, 300, 307, 308],
+                &[0, 201, 202, 203, 204, 205, 206, 309],
+            ),
+            ("Smoother", &[500, 502, 503, 504], &[0, 501, 505]),
+            ("Route", &[400, 404, 405], &[0, 401, 402, 403, 406, 407]),
+        ] {
+            let mut bench = Bench::new(&format!("<WouldA{id}RecoveryHelp error_code=\"{{code}}\"/>"));
+            for (codes, status) in [(helps, Success), (does_not, Failure)] {
+                for code in codes {
+                    bench.set("code", *code as u16);
+                    assert_eq!(bench.tick(), status, "{id} {code}");
+                }
+            }
+        }
+    }
+}

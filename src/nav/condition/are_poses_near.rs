@@ -60,3 +60,29 @@ impl Behavior for ArePosesNear {
         Ok(verdict(distance <= tolerance))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_are_poses_near() {
+        let mut bench = Bench::new("<ArePosesNear ref_pose=\"{a}\" target_pose=\"{b}\"/>");
+        let pose = |frame: &str, x, y| Arc::new(PoseStamped::in_frame(frame, Pose::planar(x, y, 0.0)));
+        bench.set("a", pose("map", 1.0, 1.0));
+        assert_eq!(bench.tick(), Failure, "one of them was never written");
+        for (x, y, status) in [(0.0, 0.0, Failure), (1.0, 1.0, Success), (1.1, 1.1, Success)] {
+            bench.set("b", pose("map", x, y));
+            assert_eq!(bench.tick(), status, "{x} {y}");
+        }
+        bench.set("b", pose("odom", 1.0, 1.0));
+        assert_eq!(bench.tick(), Failure, "no transform");
+        bench.transform("map", "odom", Pose::planar(0.2, 0.0, 0.0));
+        assert_eq!(bench.tick(), Success);
+        bench.transform("map", "odom", Pose::planar(2.0, 0.0, 0.0));
+        assert_eq!(bench.tick(), Failure);
+    }
+}

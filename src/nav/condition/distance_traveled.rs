@@ -67,3 +67,56 @@ impl Behavior for DistanceTraveled {
         *cx.state::<State>() = State::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::msg::Pose;
+    use crate::msg::action::Spin;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_distance_traveled() {
+        let mut bench = Bench::new("<DistanceTraveled distance=\"1.0\"/>");
+        bench.transform("map", "base_link", Pose::default());
+        assert_eq!(bench.tick(), Failure);
+        for step in 1..20 {
+            bench.transform("map", "base_link", Pose::planar(0.51 * f64::from(step), 0.0, 0.0));
+            assert_eq!(
+                bench.tick(),
+                if step % 2 == 0 { Success } else { Failure },
+                "{step}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_transform_is_a_failure_and_an_old_one_too() {
+        let mut bench = Bench::new("<DistanceTraveled distance=\"1.0\"/>");
+        assert_eq!(bench.tick(), Failure);
+        bench.transform("map", "base_link", Pose::default());
+        assert_eq!(bench.tick(), Failure);
+        bench.transform("map", "base_link", Pose::planar(2.0, 0.0, 0.0));
+        bench.wait(1500);
+        assert_eq!(bench.tick(), Failure);
+        assert!(
+            bench.notes()[1].contains("old"),
+            "the transform is older than transform_age_limit"
+        );
+        bench.world().settings.transform_age_limit = None;
+        assert_eq!(bench.tick(), Success);
+    }
+
+    #[test]
+    fn nav2_4842_it_fires_beside_a_running_sibling() {
+        for (latch, status) in [(false, Success), (true, Running)] {
+            let mut bench = Bench::new("<ReactiveFallback><DistanceTraveled/><Spin/></ReactiveFallback>");
+            bench.world().settings.latch_on_activation = latch;
+            bench.action::<Spin>("spin", |_| Plan::endless());
+            bench.transform("map", "base_link", Pose::default());
+            assert_eq!(bench.run(5), Running);
+            bench.transform("map", "base_link", Pose::planar(1.5, 0.0, 0.0));
+            assert_eq!(bench.tick(), status);
+        }
+    }
+}

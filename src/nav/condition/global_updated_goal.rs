@@ -37,3 +37,27 @@ impl Behavior for GlobalUpdatedGoal {
         Ok(verdict(changed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Idle, Success};
+    use crate::msg::{Pose, PoseStamped};
+    use crate::nav::testing::Bench;
+    use std::sync::Arc;
+
+    #[test]
+    fn test_globally_updated_goal() {
+        let pose = |x| Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0)));
+        let mut bench = Bench::new("<GlobalUpdatedGoal/>");
+        bench.set("goal", pose(0.0));
+        assert_eq!(bench.status("GlobalUpdatedGoal"), Idle);
+        assert_eq!(bench.tick(), Success);
+        bench.set("goal", pose(1.0));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.tick(), Failure);
+        bench.halt();
+        assert_eq!(bench.tick(), Failure, "the end of a navigation is no change");
+        bench.set("goal", pose(2.0));
+        assert_eq!(bench.tick(), Success);
+    }
+}

@@ -43,3 +43,31 @@ impl Behavior for GoalReached {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_goal_reached() {
+        let mut bench =
+            Bench::new("<GoalReached goal=\"0;map;1;1;0;0;0;0;1\" robot_base_frame=\"base_link\"/>");
+        assert_eq!(bench.tick(), Failure, "no transform");
+        for (at, status) in [(0.0, Failure), (0.5, Failure), (0.9, Success), (1.0, Success)] {
+            bench.transform("map", "base_link", Pose::planar(at, at, 0.0));
+            assert_eq!(bench.tick(), status, "{at}");
+        }
+    }
+
+    #[test]
+    fn the_frame_and_the_tolerance_are_parameters() {
+        let mut bench = Bench::new("<GoalReached goal=\"0;odom;1;1;0;0;0;0;1\" robot_base_frame=\"\"/>");
+        bench.world().settings.robot_base_frame = "base".to_owned();
+        bench.transform("odom", "base", Pose::planar(0.0, 0.0, 0.0));
+        assert_eq!(bench.tick(), Failure);
+        bench.world().settings.goal_reached_tolerance = 1.5;
+        assert_eq!(bench.tick(), Success);
+    }
+}

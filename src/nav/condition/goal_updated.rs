@@ -50,3 +50,63 @@ impl Behavior for GoalUpdated {
         *cx.state::<State>() = State::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
+    use crate::msg::action::Spin;
+    use crate::msg::{Goals, Pose, PoseStamped};
+    use crate::nav::testing::{Bench, Plan};
+    use std::sync::Arc;
+
+    fn pose(x: f64) -> Arc<PoseStamped> {
+        Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0)))
+    }
+
+    #[test]
+    fn test_goal_updated() {
+        let mut bench = Bench::new("<GoalUpdated/>");
+        bench.set("goal", pose(0.0));
+        assert_eq!(bench.status("GoalUpdated"), Idle);
+        assert_eq!(bench.tick(), Failure);
+        bench.set("goal", pose(1.0));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.tick(), Failure);
+        bench.set("goal", pose(1.0));
+        assert_eq!(bench.tick(), Failure, "written again, and the same");
+        bench.set("goals", Arc::new(Goals(vec![(*pose(1.0)).clone()])));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.tick(), Failure);
+    }
+
+    #[test]
+    fn nav2_6082_a_new_goal_ends_a_recovery() {
+        for (latch, status) in [(false, Success), (true, Running)] {
+            let mut bench = Bench::new("<ReactiveFallback><GoalUpdated/><Spin/></ReactiveFallback>");
+            bench.world().settings.latch_on_activation = latch;
+            bench.action::<Spin>("spin", |_| Plan::endless());
+            bench.set("goal", pose(0.0));
+            assert_eq!(bench.run(5), Running);
+            bench.set("goal", pose(1.0));
+            assert_eq!(bench.tick(), status);
+            bench.wait(100);
+            assert_eq!(bench.active("spin"), usize::from(latch));
+        }
+    }
+
+    #[test]
+    fn a_change_between_two_activations_is_not_one_within() {
+        let mut bench = Bench::new(
+            "<Fallback><Spin/><ReactiveFallback><GoalUpdated/><Spin/></ReactiveFallback></Fallback>",
+        );
+        bench.set("goal", pose(0.0));
+        bench.action::<Spin>("spin", |_| Plan::abort(703));
+        // The goal changes between the two recoveries; the second one is to take place all the same.
+        assert_eq!(bench.run(20), Failure);
+        bench.set("goal", pose(1.0));
+        assert_eq!(bench.run(20), Failure);
+        bench.halt();
+        bench.set("goal", pose(2.0));
+        assert_eq!(bench.run(20), Failure);
+    }
+}

@@ -30,3 +30,25 @@ impl Behavior for InitialPoseReceived {
         Ok(verdict(self.received.get_or(cx, false)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_initial_pose_received() {
+        for xml in [
+            "<InitialPoseReceived/>",
+            "<InitialPoseReceived initial_pose_received=\"{flag}\"/>",
+        ] {
+            let mut bench = Bench::new(xml);
+            assert_eq!(bench.tick(), Failure);
+            for (flag, status) in [(false, Failure), (true, Success)] {
+                bench.set("initial_pose_received", flag);
+                bench.set("flag", flag);
+                assert_eq!(bench.tick(), status);
+            }
+        }
+    }
+}

@@ -36,3 +36,30 @@ impl Behavior for IsBatteryCharging {
         self.topic.attach(cx);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::BatteryState;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_is_battery_charging() {
+        let mut bench = Bench::new("<IsBatteryCharging/>");
+        assert_eq!(bench.tick(), Failure);
+        for (power_supply_status, status) in [
+            (BatteryState::POWER_SUPPLY_STATUS_UNKNOWN, Failure),
+            (BatteryState::POWER_SUPPLY_STATUS_CHARGING, Success),
+            (BatteryState::POWER_SUPPLY_STATUS_DISCHARGING, Failure),
+            (BatteryState::POWER_SUPPLY_STATUS_NOT_CHARGING, Failure),
+            (BatteryState::POWER_SUPPLY_STATUS_FULL, Failure),
+        ] {
+            let state = BatteryState {
+                power_supply_status,
+                ..Default::default()
+            };
+            bench.publish("/battery_status", state);
+            assert_eq!(bench.tick(), status, "{power_supply_status}");
+        }
+    }
+}

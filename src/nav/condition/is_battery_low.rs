@@ -100,3 +100,57 @@ impl Behavior for IsBatteryLow {
         self.topic.attach(cx);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_is_battery_low_check_low_percentage() {
+        let mut bench = Bench::new("<IsBatteryLow min_battery=\"0.5\" battery_topic=\"/battery\"/>");
+        for (percentage, status) in [(1.0, Failure), (0.49, Success), (0.51, Failure), (0.0, Success)] {
+            bench.publish(
+                "/battery",
+                BatteryState {
+                    percentage,
+                    ..Default::default()
+                },
+            );
+            assert_eq!(bench.tick(), status, "{percentage}");
+        }
+    }
+
+    #[test]
+    fn test_is_battery_low_check_low_voltage() {
+        let mut bench =
+            Bench::new("<IsBatteryLow min_battery=\"5.0\" battery_topic=\"/battery\" is_voltage=\"true\"/>");
+        for (voltage, status) in [(10.0, Failure), (4.9, Success), (5.1, Failure), (0.0, Success)] {
+            bench.publish(
+                "/battery",
+                BatteryState {
+                    voltage,
+                    ..Default::default()
+                },
+            );
+            assert_eq!(bench.tick(), status, "{voltage}");
+        }
+    }
+
+    #[test]
+    fn nav2_4802_a_battery_that_has_said_nothing_is_what_the_parameter_says() {
+        let mut bench = Bench::new("<IsBatteryLow min_battery=\"0.5\"/>");
+        assert_eq!(bench.tick(), Failure);
+        bench.world().settings.battery_unknown_is_low = true;
+        assert_eq!(bench.tick(), Success);
+        bench.publish(
+            "/battery_status",
+            BatteryState {
+                percentage: f32::NAN,
+                ..Default::default()
+            },
+        );
+        assert_eq!(bench.tick(), Success, "not measured is unknown too");
+    }
+}

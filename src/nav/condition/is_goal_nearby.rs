@@ -116,3 +116,49 @@ impl Behavior for IsGoalNearby {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_is_goal_nearby() {
+        let mut bench = Bench::new("<IsGoalNearby path=\"{path}\" proximity_threshold=\"1.5\"/>");
+        assert_eq!(bench.tick(), Failure, "no path");
+        let poses = [0.0, 1.0, 2.0, 3.0].map(|x| Pose::planar(x, 0.0, 0.0));
+        bench.set("path", Arc::new(Path::through(Header::in_frame("map"), poses)));
+        assert_eq!(bench.tick(), Failure, "no transform");
+        for (x, status) in [(0.0, Failure), (1.2, Failure), (2.1, Success), (3.0, Success)] {
+            bench.transform("map", "base_link", Pose::planar(x, 0.0, 0.0));
+            assert_eq!(bench.tick(), status, "{x}");
+        }
+    }
+
+    #[test]
+    fn with_a_search_distance_a_path_that_returns_is_not_cut_short() {
+        let poses = [
+            (0.0, 0.0),
+            (1.0, 0.0),
+            (2.0, 0.0),
+            (2.0, 1.0),
+            (1.0, 1.0),
+            (0.0, 1.0),
+            (0.0, 0.1),
+        ];
+        let path = Path::through(
+            Header::in_frame("map"),
+            poses.map(|(x, y)| Pose::planar(x, y, 0.0)),
+        );
+        for (search, status) in [("-1.0", Success), ("2.0", Failure)] {
+            let mut bench = Bench::new(&format!(
+                "<IsGoalNearby path=\"{{path}}\" max_robot_pose_search_dist=\"{search}\"/>"
+            ));
+            bench.set("path", Arc::new(path.clone()));
+            bench.transform("map", "base_link", Pose::planar(0.0, 0.08, 0.0));
+            assert_eq!(bench.tick(), status, "{search}");
+        }
+    }
+}

@@ -52,3 +52,39 @@ pub(in crate::nav) fn open_odometry(cx: &mut Context<'_>) {
         world.report_fault(&path, error.to_string());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{self, Failure, Success};
+    use crate::msg::{Header, Odometry, Stamp, Twist};
+    use crate::nav::testing::Bench;
+
+    fn after(samples: &[(i64, f64)]) -> NodeStatus {
+        let mut bench = Bench::new("<IsStuck/>");
+        for (milliseconds, speed) in samples {
+            bench.publish(
+                "odom",
+                Odometry {
+                    header: Header::new(Stamp::from_nanos(milliseconds * 1_000_000), "odom"),
+                    twist: Twist::planar(*speed, 0.0),
+                    ..Default::default()
+                },
+            );
+        }
+        bench.tick()
+    }
+
+    #[test]
+    fn test_is_stuck() {
+        assert_eq!(after(&[]), Failure);
+        assert_eq!(after(&[(1000, 0.0), (1100, 0.0), (1200, 0.0)]), Failure);
+        assert_eq!(after(&[(1000, 0.0), (1100, 0.0), (1200, -1.5)]), Success);
+        assert_eq!(after(&[(1100, 0.0), (1200, -1.5), (1300, 1.0)]), Failure);
+        assert_eq!(after(&[(1200, 1.0), (1300, 1.0), (1350, 0.0)]), Success);
+        assert_eq!(
+            after(&[(1300, 1.0), (1350, 0.0)]),
+            Failure,
+            "two samples are too few"
+        );
+    }
+}

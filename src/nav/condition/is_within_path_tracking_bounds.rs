@@ -66,3 +66,35 @@ impl Behavior for IsWithinPathTrackingBounds {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_is_within_path_tracking_bounds() {
+        let mut bench = Bench::new(
+            "<IsWithinPathTrackingBounds max_error_left=\"0.5\" max_error_right=\"0.2\" max_error_heading=\"1.0\" \
+             tracking_feedback=\"{feedback}\"/>",
+        );
+        assert_eq!(bench.tick(), Success, "no feedback yet");
+        for (position, heading, status) in [
+            (0.4, 0.0, Success),
+            (0.6, 0.0, Failure),
+            (-0.1, 0.0, Success),
+            (-0.3, 0.0, Failure),
+            (0.0, -0.9, Success),
+            (0.0, 1.1, Failure),
+        ] {
+            let feedback = TrackingFeedback {
+                position_tracking_error: position,
+                heading_tracking_error: heading,
+                ..Default::default()
+            };
+            bench.set("feedback", Arc::new(feedback));
+            assert_eq!(bench.tick(), status, "{position} {heading}");
+        }
+    }
+}

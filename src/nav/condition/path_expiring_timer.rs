@@ -73,3 +73,46 @@ impl Behavior for PathExpiringTimer {
         Ok(verdict(expired))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_path_expiring_timer() {
+        let path = |x| {
+            Arc::new(Path::through(
+                Header::in_frame("map"),
+                [Pose::planar(x, 0.0, 0.0)],
+            ))
+        };
+        let mut bench = Bench::new("<PathExpiringTimer seconds=\"1.0\" path=\"{path}\"/>").period(500);
+        bench.set("path", path(1.0));
+        for tick in 0..20 {
+            assert_eq!(
+                bench.tick(),
+                if tick > 0 && tick % 2 == 0 {
+                    Success
+                } else {
+                    Failure
+                },
+                "{tick}"
+            );
+        }
+        bench.set("path", path(2.0));
+        assert_eq!(bench.tick(), Failure);
+        bench.wait(1000);
+        assert_eq!(bench.tick(), Success);
+        bench.set("path", path(2.0));
+        bench.halt();
+        bench.wait(500);
+        assert_eq!(
+            bench.tick(),
+            Success,
+            "neither the same path again nor a halt start it anew"
+        );
+    }
+}

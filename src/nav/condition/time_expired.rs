@@ -58,3 +58,43 @@ impl Behavior for TimeExpired {
         *cx.state::<State>() = State::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::msg::action::Spin;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_time_expired() {
+        let mut bench = Bench::new("<TimeExpired seconds=\"1.0\"/>").period(500);
+        assert_eq!(bench.tick(), Failure);
+        for tick in 1..20 {
+            assert_eq!(
+                bench.tick(),
+                if tick % 2 == 0 { Success } else { Failure },
+                "{tick}"
+            );
+        }
+    }
+
+    #[test]
+    fn it_fires_beside_a_running_sibling() {
+        for (latch, status) in [(false, Success), (true, Running)] {
+            let mut bench =
+                Bench::new("<ReactiveFallback><TimeExpired seconds=\"0.1\"/><Spin/></ReactiveFallback>");
+            bench.world().settings.latch_on_activation = latch;
+            bench.action::<Spin>("spin", |_| Plan::endless());
+            assert_eq!(bench.run(50), status);
+        }
+    }
+
+    #[test]
+    fn a_new_activation_starts_the_time_anew() {
+        let mut bench = Bench::new("<TimeExpired seconds=\"0.1\"/>");
+        assert_eq!(bench.tick(), Failure);
+        bench.halt();
+        bench.wait(500);
+        assert_eq!(bench.tick(), Failure);
+    }
+}

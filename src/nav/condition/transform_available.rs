@@ -42,3 +42,27 @@ impl Behavior for TransformAvailable {
         Ok(verdict(found))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_transform_available() {
+        let mut bench = Bench::new("<TransformAvailable child=\"base_link\" parent=\"map\"/>");
+        assert_eq!(bench.tick(), Failure);
+        bench.transform("map", "base_link", Pose::default());
+        assert_eq!(bench.tick(), Success);
+        bench.forget_transforms();
+        bench.halt();
+        assert_eq!(bench.tick(), Success, "found once, it is not looked for again");
+    }
+
+    #[test]
+    fn a_frame_has_a_name() {
+        let mut bench = Bench::new("<TransformAvailable child=\"\" parent=\"map\"/>");
+        assert!(bench.try_tick().is_err());
+    }
+}

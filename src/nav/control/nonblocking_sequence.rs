@@ -45,3 +45,25 @@ impl Behavior for NonblockingSequence {
         Ok(NodeStatus::Running)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::builder::node;
+    use crate::bt::testing::{Scene, leaf};
+
+    fn scene(a: &str, b: &str) -> Scene {
+        let sequence = node(NonblockingSequence::ID)
+            .child(leaf("a", a))
+            .child(leaf("b", b));
+        Scene::new(sequence).registry(|registry| registry.register::<NonblockingSequence>().unwrap())
+    }
+
+    #[test]
+    fn all_children_are_ticked_in_every_tick() {
+        scene("RSS", "SRS").check("= a b\nR R S\nR S R\nS S S");
+        scene("R", "RF").check("= a b\nR R R\nF R F !a");
+        scene("F", "S").check("= a b\nF F .");
+        scene("-", "S").check("= a b\nE - .");
+    }
+}

@@ -152,3 +152,52 @@ impl Behavior for PauseResumeController {
         cx.memory().index = RESUMED;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Running, Success};
+    use crate::msg::action::{BackUp, Spin, Wait};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn services_pause_and_resume() {
+        let mut bench = Bench::new(
+            "<PauseResumeController pause_service_name=\"pause\" resume_service_name=\"resume\">
+               <Spin/><AlwaysSuccess/><Wait/><BackUp/>
+             </PauseResumeController>",
+        );
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        bench.action::<Wait>("wait", |_| Plan::success());
+        bench.action::<BackUp>("backup", |_| Plan::success());
+        assert_eq!(bench.run(3), Running);
+        bench.publish("resume", ());
+        assert_eq!(bench.run(3), Running);
+        assert_eq!(bench.active("spin"), 1, "there was nothing to resume");
+        bench.publish("pause", ());
+        assert_eq!(bench.run(6), Running);
+        assert_eq!((bench.active("spin"), bench.goals::<Wait>("wait").len()), (0, 1));
+        bench.action::<Spin>("spin", |_| Plan::success());
+        bench.publish("resume", ());
+        assert_eq!(bench.run(20), Success);
+        assert_eq!(
+            (
+                bench.goals::<BackUp>("backup").len(),
+                bench.goals::<Spin>("spin").len()
+            ),
+            (1, 2)
+        );
+    }
+
+    #[test]
+    fn one_child_is_enough() {
+        let mut bench = Bench::new(
+            "<PauseResumeController pause_service_name=\"pause\" resume_service_name=\"resume\"><Spin/>
+             </PauseResumeController>",
+        );
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        bench.run(3);
+        bench.publish("pause", ());
+        assert_eq!(bench.run(3), Running);
+        assert_eq!(bench.active("spin"), 0);
+    }
+}

@@ -61,3 +61,35 @@ impl Behavior for PersistentSequence {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::msg::action::{Spin, Wait};
+    use crate::nav::testing::{Bench, Plan};
+
+    const TREE: &str =
+        "<PersistentSequence current_child_idx=\"{index}\"><Wait/><Spin/></PersistentSequence>";
+
+    #[test]
+    fn its_place_survives_a_halt_and_not_a_failure() {
+        let mut bench = Bench::new(TREE);
+        assert!(bench.try_tick().is_err(), "the place has to be written first");
+        bench.halt();
+        bench.action::<Wait>("wait", |_| Plan::success());
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        bench.set("index", 0_i32);
+        assert_eq!(bench.run(10), Running);
+        assert_eq!(bench.get::<i32>("index"), Some(1));
+        bench.halt();
+        bench.action::<Spin>("spin", |_| Plan::success());
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(
+            (bench.goals::<Wait>("wait").len(), bench.get::<i32>("index")),
+            (1, Some(0))
+        );
+        bench.action::<Spin>("spin", |_| Plan::abort(703));
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.get::<i32>("index"), Some(0));
+    }
+}

@@ -58,3 +58,55 @@ impl Behavior for PipelineSequence {
         cx.memory().index = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::testing::{Scene, leaf};
+
+    fn pipeline(children: [(&'static str, &str); 3]) -> Scene {
+        let children = children.map(|(name, outcomes)| leaf(name, outcomes));
+        let node = children
+            .into_iter()
+            .fold(crate::bt::builder::node(PipelineSequence::ID), |node, child| {
+                node.child(child)
+            });
+        Scene::new(node).registry(|registry| registry.register::<PipelineSequence>().unwrap())
+    }
+
+    #[test]
+    fn test_pipeline_sequence_failure_of_any_child() {
+        pipeline([("a", "F"), ("b", "S"), ("c", "S")]).check("= a b c\nF F . .");
+        pipeline([("a", "S"), ("b", "F"), ("c", "S")]).check("= a b c\nF S F .");
+        pipeline([("a", "S"), ("b", "S"), ("c", "F")]).check("= a b c\nF S S F");
+        pipeline([("a", "SF"), ("b", "R"), ("c", "S")]).check("= a b c\nR S R .\nF F . . !b");
+    }
+
+    #[test]
+    fn test_pipeline_sequence_earlier_children_go_on() {
+        pipeline([("a", "RSRS"), ("b", "RS"), ("c", "RS")]).check(
+            "= a b c
+             R R . .
+             R S R .
+             R R S R
+             S S R S !b",
+        );
+    }
+
+    #[test]
+    fn test_pipeline_sequence_skipped_children() {
+        pipeline([("a", "-"), ("b", "S"), ("c", "S")]).check("= a b c\nS - S S");
+        pipeline([("a", "S"), ("b", "-"), ("c", "R")]).check("= a b c\nR S - R");
+        pipeline([("a", "-"), ("b", "-"), ("c", "-")]).check("= a b c\n- - - -");
+    }
+
+    #[test]
+    fn a_halt_starts_it_over() {
+        pipeline([("a", "SR"), ("b", "R"), ("c", "S")]).check(
+            "= a b c
+             R S R .
+             halt !b
+             R R . .",
+        );
+    }
+}

@@ -78,3 +78,52 @@ impl Behavior for RecoveryNode {
         *cx.memory() = Memory::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::builder::node;
+    use crate::bt::testing::{Scene, leaf};
+
+    fn recovery(retries: i32, first: &str, second: &str) -> Scene {
+        let recovery = node(RecoveryNode::ID)
+            .port("number_of_retries", retries)
+            .child(leaf("a", first))
+            .child(leaf("b", second));
+        Scene::new(recovery).registry(|registry| registry.register::<RecoveryNode>().unwrap())
+    }
+
+    #[test]
+    fn test_recovery_node_running() {
+        recovery(1, "R", "S").check("= a b\nR R .\nR R .");
+        recovery(1, "F", "R").check("= a b\nR F R\nR . R");
+    }
+
+    #[test]
+    fn test_recovery_node_success() {
+        recovery(1, "S", "S").check("= a b\nS S .");
+        recovery(1, "FS", "S").check("= a b\nS FS S");
+        recovery(1, "FS", "RS").check("= a b\nR F R\nS S S");
+    }
+
+    #[test]
+    fn test_recovery_node_failure() {
+        recovery(1, "F", "F").check("= a b\nF F F");
+        recovery(1, "F", "S").check("= a b\nF FF S");
+        recovery(2, "F", "S").check("= a b\nF FFF SS");
+        recovery(0, "F", "S").check("= a b\nF F .");
+    }
+
+    #[test]
+    fn test_recovery_node_skipping() {
+        recovery(1, "-", "S").check("= a b\n- - .");
+        recovery(1, "F", "-").check("= a b\nF F -");
+        // The retry is not used up.
+        recovery(1, "FF", "-S").check("= a b\nF F -\nF FF S");
+    }
+
+    #[test]
+    fn a_halt_gives_the_retries_back() {
+        recovery(1, "FRFR", "S").check("= a b\nR FR S\nhalt !a\nR FR S");
+    }
+}

@@ -73,3 +73,68 @@ impl Behavior for RoundRobin {
         *cx.memory() = Memory::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::builder::node;
+    use crate::bt::testing::{Scene, leaf};
+
+    fn round(attributes: &[(&'static str, &str)], children: &[(&'static str, &str)]) -> Scene {
+        let mut round = node(RoundRobin::ID);
+        for (name, value) in attributes {
+            round = round.port(*name, value);
+        }
+        for (name, outcomes) in children {
+            round = round.child(leaf(name, outcomes));
+        }
+        Scene::new(round).registry(|registry| registry.register::<RoundRobin>().unwrap())
+    }
+
+    #[test]
+    fn test_round_robin_node_failure_moves_on_within_the_tick() {
+        round(&[], &[("a", "F"), ("b", "R")]).check("= a b\nR F R\nR . R");
+        round(&[], &[("a", "F"), ("b", "F"), ("c", "F")]).check("= a b c\nF F F F\nF F F F");
+        // Failures are remembered while a child runs.
+        round(&[], &[("a", "F"), ("b", "RF")]).check("= a b\nR F R\nF . F");
+    }
+
+    #[test]
+    fn test_round_robin_node_the_next_activation_goes_on_with_the_next_child() {
+        round(&[], &[("a", "S"), ("b", "S"), ("c", "S")]).check(
+            "= a b c
+             S S . .
+             S . S .
+             S . . S
+             S S . .",
+        );
+        round(&[], &[("a", "F"), ("b", "SF")]).check("= a b\nS F S\nF F F");
+        round(&[], &[("a", "SR"), ("b", "F")]).check("= a b\nS S .\nR R F");
+    }
+
+    #[test]
+    fn test_round_robin_node_skipped_children() {
+        round(&[], &[("a", "-"), ("b", "-"), ("c", "F")]).check("= a b c\nF - - F");
+        round(&[], &[("a", "-"), ("b", "S")]).check("= a b\nS - S");
+        round(&[], &[("a", "-"), ("b", "-")]).check("= a b\n- - -");
+    }
+
+    #[test]
+    fn test_round_robin_node_without_wrapping_around() {
+        let off = [("wrap_around", "false")];
+        round(&off, &[("a", "F"), ("b", "F")]).check("= a b\nF F F");
+        round(&off, &[("a", "-"), ("b", "-")]).check("= a b\n- - -");
+        round(&off, &[("a", "SF"), ("b", "FS")]).check("= a b\nS S .\nF . F\nS F S");
+    }
+
+    #[test]
+    fn a_halt_starts_it_over_and_a_success_does_not() {
+        round(&[], &[("a", "S"), ("b", "RR"), ("c", "S")]).check(
+            "= a b c
+             S S . .
+             R . R .
+             halt !b
+             S S . .",
+        );
+    }
+}

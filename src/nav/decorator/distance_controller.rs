@@ -68,3 +68,27 @@ impl Behavior for DistanceController {
         Ok(status)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running};
+    use crate::msg::Pose;
+    use crate::msg::action::Wait;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_distance_controller() {
+        let mut bench = Bench::new(
+            "<PipelineSequence><DistanceController distance=\"1.0\"><Script code=\"count:=count+1\"/></DistanceController><Wait/></PipelineSequence>",
+        );
+        bench.action::<Wait>("wait", |_| Plan::endless());
+        bench.set("count", 0.0);
+        for step in 0..8 {
+            bench.transform("map", "base_link", Pose::planar(0.51 * f64::from(step), 0.0, 0.0));
+            assert_eq!(bench.tick(), Running);
+            assert_eq!(bench.get("count"), Some(f64::from(1 + step / 2)), "{step}");
+        }
+        bench.forget_transforms();
+        assert_eq!(bench.tick(), Failure);
+    }
+}

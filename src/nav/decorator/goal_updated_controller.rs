@@ -40,3 +40,31 @@ impl Behavior for GoalUpdatedController {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::Running;
+    use crate::msg::action::Wait;
+    use crate::msg::{Pose, PoseStamped};
+    use crate::nav::testing::{Bench, Plan};
+    use std::sync::Arc;
+
+    #[test]
+    fn test_goal_updated_controller() {
+        let mut bench = Bench::new(
+            "<PipelineSequence><GoalUpdatedController><Script code=\"count:=count+1\"/></GoalUpdatedController><Wait/></PipelineSequence>",
+        );
+        bench.action::<Wait>("wait", |_| Plan::endless());
+        bench.set("count", 0.0);
+        let mut counts = Vec::new();
+        for x in [0.0, 1.0, 1.0, 2.0] {
+            bench.set(
+                "goal",
+                Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0))),
+            );
+            assert_eq!(bench.tick(), Running);
+            counts.push(bench.get::<f64>("count").unwrap());
+        }
+        assert_eq!(counts, [1.0, 2.0, 2.0, 3.0]);
+    }
+}

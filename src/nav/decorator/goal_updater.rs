@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick};
 use crate::msg::{Goals, PoseStamped};
-use crate::nav::World;
 use crate::nav::endpoint::{path_of, world};
 use crate::nav::topic::{Subscription, TopicKind};
+use crate::nav::{Payload, World};
 
 /// Passes on the newest of a goal and what is published on a topic.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ fn newest<T: Clone + Send + Sync + 'static>(
     };
     let world: &World = world!(cx);
     let payload = world.sample(topic).and_then(|sample| sample.payload.as_ref());
-    Ok(payload.and_then(|payload| payload.share()))
+    Ok(payload.and_then(Payload::share))
 }
 
 /// Says why a published goal is not taken, once.
@@ -137,5 +137,63 @@ impl Behavior for GoalUpdater {
             state.goals.open(cx, TopicKind::GOALS, &names[1]);
         }
         cx.put_state(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::Success;
+    use crate::msg::{Header, Pose, Stamp};
+    use crate::nav::testing::Bench;
+
+    fn goal(seconds: i32, x: f64) -> PoseStamped {
+        PoseStamped {
+            header: Header::new(
+                Stamp {
+                    sec: seconds,
+                    nanosec: 0,
+                },
+                "map",
+            ),
+            pose: Pose::planar(x, 0.0, 0.0),
+        }
+    }
+
+    #[test]
+    fn test_goal_updater_node() {
+        let mut bench = Bench::new(
+            "<GoalUpdater input_goal=\"{goal}\" output_goal=\"{updated}\"><AlwaysSuccess/></GoalUpdater>",
+        );
+        let updated = |bench: &mut Bench| {
+            assert_eq!(bench.tick(), Success);
+            bench.object::<PoseStamped>("updated").unwrap().pose.position.x
+        };
+        bench.set("goal", Arc::new(goal(10, 1.0)));
+        assert_eq!(updated(&mut bench), 1.0, "nothing was published");
+        bench.publish("goal_update", goal(9, 2.0));
+        assert_eq!(updated(&mut bench), 1.0, "older than the goal");
+        bench.publish("goal_update", goal(11, 3.0));
+        bench.publish("goal_update", goal(12, 4.0));
+        assert_eq!(updated(&mut bench), 4.0, "the last of two");
+        bench.set("goal", Arc::new(goal(13, 5.0)));
+        assert_eq!(updated(&mut bench), 5.0);
+        bench.publish("goal_update", goal(0, 6.0));
+        assert_eq!(updated(&mut bench), 5.0, "without a stamp");
+        assert_eq!(bench.notes(), [UNSTAMPED]);
+        assert_eq!(&*bench.topics()[0].type_name, "geometry_msgs/msg/PoseStamped");
+    }
+
+    #[test]
+    fn a_list_of_goals_is_updated_too() {
+        let mut bench = Bench::new(
+            "<GoalUpdater input_goals=\"{goals}\" output_goals=\"{updated}\"><AlwaysSuccess/></GoalUpdater>",
+        );
+        bench.set("goals", Arc::new(Goals(vec![goal(10, 1.0)])));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), 1);
+        bench.publish("goals_update", Goals(vec![goal(11, 1.0), goal(11, 2.0)]));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), 2);
     }
 }

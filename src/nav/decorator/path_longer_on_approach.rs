@@ -84,3 +84,38 @@ impl Behavior for PathLongerOnApproach {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::Bench;
+
+    /// Straight to (0, 1), or with a detour of so many metres.
+    fn path(detour: f64) -> Arc<Path> {
+        let mut poses = vec![Pose::planar(0.0, 0.0, 0.0)];
+        if detour > 0.0 {
+            poses.push(Pose::planar(detour / 2.0, 0.0, 0.0));
+            poses.push(Pose::planar(detour / 2.0, 1.0, 0.0));
+        }
+        poses.push(Pose::planar(0.0, 1.0, 0.0));
+        Arc::new(Path::through(Header::in_frame("map"), poses))
+    }
+
+    #[test]
+    fn test_path_longer_on_approach() {
+        let mut bench =
+            Bench::new("<PathLongerOnApproach path=\"{path}\"><AlwaysFailure/></PathLongerOnApproach>");
+        let mut tick = |detour: f64| {
+            bench.set("path", path(detour));
+            bench.tick()
+        };
+        assert_eq!(tick(0.0), Success, "there is nothing to compare with");
+        assert_eq!(tick(0.0), Success);
+        assert_eq!(tick(0.5), Success, "longer, and not much");
+        assert_eq!(tick(0.0), Success, "shorter");
+        assert_eq!(tick(6.0), Failure, "much longer");
+        assert_eq!(tick(6.0), Success, "as long as the one before");
+    }
+}

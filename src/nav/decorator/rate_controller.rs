@@ -54,3 +54,36 @@ impl Behavior for RateController {
         Ok(status)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running};
+    use crate::msg::action::Wait;
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_rate_controller() {
+        // Kept from being reset between its successes: a pipeline behind which something runs.
+        let mut bench = Bench::new(
+            "<PipelineSequence><RateController hz=\"1\"><Script code=\"count:=count+1\"/></RateController><Wait/></PipelineSequence>",
+        )
+        .period(500);
+        bench.action::<Wait>("wait", |_| Plan::endless());
+        bench.set("count", 0.0);
+        let counts: Vec<f64> = (0..7)
+            .map(|_| {
+                assert_eq!(bench.tick(), Running);
+                bench.get("count").unwrap()
+            })
+            .collect();
+        assert_eq!(counts, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn a_child_that_runs_is_ticked_in_every_tick_and_a_failure_ends_it() {
+        let mut bench = Bench::new("<RateController hz=\"0.001\"><Wait/></RateController>");
+        bench.action::<Wait>("wait", |_| Plan::abort(0).after(50));
+        assert_eq!(bench.run(20), Failure);
+        assert_eq!(bench.run(20), Failure, "the next activation ticks it at once");
+    }
+}

@@ -33,3 +33,23 @@ impl Behavior for SingleTrigger {
         Ok(status)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::Running;
+    use crate::msg::action::{Spin, Wait};
+    use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn test_single_trigger_node() {
+        let mut bench =
+            Bench::new("<PipelineSequence><SingleTrigger><Wait/></SingleTrigger><Spin/></PipelineSequence>");
+        bench.action::<Wait>("wait", |_| Plan::success());
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        // R, S (then the spin runs), then F, which ends the pipeline and resets the trigger.
+        assert_eq!(bench.letters(3), "RRF");
+        assert_eq!(bench.goals::<Wait>("wait").len(), 1);
+        assert_eq!(bench.tick(), Running);
+        assert_eq!(bench.goals::<Wait>("wait").len(), 2);
+    }
+}

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
 use crate::msg::duration::from_seconds;
-use crate::nav::World;
 use crate::nav::condition::open_odometry;
 use crate::nav::endpoint::world;
 use crate::nav::goal_watch::{GoalPorts, SeenGoal};
+use crate::nav::{OdometrySmoother, World};
 
 /// Ticks its child at a rate between two limits, in proportion to the robot's speed.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl SpeedController {
         let min_speed = self.min_speed.require(cx)?;
         let max_speed = self.max_speed.require(cx)?;
         let world: &World = world!(cx);
-        let speed = world.odometry().map_or(0.0, |odometry| odometry.speed());
+        let speed = world.odometry().map_or(0.0, OdometrySmoother::speed);
         let rate = (speed - min_speed) / (max_speed - min_speed) * (max_rate - min_rate) + min_rate;
         // Not `clamp`, which panics where a tree has the limits the wrong way round; no number is the least rate.
         Ok(from_seconds(1.0 / rate.min(max_rate).max(min_rate)))
@@ -129,5 +129,77 @@ impl SpeedController {
             cx.wake_at(state.start + state.period);
         }
         Ok(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::Running;
+    use crate::msg::action::Wait;
+    use crate::msg::{Header, Odometry, Pose, PoseStamped, Stamp, Twist};
+    use crate::nav::testing::{Bench, Plan};
+    use std::sync::Arc;
+
+    fn bench() -> Bench {
+        let mut bench = Bench::new(
+            "<PipelineSequence><SpeedController min_rate=\"0.1\" max_rate=\"1.0\" min_speed=\"0.0\" max_speed=\"1.0\">
+               <Script code=\"count:=count+1\"/></SpeedController><Wait/></PipelineSequence>",
+        )
+        .period(500);
+        bench.action::<Wait>("wait", |_| Plan::endless());
+        bench.set("count", 0.0);
+        bench
+    }
+
+    fn drive(bench: &mut Bench, speed: f64) {
+        let stamp = Stamp::from_nanos(bench.now().as_nanos() as i64);
+        bench.publish(
+            "odom",
+            Odometry {
+                header: Header::new(stamp, "odom"),
+                twist: Twist::planar(speed, 0.0),
+                ..Default::default()
+            },
+        );
+    }
+
+    /// The ticks, counted from 0, in which the child was ticked.
+    fn ticked(bench: &mut Bench, speed: f64, ticks: usize) -> Vec<usize> {
+        let mut before: f64 = bench.get("count").unwrap();
+        let mut ticked = Vec::new();
+        for tick in 0..ticks {
+            drive(bench, speed);
+            assert_eq!(bench.tick(), Running);
+            let count: f64 = bench.get("count").unwrap();
+            if count > before {
+                ticked.push(tick);
+            }
+            before = count;
+        }
+        ticked
+    }
+
+    #[test]
+    fn test_speed_controller() {
+        // The first period is the shortest; then full speed is 1 Hz, a stopped robot 0.1 Hz.
+        assert_eq!(ticked(&mut bench(), 1.0, 7), [0, 2, 4, 6]);
+        assert_eq!(ticked(&mut bench(), 0.0, 24), [0, 2, 22]);
+        // 0.45 m/s: 0.505 Hz, that is 1.98 s.
+        assert_eq!(ticked(&mut bench(), 0.45, 11), [0, 2, 6, 10]);
+    }
+
+    #[test]
+    fn a_new_goal_ticks_the_child_at_once() {
+        let mut bench = bench();
+        assert_eq!(ticked(&mut bench, 0.0, 4), [0, 2]);
+        let goal = PoseStamped::in_frame("map", Pose::planar(1.0, 0.0, 0.0));
+        bench.set("goal", Arc::new(goal));
+        assert_eq!(ticked(&mut bench, 0.0, 3), [0, 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "has to be greater than 0")]
+    fn a_rate_of_zero_is_refused_at_load() {
+        Bench::new("<SpeedController min_rate=\"0\"><AlwaysSuccess/></SpeedController>");
     }
 }

@@ -83,3 +83,35 @@ impl ServiceNode for CheckPoseOccupancy {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::{GetCosts, GetCostsResponse};
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_check_pose_occupancy() {
+        for (attributes, cost, occupied) in [
+            ("", 254.0, true),
+            ("", 253.0, false),
+            ("", 255.0, false),
+            ("consider_unknown_as_obstacle=\"true\"", 255.0, true),
+            ("cost_threshold=\"100\"", 100.0, true),
+        ] {
+            let mut bench = Bench::new(&format!(
+                "<CheckPoseOccupancy service_name=\"costs\" pose=\"0;map;1;2;0;0;0;0;1\" {attributes}/>"
+            ));
+            bench.service::<GetCosts>("costs", move |_| {
+                Some(GetCostsResponse {
+                    costs: vec![cost],
+                    success: true,
+                })
+            });
+            assert_eq!(bench.run(3) == Success, occupied, "{attributes} {cost}");
+            assert!(bench.requests::<GetCosts>("costs")[0].use_footprint);
+            bench.service::<GetCosts>("costs", |_| Some(GetCostsResponse::default()));
+            assert_eq!(bench.run(3), Failure);
+        }
+    }
+}

@@ -48,3 +48,24 @@ impl ServiceNode for ClearCostmapAroundPose {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::ClearCostmapAroundPose;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_clear_costmap_service_counts_a_recovery_for_each_request() {
+        let mut bench =
+            Bench::new("<ClearCostmapAroundPose service_name=\"clear\" pose=\"0;map;1;2;0;0;0;0;1\"/>");
+        bench.service::<ClearCostmapAroundPose>("clear", |_| Some(Default::default()));
+        assert_eq!(bench.recoveries(), 0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 1);
+        let requests = bench.requests::<ClearCostmapAroundPose>("clear");
+        assert_eq!(requests[0].pose.pose.position.y, 2.0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 2);
+    }
+}

@@ -42,3 +42,23 @@ impl ServiceNode for ClearCostmapAroundRobot {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::ClearCostmapAroundRobot;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_clear_costmap_service_counts_a_recovery_for_each_request() {
+        let mut bench = Bench::new("<ClearCostmapAroundRobot service_name=\"clear\" />");
+        bench.service::<ClearCostmapAroundRobot>("clear", |_| Some(Default::default()));
+        assert_eq!(bench.recoveries(), 0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 1);
+        let requests = bench.requests::<ClearCostmapAroundRobot>("clear");
+        assert_eq!(requests[0].reset_distance, 1.0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 2);
+    }
+}

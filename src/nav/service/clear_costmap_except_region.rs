@@ -42,3 +42,24 @@ impl ServiceNode for ClearCostmapExceptRegion {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::ClearCostmapExceptRegion;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_clear_costmap_service_counts_a_recovery_for_each_request() {
+        let mut bench =
+            Bench::new("<ClearCostmapExceptRegion service_name=\"clear\" reset_distance=\"2.0\"/>");
+        bench.service::<ClearCostmapExceptRegion>("clear", |_| Some(Default::default()));
+        assert_eq!(bench.recoveries(), 0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 1);
+        let requests = bench.requests::<ClearCostmapExceptRegion>("clear");
+        assert_eq!(requests[0].reset_distance, 2.0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 2);
+    }
+}

@@ -31,3 +31,23 @@ impl ServiceNode for ClearEntireCostmap {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::ClearEntireCostmap;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_clear_costmap_service_counts_a_recovery_for_each_request() {
+        let mut bench = Bench::new("<ClearEntireCostmap service_name=\"clear\" />");
+        bench.service::<ClearEntireCostmap>("clear", |_| Some(Default::default()));
+        assert_eq!(bench.recoveries(), 0);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 1);
+        let requests = bench.requests::<ClearEntireCostmap>("clear");
+        assert_eq!(requests.len(), 1);
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 2);
+    }
+}

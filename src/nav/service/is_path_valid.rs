@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, NodeKind, NodeStatus, PortError, Ports, Thrown, Tick};
+use crate::bt::{Context, Input, NodeStatus, PortError, Ports, Thrown, Tick};
 use crate::msg::Path;
 use crate::msg::service as services;
 use crate::nav::service_leaf::{ResponseOf, ServiceNode};
@@ -24,7 +24,6 @@ pub(super) fn path_of(cx: &mut Context<'_>, port: &Input<Arc<Path>>) -> Result<A
 impl ServiceNode for IsPathValid {
     type Service = services::IsPathValid;
     const ID: &'static str = "IsPathValid";
-    const KIND: NodeKind = NodeKind::Condition;
     const DOC: &'static str = "Asks whether a path is still free; RUNNING until the answer is there. No answer in time \
         is a failure.";
     const SERVER: &'static str = "is_path_valid";
@@ -50,5 +49,29 @@ impl ServiceNode for IsPathValid {
         } else {
             NodeStatus::Failure
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::services::{IsPathValid, IsPathValidResponse};
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_is_path_valid_asks_without_holding_up_the_tick() {
+        let mut bench = Bench::new("<IsPathValid path=\"{path}\" server_timeout=\"50\"/>");
+        for valid in [true, false] {
+            bench.service::<IsPathValid>("is_path_valid", move |_| {
+                Some(IsPathValidResponse {
+                    is_valid: valid,
+                    ..Default::default()
+                })
+            });
+            assert_eq!(bench.tick(), Running);
+            assert_eq!(bench.tick(), if valid { Success } else { Failure });
+        }
+        bench.service::<IsPathValid>("is_path_valid", |_| None);
+        assert_eq!(bench.run(10), Failure);
     }
 }

@@ -25,3 +25,19 @@ impl ServiceNode for ReinitializeGlobalLocalization {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::Empty;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_reinitialize_global_localization_service() {
+        let mut bench = Bench::new("<ReinitializeGlobalLocalization service_name=\"reinit\"/>");
+        bench.service::<Empty>("reinit", |_| Some(Default::default()));
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.recoveries(), 0);
+        assert_eq!(bench.type_of("reinit").as_deref(), Some("std_srvs/srv/Empty"));
+    }
+}

@@ -83,3 +83,50 @@ impl ServiceNode for RemoveInCollisionGoals {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::{GetCosts, GetCostsResponse};
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Pose, PoseStamped};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_remove_in_collision_goals() {
+        let mut bench = Bench::new(
+            "<RemoveInCollisionGoals service_name=\"costs\" input_goals=\"{goals}\" output_goals=\"{free}\" \
+             input_waypoint_statuses=\"{statuses}\" output_waypoint_statuses=\"{statuses}\"/>",
+        );
+        bench.service::<GetCosts>("costs", |request| {
+            Some(GetCostsResponse {
+                costs: request
+                    .poses
+                    .iter()
+                    .map(|pose| pose.pose.position.x as f32)
+                    .collect(),
+                success: true,
+            })
+        });
+        let pose = |x: f64| PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0));
+        let pending = |x: f64| WaypointStatus {
+            waypoint_pose: pose(x),
+            ..Default::default()
+        };
+        bench.set(
+            "goals",
+            Arc::new(Goals(vec![pose(0.0), pose(254.0), pose(100.0)])),
+        );
+        let statuses = [0.0, 254.0, 100.0].map(pending).to_vec();
+        bench.set("statuses", Arc::new(WaypointStatuses(statuses)));
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.object::<Goals>("free").unwrap().0, [pose(0.0), pose(100.0)]);
+        let statuses = bench.object::<WaypointStatuses>("statuses").unwrap();
+        let numbers: Vec<u8> = statuses.0.iter().map(|status| status.waypoint_status).collect();
+        assert_eq!(numbers, [0, WaypointStatus::SKIPPED, 0]);
+
+        bench.set("goals", Arc::new(Goals::default()));
+        assert_eq!(bench.tick(), Failure, "nothing is asked");
+        assert_eq!(bench.requests::<GetCosts>("costs").len(), 1);
+    }
+}

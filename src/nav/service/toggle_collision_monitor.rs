@@ -31,3 +31,22 @@ impl ServiceNode for ToggleCollisionMonitor {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::{Toggle, ToggleResponse};
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_toggle_collision_monitor_any_answer_is_a_success() {
+        for (xml, enable) in [("", true), ("enable=\"false\"", false)] {
+            let mut bench = Bench::new(&format!(
+                "<ToggleCollisionMonitor service_name=\"toggle\" {xml}/>"
+            ));
+            bench.service::<Toggle>("toggle", |_| Some(ToggleResponse::default()));
+            assert_eq!(bench.run(3), Success);
+            assert_eq!(bench.requests::<Toggle>("toggle")[0].enable, enable);
+        }
+    }
+}

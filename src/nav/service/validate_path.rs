@@ -123,3 +123,38 @@ impl ServiceNode for ValidatePath {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::services::{IsPathValid, IsPathValidResponse};
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_validate_path_tells_the_poses_in_collision() {
+        let mut bench = Bench::new("<ValidatePath path=\"{path}\" collision_poses=\"{poses}\"/>");
+        let path = Path::through(
+            Header::in_frame("map"),
+            [0.0, 1.0, 2.0].map(|x| Pose::planar(x, 0.0, 0.0)),
+        );
+        bench.set("path", Arc::new(path.clone()));
+        bench.service::<IsPathValid>("is_path_valid", |_| {
+            Some(IsPathValidResponse {
+                is_valid: false,
+                invalid_pose_indices: vec![1, 7, -1],
+            })
+        });
+        assert_eq!(bench.run(3), Failure);
+        assert_eq!(bench.object::<Goals>("poses").unwrap().0, path.poses[1..2]);
+        bench.service::<IsPathValid>("is_path_valid", |_| {
+            Some(IsPathValidResponse {
+                is_valid: true,
+                ..Default::default()
+            })
+        });
+        assert_eq!(bench.run(3), Success);
+        assert!(bench.object::<Goals>("poses").unwrap().0.is_empty());
+    }
+}

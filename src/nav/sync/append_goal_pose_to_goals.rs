@@ -36,3 +36,21 @@ impl Behavior for AppendGoalPoseToGoals {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::Success;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_append_goal_pose_to_goals_action() {
+        let mut bench = Bench::new(
+            "<AppendGoalPoseToGoals goal_pose=\"0;map;1;2;0;0;0;0;1\" input_goals=\"{goals}\" output_goals=\"{goals}\"/>",
+        );
+        for count in 1..3 {
+            assert_eq!(bench.tick(), Success);
+            assert_eq!(bench.object::<Goals>("goals").unwrap().0.len(), count);
+        }
+    }
+}

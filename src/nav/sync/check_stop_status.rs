@@ -76,3 +76,34 @@ impl Behavior for CheckStopStatus {
         open_odometry(cx);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::msg::{Odometry, Twist};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_check_stop_status_action() {
+        for id in ["CheckStopStatus", "IsStopped"] {
+            let mut bench = Bench::new(&format!("<{id} duration_stopped=\"100\"/>"));
+            assert_eq!(bench.tick(), Failure, "no odometry");
+            let drive = |bench: &mut Bench, speed| {
+                let twist = Twist::planar(speed, 0.0);
+                bench.publish(
+                    "odom",
+                    Odometry {
+                        twist,
+                        ..Default::default()
+                    },
+                );
+                bench.tick()
+            };
+            assert_eq!(drive(&mut bench, 0.5), Failure);
+            assert_eq!(drive(&mut bench, 0.0), Running);
+            assert_eq!(bench.run(30), Success);
+            assert_eq!(drive(&mut bench, 0.0), Running, "the time starts anew");
+            assert_eq!(drive(&mut bench, 0.5), Failure);
+        }
+    }
+}

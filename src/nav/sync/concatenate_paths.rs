@@ -44,3 +44,35 @@ impl Behavior for ConcatenatePaths {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_concatenate_paths_action() {
+        let mut bench =
+            Bench::new("<ConcatenatePaths input_path1=\"{a}\" input_path2=\"{b}\" output_path=\"{out}\"/>");
+        assert_eq!(bench.tick(), Failure, "both are empty");
+        let path = |start: i32| {
+            let poses = (start..start + 3).map(|x| Pose::planar(f64::from(x), 0.0, 0.0));
+            Arc::new(Path::through(Header::in_frame("map"), poses))
+        };
+        bench.set("b", path(3));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(&*bench.object::<Path>("out").unwrap().header.frame_id, "map");
+        bench.set("a", path(0));
+        assert_eq!(bench.tick(), Success);
+        let xs: Vec<f64> = bench
+            .object::<Path>("out")
+            .unwrap()
+            .poses
+            .iter()
+            .map(|pose| pose.pose.position.x)
+            .collect();
+        assert_eq!(xs, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    }
+}

@@ -41,3 +41,32 @@ impl Behavior for ExtractRouteNodesAsGoals {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Point, RouteNode};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_extract_route_nodes_as_goals_action() {
+        let mut bench = Bench::new("<ExtractRouteNodesAsGoals route=\"{route}\" goals=\"{goals}\"/>");
+        bench.set("route", Arc::new(Route::default()));
+        assert_eq!(bench.tick(), Failure);
+        let node = |x| RouteNode {
+            nodeid: 1,
+            position: Point::planar(x, 0.0),
+        };
+        let route = Route {
+            header: Header::in_frame("map"),
+            nodes: vec![node(1.0), node(2.0)],
+            ..Default::default()
+        };
+        bench.set("route", Arc::new(route));
+        assert_eq!(bench.tick(), Success);
+        let goals = bench.object::<Goals>("goals").unwrap();
+        assert_eq!((goals.0.len(), goals.0[1].pose.position.x), (2, 2.0));
+        assert_eq!(&*goals.0[0].header.frame_id, "map");
+    }
+}

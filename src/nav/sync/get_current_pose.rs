@@ -35,3 +35,24 @@ impl Behavior for GetCurrentPose {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_get_current_pose_action() {
+        let mut bench = Bench::new("<GetCurrentPose current_pose=\"{pose}\"/>");
+        assert_eq!(bench.tick(), Failure);
+        bench.transform("map", "base_link", Pose::planar(1.0, 2.0, 0.0));
+        assert_eq!(bench.tick(), Success);
+        let pose = bench.object::<PoseStamped>("pose").unwrap();
+        assert_eq!(
+            (pose.pose, &*pose.header.frame_id),
+            (Pose::planar(1.0, 2.0, 0.0), "map")
+        );
+    }
+}

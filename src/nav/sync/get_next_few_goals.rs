@@ -47,3 +47,24 @@ impl Behavior for GetNextFewGoals {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::PoseStamped;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_get_next_few_goals_action() {
+        for (wanted, count) in [(2, 2), (9, 3), (-1, 3)] {
+            let mut bench = Bench::new(&format!(
+                "<GetNextFewGoals input_goals=\"{{goals}}\" output_goals=\"{{few}}\" num_goals=\"{wanted}\"/>"
+            ));
+            assert_eq!(bench.tick(), Failure);
+            bench.set("goals", Arc::new(Goals(vec![PoseStamped::default(); 3])));
+            assert_eq!(bench.tick(), Success);
+            assert_eq!(bench.object::<Goals>("few").unwrap().0.len(), count);
+        }
+    }
+}

@@ -56,3 +56,37 @@ impl Behavior for GetPoseFromPath {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_get_pose_from_path_action() {
+        for (index, x) in [
+            (0, Some(1.0)),
+            (-1, Some(3.0)),
+            (-3, Some(1.0)),
+            (3, None),
+            (-4, None),
+        ] {
+            let mut bench = Bench::new(&format!(
+                "<GetPoseFromPath path=\"{{path}}\" index=\"{index}\" pose=\"{{pose}}\"/>"
+            ));
+            assert_eq!(bench.tick(), Failure);
+            let mut path = Path::through(
+                Header::in_frame(""),
+                [1.0, 2.0, 3.0].map(|x| Pose::planar(x, 0.0, 0.0)),
+            );
+            path.header.frame_id = "map".into();
+            bench.set("path", Arc::new(path));
+            assert_eq!(bench.tick(), if x.is_some() { Success } else { Failure });
+            let pose = bench.object::<PoseStamped>("pose");
+            assert_eq!(pose.as_ref().map(|pose| pose.pose.position.x), x);
+            assert!(pose.is_none_or(|pose| &*pose.header.frame_id == "map"));
+        }
+    }
+}

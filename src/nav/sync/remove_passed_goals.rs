@@ -104,3 +104,69 @@ impl Behavior for RemovePassedGoals {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Pose;
+    use crate::nav::testing::Bench;
+
+    fn pose(x: f64) -> PoseStamped {
+        PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0))
+    }
+
+    fn bench(goals: &[f64]) -> Bench {
+        let mut bench = Bench::new(
+            "<RemovePassedGoals input_goals=\"{goals}\" output_goals=\"{goals}\" radius=\"0.5\" \
+             input_waypoint_statuses=\"{statuses}\" output_waypoint_statuses=\"{statuses}\"/>",
+        );
+        bench.set("goals", Arc::new(Goals(goals.iter().map(|x| pose(*x)).collect())));
+        bench
+    }
+
+    fn left(bench: &Bench) -> Vec<f64> {
+        let goals = bench.object::<Goals>("goals").unwrap();
+        goals.0.iter().map(|goal| goal.pose.position.x).collect()
+    }
+
+    #[test]
+    fn test_remove_passed_goals_action() {
+        let mut bench = bench(&[0.0, 0.5, 1.0, 2.0]);
+        assert_eq!(bench.tick(), Failure, "no transform");
+        bench.transform("map", "base_link", Pose::planar(0.25, 0.0, 0.0));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(left(&bench), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn the_last_goal_stays_and_an_empty_list_needs_no_robot() {
+        let mut bench = bench(&[0.0]);
+        bench.transform("map", "base_link", Pose::default());
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(left(&bench), [0.0]);
+        bench.forget_transforms();
+        bench.set("goals", Arc::new(Goals::default()));
+        assert_eq!(bench.tick(), Success);
+    }
+
+    #[test]
+    fn passed_goals_are_marked_as_completed() {
+        let mut bench = bench(&[0.0, 1.0]);
+        let status = |x| WaypointStatus {
+            waypoint_pose: pose(x),
+            ..Default::default()
+        };
+        bench.set(
+            "statuses",
+            Arc::new(WaypointStatuses(vec![status(0.0), status(1.0)])),
+        );
+        bench.transform("map", "base_link", Pose::default());
+        assert_eq!(bench.tick(), Success);
+        let statuses = bench.object::<WaypointStatuses>("statuses").unwrap();
+        assert_eq!(statuses.0[0].waypoint_status, WaypointStatus::COMPLETED);
+        assert_eq!(statuses.0[1].waypoint_status, WaypointStatus::PENDING);
+        bench.set("goals", Arc::new(Goals(vec![pose(0.0), pose(1.0)])));
+        assert_eq!(bench.tick(), Failure, "that goal is not pending any more");
+    }
+}

@@ -57,3 +57,28 @@ impl Behavior for TruncatePath {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::Success;
+    use crate::msg::{Header, Pose};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn test_truncate_path_action() {
+        let mut bench =
+            Bench::new("<TruncatePath input_path=\"{path}\" output_path=\"{short}\" distance=\"1.0\"/>");
+        assert_eq!(bench.tick(), Success, "an empty path stays one");
+        let poses = [(0.0, 0.0), (0.5, 0.0), (0.9, 0.0), (1.5, 0.5)];
+        let path = Path::through(
+            Header::in_frame("map"),
+            poses.map(|(x, y)| Pose::planar(x, y, 0.0)),
+        );
+        bench.set("path", Arc::new(path));
+        assert_eq!(bench.tick(), Success);
+        let short = bench.object::<Path>("short").unwrap();
+        assert_eq!(short.poses.len(), 2);
+        assert!((short.poses[1].pose.yaw() - 0.463).abs() < 0.001);
+    }
+}

@@ -137,3 +137,105 @@ impl Behavior for TruncatePathLocal {
         Ok(NodeStatus::Success)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::msg::Header;
+    use crate::nav::testing::Bench;
+    use std::f64::consts::{FRAC_PI_2, PI};
+
+    /// East, north, west, then south across the first leg.
+    fn crossing() -> Path {
+        let poses = [
+            (0.0, 0.0, 0.0),
+            (1.0, 0.0, 0.0),
+            (2.0, 0.0, FRAC_PI_2),
+            (2.0, 1.0, PI),
+            (1.0, 1.0, -FRAC_PI_2),
+            (1.0, 0.0, -FRAC_PI_2),
+            (1.0, -1.0, -FRAC_PI_2),
+        ];
+        Path::through(
+            Header::in_frame("map"),
+            poses.map(|(x, y, yaw)| Pose::planar(x, y, yaw)),
+        )
+    }
+
+    fn bench(attributes: &str) -> Bench {
+        let mut bench = Bench::new(&format!(
+            "<TruncatePathLocal input_path=\"{{path}}\" output_path=\"{{cut}}\" distance_forward=\"1.0\" \
+             distance_backward=\"1.0\" {attributes}/>"
+        ));
+        bench.set("path", Arc::new(crossing()));
+        bench
+    }
+
+    fn cut(bench: &mut Bench, x: f64, y: f64, yaw: f64) -> Vec<(f64, f64)> {
+        bench.set(
+            "pose",
+            Arc::new(PoseStamped::in_frame("map", Pose::planar(x, y, yaw))),
+        );
+        assert_eq!(bench.tick(), Success);
+        let cut = bench.object::<Path>("cut").unwrap();
+        cut.poses
+            .iter()
+            .map(|pose| (pose.pose.position.x, pose.pose.position.y))
+            .collect()
+    }
+
+    #[test]
+    fn test_truncate_path_local_action_chooses_by_heading() {
+        let mut bench = bench("pose=\"{pose}\" angular_distance_weight=\"0.2\"");
+        assert_eq!(
+            cut(&mut bench, 1.0, 0.0, 0.0),
+            [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0)]
+        );
+        assert_eq!(
+            cut(&mut bench, 1.0, 0.0, -FRAC_PI_2),
+            [(1.0, 1.0), (1.0, 0.0), (1.0, -1.0)]
+        );
+        assert_eq!(cut(&mut bench, 0.0, 0.0, 0.0), [(0.0, 0.0), (1.0, 0.0)]);
+        assert_eq!(cut(&mut bench, 1.0, -1.0, -FRAC_PI_2), [(1.0, 0.0), (1.0, -1.0)]);
+    }
+
+    #[test]
+    fn test_truncate_path_local_action_follows_the_path_with_a_search_distance() {
+        let mut bench = bench("pose=\"{pose}\" max_robot_pose_search_dist=\"3.0\"");
+        assert_eq!(cut(&mut bench, 1.0, 0.0, 0.0).len(), 3);
+        assert_eq!(cut(&mut bench, 2.0, 0.0, 0.0)[1], (2.0, 0.0));
+        assert_eq!(cut(&mut bench, 2.0, 1.0, 0.0)[1], (2.0, 1.0));
+        let second = cut(&mut bench, 1.0, 0.0, 0.0);
+        assert_eq!(
+            second,
+            [(1.0, 1.0), (1.0, 0.0), (1.0, -1.0)],
+            "the second crossing, not the first"
+        );
+    }
+
+    #[test]
+    fn test_truncate_path_local_action_empty_path_and_no_pose() {
+        let mut bench = bench("robot_frame=\"base\"");
+        assert_eq!(bench.tick(), Failure, "neither pose nor transform");
+        bench.transform("map", "base", Pose::default());
+        assert_eq!(bench.tick(), Success);
+        bench.set(
+            "path",
+            Arc::new(Path {
+                header: Header::in_frame("map"),
+                poses: Vec::new(),
+            }),
+        );
+        assert_eq!(bench.tick(), Success);
+        assert!(bench.object::<Path>("cut").unwrap().is_empty());
+        bench.set(
+            "path",
+            Arc::new(Path {
+                header: Header::in_frame("nowhere"),
+                ..crossing()
+            }),
+        );
+        assert_eq!(bench.tick(), Failure);
+    }
+}

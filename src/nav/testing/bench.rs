@@ -1,0 +1,390 @@
+//! A tree in a virtual world.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::network::Behaviour;
+use super::{Network, Plan};
+use crate::bt::{HaltReason, NodeStatus, Object, PortValue, Registry, Time, Tree, TreeDef, Value};
+use crate::goal::{Command, ServerId};
+use crate::msg::{Action, Pose, Service, Stamp, Transform, TransformStamped};
+use crate::nav::{
+    EndpointKind, Event, Form, Link, LinkError, Payload, Settings, TopicId, TopicSpec, TransformError, World,
+};
+use crate::xml::Loader;
+
+/// The robot's end of a [`Network`].
+struct BenchLink(Arc<Mutex<Network>>);
+
+fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
+    network.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Link for BenchLink {
+    fn open(
+        &mut self,
+        kind: EndpointKind,
+        name: &str,
+        type_name: &str,
+        _form: Form,
+    ) -> Result<ServerId, LinkError> {
+        if name.contains(' ') {
+            return Err(LinkError::BadName(name.to_owned()));
+        }
+        Ok(lock(&self.0).open(kind, name, type_name))
+    }
+
+    fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        Ok(lock(&self.0).subscribe(topic))
+    }
+
+    fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        Ok(lock(&self.0).topic(topic))
+    }
+
+    fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
+        let spec = TopicSpec {
+            name: name.into(),
+            type_name: "std_srvs/srv/Trigger".into(),
+            depth: 1,
+            reliable: true,
+            transient_local: false,
+            form: Form::Plain,
+        };
+        Ok(lock(&self.0).topic(&spec))
+    }
+
+    fn publish(&mut self, topic: TopicId, payload: Payload) {
+        lock(&self.0).sent(topic, payload);
+    }
+
+    fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+        lock(&self.0).submit(commands);
+    }
+
+    fn is_settled(&self) -> bool {
+        lock(&self.0).is_stopped()
+    }
+
+    fn unsettled(&self) -> Vec<String> {
+        lock(&self.0).live()
+    }
+
+    fn receive(&mut self, into: &mut Vec<Event>) {
+        lock(&self.0).receive(into);
+    }
+
+    fn transform(
+        &self,
+        target: &str,
+        source: &str,
+        _at: Option<Stamp>,
+    ) -> Result<TransformStamped, TransformError> {
+        lock(&self.0).transform(target, source)
+    }
+
+    fn stamp(&self, _now: Time) -> Stamp {
+        lock(&self.0).stamp()
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        lock(&self.0).parameter(name)
+    }
+}
+
+/// One tree, its world, and the clock of both. Ticks are 10 ms apart unless [`Bench::period`] says otherwise.
+pub struct Bench {
+    /// The tree.
+    pub tree: Tree,
+    network: Arc<Mutex<Network>>,
+    now: Time,
+    period: Duration,
+}
+
+impl Bench {
+    /// A tree from the text of its root node, or of a whole file, with all nodes of Nav2.
+    pub fn new(xml: &str) -> Self {
+        Self::with(xml, &crate::nav::registry(), Settings::default())
+    }
+
+    /// A tree with other node types or parameters. Servers have to be there before the first tick, and are absent
+    /// until they are.
+    #[expect(clippy::panic, reason = "a test's assertion")]
+    pub fn with(xml: &str, registry: &Registry, settings: Settings) -> Self {
+        let whole = if xml.contains("<root") {
+            xml.to_owned()
+        } else {
+            format!(r#"<root BTCPP_format="4"><BehaviorTree ID="Test">{xml}</BehaviorTree></root>"#)
+        };
+        let loaded = Loader::new(registry).load_text("test.xml", &whole, std::path::Path::new("."), None);
+        match loaded {
+            Ok(loaded) => Self::of(loaded.def, settings),
+            Err(refused) => panic!("{refused}"),
+        }
+    }
+
+    /// A run of a definition.
+    pub fn of(def: Arc<TreeDef>, settings: Settings) -> Self {
+        let network = Arc::new(Mutex::new(Network::new()));
+        let mut tree = Tree::new(def);
+        tree.insert_resource(World::new(Box::new(BenchLink(Arc::clone(&network))), settings));
+        let now = Time::from_millis(1000);
+        lock(&network).advance(now);
+        tree.attach(now);
+        Self {
+            tree,
+            network,
+            now,
+            period: Duration::from_millis(10),
+        }
+    }
+
+    /// Sets the time between ticks, milliseconds.
+    #[must_use]
+    pub fn period(mut self, milliseconds: u64) -> Self {
+        self.period = Duration::from_millis(milliseconds);
+        self
+    }
+
+    fn network(&self) -> MutexGuard<'_, Network> {
+        lock(&self.network)
+    }
+
+    // --- the world -----------------------------------------------------------------------------------------------
+
+    /// Puts an action server there, or another behaviour into one.
+    pub fn action<A: Action>(
+        &mut self,
+        name: &str,
+        mut plan: impl FnMut(&A::Goal) -> Plan<A> + Send + 'static,
+    ) {
+        let act = move |payload: &Payload| match payload.get::<A::Goal>() {
+            Some(goal) => plan(goal).script(),
+            None => Plan::<A>::reject().script(),
+        };
+        self.network()
+            .set_behaviour(name, Behaviour::Action(Box::new(act)));
+    }
+
+    /// Puts a service there, or another behaviour into one; `None` is no answer.
+    pub fn service<S: Service>(
+        &mut self,
+        name: &str,
+        mut answer: impl FnMut(&S::Request) -> Option<S::Response> + Send + 'static,
+    ) {
+        let answer = move |payload: &Payload| {
+            let response = answer(payload.get::<S::Request>()?)?;
+            Some((Duration::ZERO, Payload::new(response)))
+        };
+        self.network()
+            .set_behaviour(name, Behaviour::Service(Box::new(answer)));
+    }
+
+    /// Takes a server away.
+    pub fn remove_server(&mut self, name: &str) {
+        self.network().remove_server(name);
+    }
+
+    /// Publishes a message to whoever has subscribed.
+    pub fn publish<T: Send + Sync + 'static>(&mut self, topic: &str, message: T) {
+        self.network().publish(topic, &Payload::new(message));
+    }
+
+    /// Puts a frame somewhere, as of now.
+    pub fn transform(&mut self, parent: &str, child: &str, pose: Pose) {
+        let stamp = self.network().stamp();
+        self.network()
+            .set_transform(parent, child, Transform::from_pose(&pose), stamp);
+    }
+
+    /// Forgets all frames.
+    pub fn forget_transforms(&mut self) {
+        self.network().forget_transforms();
+    }
+
+    /// Sets a parameter of the node.
+    pub fn parameter(&mut self, name: &str, value: &str) {
+        self.network().set_parameter(name, value);
+    }
+
+    /// Another client sends a goal.
+    pub fn foreign_goal<A: Action>(&mut self, name: &str, plan: Plan<A>) {
+        self.network().foreign_goal(name, plan.script());
+    }
+
+    /// Another client cancels all goals of a server.
+    pub fn foreign_cancel(&mut self, name: &str) {
+        self.network().foreign_cancel(name);
+    }
+
+    /// The goals that a server was sent, in order.
+    pub fn goals<A: Action>(&self, name: &str) -> Vec<A::Goal> {
+        Self::payloads(&self.network().requests(name))
+    }
+
+    /// The requests that a service was sent, in order.
+    pub fn requests<S: Service>(&self, name: &str) -> Vec<S::Request> {
+        Self::payloads(&self.network().requests(name))
+    }
+
+    fn payloads<T: Clone + Send + Sync + 'static>(payloads: &[Payload]) -> Vec<T> {
+        payloads
+            .iter()
+            .filter_map(|payload| payload.get().cloned())
+            .collect()
+    }
+
+    /// How many cancel requests a server was sent.
+    pub fn cancels(&self, name: &str) -> usize {
+        self.network().cancels(name)
+    }
+
+    /// How many goals of a server are not over.
+    pub fn active(&self, name: &str) -> usize {
+        self.network().active(name)
+    }
+
+    /// The interface that a server was opened with.
+    pub fn type_of(&self, name: &str) -> Option<String> {
+        self.network().type_of(name).map(str::to_owned)
+    }
+
+    /// What the tree published on a topic.
+    pub fn published<T: Clone + Send + Sync + 'static>(&self, topic: &str) -> Vec<T> {
+        Self::payloads(&self.network().published(topic))
+    }
+
+    /// The topics that were asked for.
+    pub fn topics(&self) -> Vec<TopicSpec> {
+        self.network().topics().to_vec()
+    }
+
+    /// What the Custodian reported since the last call.
+    pub fn reports(&mut self) -> Vec<String> {
+        self.network().take_reports()
+    }
+
+    /// What leaves said since the last call.
+    pub fn notes(&mut self) -> Vec<String> {
+        self.world()
+            .take_notes()
+            .into_iter()
+            .map(|note| note.text)
+            .collect()
+    }
+
+    /// What was found wrong when the tree got its world.
+    pub fn faults(&mut self) -> Vec<String> {
+        self.world()
+            .take_faults()
+            .into_iter()
+            .map(|note| note.text)
+            .collect()
+    }
+
+    /// The world as nodes see it.
+    #[expect(clippy::panic, reason = "a test's assertion")]
+    pub fn world(&mut self) -> &mut World {
+        match self.tree.resource() {
+            Some(world) => world,
+            None => panic!("the tree has its world"),
+        }
+    }
+
+    // --- the tree ------------------------------------------------------------------------------------------------
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Lets time pass without a tick, milliseconds.
+    pub fn wait(&mut self, milliseconds: u64) {
+        self.now = self.now + Duration::from_millis(milliseconds);
+        let now = self.now;
+        self.network().advance(now);
+    }
+
+    /// Ticks now, then lets a period pass.
+    #[expect(clippy::panic, reason = "a test's assertion")]
+    pub fn tick(&mut self) -> NodeStatus {
+        match self.try_tick() {
+            Ok(status) => status,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`Bench::tick`], for trees that raise errors.
+    ///
+    /// # Errors
+    /// What the tree raised.
+    pub fn try_tick(&mut self) -> Result<NodeStatus, crate::bt::TickError> {
+        let now = self.now;
+        self.network().advance(now);
+        let result = self.tree.tick(now);
+        self.now = self.now + self.period;
+        let now = self.now;
+        self.network().advance(now);
+        result
+    }
+
+    /// Ticks until the tree has completed, at most so many times; [`NodeStatus::Running`] where it has not.
+    pub fn run(&mut self, most: usize) -> NodeStatus {
+        for _ in 0..most {
+            let status = self.tick();
+            if status != NodeStatus::Running {
+                return status;
+            }
+        }
+        NodeStatus::Running
+    }
+
+    /// The letters of so many ticks: `RRS`.
+    pub fn letters(&mut self, ticks: usize) -> String {
+        (0..ticks).map(|_| self.tick().letter()).collect()
+    }
+
+    /// Ends the run.
+    pub fn halt(&mut self) {
+        let now = self.now;
+        self.tree.halt(HaltReason::GoalCanceled, now);
+        self.network().advance(now);
+    }
+
+    /// Writes a key of the main tree.
+    #[expect(clippy::panic, reason = "a test's assertion")]
+    pub fn set<T: PortValue>(&mut self, key: &str, value: T) {
+        if let Err(clash) = self.tree.set(key, value) {
+            panic!("{key}: {clash}");
+        }
+    }
+
+    /// An object of the main tree's blackboard.
+    pub fn object<T: Object>(&self, key: &str) -> Option<Arc<T>> {
+        self.tree.get(key)?.downcast()
+    }
+
+    /// A value of the main tree's blackboard.
+    pub fn get<T: PortValue>(&self, key: &str) -> Option<T> {
+        T::from_value(self.tree.get(key)?).ok()
+    }
+
+    /// The recoveries so far.
+    pub fn recoveries(&self) -> i64 {
+        match self.tree.get("number_recoveries") {
+            Some(Value::Int(count)) => *count,
+            _ => 0,
+        }
+    }
+
+    /// The status of a node, by its name or ID; the first of that name.
+    #[expect(clippy::panic, reason = "a test's assertion")]
+    pub fn status(&self, name: &str) -> NodeStatus {
+        let def = Arc::clone(self.tree.definition());
+        let found = def.nodes().find(|(_, info)| &*info.name == name);
+        match found {
+            Some((node, _)) => self.tree.status(node),
+            None => panic!("there is no node '{name}'"),
+        }
+    }
+}

@@ -1,0 +1,551 @@
+//! The other side of the link: the real Custodian, and servers that follow scripts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::plan::Script;
+use crate::bt::Time;
+use crate::goal::{
+    CancelCode, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions, GoalTable, Selection,
+    ServerId, Stamp as GoalStamp, WireEvent,
+};
+use crate::msg::{Stamp, Transform, TransformStamped};
+use crate::nav::{EndpointKind, Event, Payload, TopicId, TopicSpec, TransformError};
+
+type Act = Box<dyn FnMut(&Payload) -> Script + Send>;
+type Answer = Box<dyn FnMut(&Payload) -> Option<(Duration, Payload)> + Send>;
+
+/// What an endpoint does when it is asked.
+pub(super) enum Behaviour {
+    Action(Act),
+    Service(Answer),
+}
+
+struct Server {
+    kind: EndpointKind,
+    name: String,
+    type_name: String,
+    goals: GoalTable<Payload, ()>,
+    scripts: BTreeMap<GoalId, Script>,
+    /// Everything that was asked for, in order.
+    requests: Vec<Payload>,
+    cancels: usize,
+}
+
+enum Thing {
+    Wire(WireEvent<Payload>),
+    Answer {
+        server: ServerId,
+        goal: GoalId,
+    },
+    End {
+        server: ServerId,
+        goal: GoalId,
+        end: End,
+        result: Payload,
+    },
+}
+
+/// Servers, topics and transforms.
+pub(super) struct Network {
+    now: Time,
+    custodian: Custodian<Payload>,
+    behaviours: BTreeMap<String, Behaviour>,
+    servers: Vec<Server>,
+    things: Vec<(Time, u64, Thing)>,
+    order: u64,
+    events: Vec<Event>,
+    topics: Vec<TopicSpec>,
+    /// Messages that late subscribers get.
+    retained: BTreeMap<String, Payload>,
+    published: Vec<(TopicId, Payload)>,
+    transforms: BTreeMap<(String, String), TransformStamped>,
+    parameters: BTreeMap<String, String>,
+    reports: Vec<String>,
+}
+
+/// The virtual ROS clock is ahead of the tick clock: stamps are never zero, which has a meaning of its own.
+const EPOCH: i64 = 1_000_000_000_000;
+
+impl Network {
+    pub(super) fn new() -> Self {
+        let ids = GoalIds::new(GoalIds::mark_of("/test"), 1);
+        Self {
+            now: Time::ZERO,
+            custodian: Custodian::new(ids, GoalOptions::default()),
+            behaviours: BTreeMap::new(),
+            servers: Vec::new(),
+            things: Vec::new(),
+            order: 0,
+            events: Vec::new(),
+            topics: Vec::new(),
+            retained: BTreeMap::new(),
+            published: Vec::new(),
+            transforms: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            reports: Vec::new(),
+        }
+    }
+
+    // --- the robot's side --------------------------------------------------------------------------------------
+
+    pub(super) fn open(&mut self, kind: EndpointKind, name: &str, type_name: &str) -> ServerId {
+        let known = self
+            .servers
+            .iter()
+            .position(|server| server.kind == kind && server.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.servers.push(Server {
+                kind,
+                name: name.to_owned(),
+                type_name: type_name.to_owned(),
+                goals: GoalTable::new(Duration::from_secs(10)),
+                scripts: BTreeMap::new(),
+                requests: Vec::new(),
+                cancels: 0,
+            });
+            self.servers.len() - 1
+        });
+        let id = ServerId(u32::try_from(index).unwrap_or(u32::MAX));
+        if self.behaviours.contains_key(name) {
+            self.wire(WireEvent::ServerBack { server: id });
+        }
+        id
+    }
+
+    pub(super) fn topic(&mut self, spec: &TopicSpec) -> TopicId {
+        let known = self.topics.iter().position(|known| known == spec);
+        let index = known.unwrap_or_else(|| {
+            self.topics.push(spec.clone());
+            self.topics.len() - 1
+        });
+        TopicId(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn subscribe(&mut self, spec: &TopicSpec) -> TopicId {
+        let known = self.topics.contains(spec);
+        let topic = self.topic(spec);
+        if !known
+            && spec.transient_local
+            && let Some(payload) = self.retained.get(&*spec.name)
+        {
+            let payload = payload.clone();
+            self.events.push(Event::Message { topic, payload });
+        }
+        topic
+    }
+
+    pub(super) fn sent(&mut self, topic: TopicId, payload: Payload) {
+        self.published.push((topic, payload));
+    }
+
+    pub(super) fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+        for command in commands.drain(..) {
+            let mut effects = Vec::new();
+            self.custodian.command(command, self.now, &mut effects);
+            self.carry_out(effects);
+        }
+    }
+
+    pub(super) fn receive(&mut self, into: &mut Vec<Event>) {
+        into.append(&mut self.events);
+    }
+
+    pub(super) fn live(&self) -> Vec<String> {
+        let live = self.custodian.live_goals().into_iter();
+        live.map(|goal| format!("{} {:?}", goal.leaf, goal.phase))
+            .collect()
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.custodian.is_stopped(|_| true)
+    }
+
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp::from_nanos(EPOCH.saturating_add_unsigned(self.now.as_nanos()))
+    }
+
+    pub(super) fn transform(&self, target: &str, source: &str) -> Result<TransformStamped, TransformError> {
+        let found = |a: &str, b: &str| self.transforms.get(&(a.to_owned(), b.to_owned()));
+        if target == source {
+            return Ok(TransformStamped {
+                header: crate::msg::Header::new(Stamp::ZERO, target),
+                child_frame_id: source.into(),
+                transform: Transform::IDENTITY,
+            });
+        }
+        if let Some(transform) = found(target, source) {
+            return Ok(transform.clone());
+        }
+        if let Some(inverse) = found(source, target) {
+            return Ok(TransformStamped {
+                header: crate::msg::Header::new(inverse.header.stamp, target),
+                child_frame_id: source.into(),
+                transform: inverse.transform.inverse(),
+            });
+        }
+        Err(TransformError::NotConnected {
+            from: source.to_owned(),
+            to: target.to_owned(),
+        })
+    }
+
+    pub(super) fn parameter(&self, name: &str) -> Option<String> {
+        self.parameters.get(name).cloned()
+    }
+
+    // --- the test's side ---------------------------------------------------------------------------------------
+
+    pub(super) fn set_behaviour(&mut self, name: &str, behaviour: Behaviour) {
+        self.behaviours.insert(name.to_owned(), behaviour);
+        for server in self.ids_of(name) {
+            self.wire(WireEvent::ServerBack { server });
+        }
+    }
+
+    pub(super) fn remove_server(&mut self, name: &str) {
+        self.behaviours.remove(name);
+        for server in self.ids_of(name) {
+            self.wire(WireEvent::ServerGone { server });
+        }
+    }
+
+    fn ids_of(&self, name: &str) -> Vec<ServerId> {
+        (0..)
+            .zip(&self.servers)
+            .filter(|(_, server)| server.name == name)
+            .map(|(index, _)| ServerId(index))
+            .collect()
+    }
+
+    pub(super) fn publish(&mut self, name: &str, payload: &Payload) {
+        self.retained.insert(name.to_owned(), payload.clone());
+        for (index, topic) in (0..).zip(&self.topics) {
+            if &*topic.name == name {
+                self.events.push(Event::Message {
+                    topic: TopicId(index),
+                    payload: payload.clone(),
+                });
+            }
+        }
+    }
+
+    pub(super) fn set_transform(&mut self, parent: &str, child: &str, transform: Transform, stamp: Stamp) {
+        self.transforms.insert(
+            (parent.to_owned(), child.to_owned()),
+            TransformStamped {
+                header: crate::msg::Header::new(stamp, parent),
+                child_frame_id: child.into(),
+                transform,
+            },
+        );
+    }
+
+    pub(super) fn forget_transforms(&mut self) {
+        self.transforms.clear();
+    }
+
+    pub(super) fn set_parameter(&mut self, name: &str, value: &str) {
+        self.parameters.insert(name.to_owned(), value.to_owned());
+    }
+
+    pub(super) fn requests(&self, name: &str) -> Vec<Payload> {
+        let servers = self.servers.iter().filter(|server| server.name == name);
+        servers
+            .flat_map(|server| server.requests.iter().cloned())
+            .collect()
+    }
+
+    pub(super) fn cancels(&self, name: &str) -> usize {
+        let servers = self.servers.iter().filter(|server| server.name == name);
+        servers.map(|server| server.cancels).sum()
+    }
+
+    pub(super) fn active(&self, name: &str) -> usize {
+        let servers = self.servers.iter().filter(|server| server.name == name);
+        servers.map(|server| server.goals.active().len()).sum()
+    }
+
+    pub(super) fn type_of(&self, name: &str) -> Option<&str> {
+        let server = self.servers.iter().find(|server| server.name == name)?;
+        Some(&server.type_name)
+    }
+
+    pub(super) fn published(&self, name: &str) -> Vec<Payload> {
+        let named = |topic: TopicId| {
+            self.topics
+                .get(topic.0 as usize)
+                .is_some_and(|spec| &*spec.name == name)
+        };
+        let messages = self.published.iter().filter(|(topic, _)| named(*topic));
+        messages.map(|(_, payload)| payload.clone()).collect()
+    }
+
+    pub(super) fn topics(&self) -> &[TopicSpec] {
+        &self.topics
+    }
+
+    pub(super) fn take_reports(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.reports)
+    }
+
+    /// A goal of another client, running until it is cancelled.
+    pub(super) fn foreign_goal(&mut self, name: &str, script: Script) {
+        self.order += 1;
+        let goal = GoalId((u128::MAX - u128::from(self.order)).to_be_bytes());
+        if let Some(server) = self.ids_of(name).first().copied() {
+            self.server(server).scripts.insert(goal, script);
+            self.accept(server, goal);
+        }
+    }
+
+    /// Another client cancels everything.
+    pub(super) fn foreign_cancel(&mut self, name: &str) {
+        for server in self.ids_of(name) {
+            self.cancel(server, Selection::All);
+        }
+    }
+
+    // --- time ---------------------------------------------------------------------------------------------------
+
+    /// Lets everything happen that is due by then, in order.
+    pub(super) fn advance(&mut self, to: Time) {
+        loop {
+            let thing = self.things.iter().map(|(at, order, _)| (*at, *order)).min();
+            let deadline = self.custodian.next_deadline();
+            let thing_first = match (thing, deadline) {
+                (Some((at, _)), Some(deadline)) => at <= deadline,
+                (thing, _) => thing.is_some(),
+            };
+            if thing_first {
+                let Some((at, order)) = thing.filter(|(at, _)| *at <= to) else {
+                    break;
+                };
+                let Some(index) = self.things.iter().position(|(_, number, _)| *number == order) else {
+                    break;
+                };
+                let (_, _, thing) = self.things.remove(index);
+                self.now = self.now.max(at);
+                self.happen(thing);
+            } else {
+                let Some(deadline) = deadline.filter(|deadline| *deadline <= to) else {
+                    break;
+                };
+                self.now = self.now.max(deadline);
+                let mut effects = Vec::new();
+                self.custodian.advance(self.now, &mut effects);
+                self.carry_out(effects);
+            }
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn later(&mut self, after: Duration, thing: Thing) {
+        self.order += 1;
+        self.things.push((self.now + after, self.order, thing));
+    }
+
+    fn wire(&mut self, event: WireEvent<Payload>) {
+        let mut effects = Vec::new();
+        self.custodian.wire(event, self.now, &mut effects);
+        self.carry_out(effects);
+    }
+
+    fn happen(&mut self, thing: Thing) {
+        match thing {
+            Thing::Wire(event) => self.wire(event),
+            Thing::Answer { server, goal } => {
+                if self
+                    .server(server)
+                    .scripts
+                    .get(&goal)
+                    .is_some_and(|script| script.reject)
+                {
+                    self.wire(WireEvent::Rejected { goal });
+                } else {
+                    self.accept(server, goal);
+                    let stamp = self.goal_stamp();
+                    self.wire(WireEvent::Accepted { server, goal, stamp });
+                    self.tell_status(server);
+                }
+            }
+            Thing::End {
+                server,
+                goal,
+                end,
+                result,
+            } => {
+                let now = self.now;
+                let ended = self.server(server).goals.finish(goal, end, result.clone(), now);
+                if let Ok(waiters) = ended {
+                    self.tell_status(server);
+                    for () in waiters {
+                        let payload = result.clone();
+                        self.wire(WireEvent::Result { goal, end, payload });
+                    }
+                }
+            }
+        }
+    }
+
+    fn server(&mut self, server: ServerId) -> &mut Server {
+        &mut self.servers[server.0 as usize]
+    }
+
+    fn goal_stamp(&self) -> GoalStamp {
+        GoalStamp {
+            nanoseconds: self.stamp().as_nanos(),
+        }
+    }
+
+    /// A server of Nav2 has one goal at a time: a newer one ends the older.
+    fn accept(&mut self, server: ServerId, goal: GoalId) {
+        let stamp = self.goal_stamp();
+        let entry = self.server(server);
+        let older = entry.goals.active();
+        let _ = entry.goals.accept(goal, stamp);
+        let _ = entry.goals.execute(goal);
+        let Some(script) = entry.scripts.get(&goal) else {
+            return;
+        };
+        let canceled = script.canceled.clone();
+        let mut things: Vec<(Duration, Thing)> = older
+            .into_iter()
+            .map(|older| {
+                let end = Thing::End {
+                    server,
+                    goal: older,
+                    end: End::Aborted,
+                    result: canceled.clone(),
+                };
+                (Duration::ZERO, end)
+            })
+            .collect();
+        for (after, feedback) in &script.feedback {
+            let payload = feedback.clone();
+            things.push((*after, Thing::Wire(WireEvent::Feedback { goal, payload })));
+        }
+        if let Some(run) = script.run {
+            let end = script.end;
+            let result = script.result.clone();
+            things.push((
+                run,
+                Thing::End {
+                    server,
+                    goal,
+                    end,
+                    result,
+                },
+            ));
+        }
+        for (after, thing) in things {
+            self.later(after, thing);
+        }
+    }
+
+    fn tell_status(&mut self, server: ServerId) {
+        let statuses = self.server(server).goals.statuses();
+        let goals = statuses
+            .into_iter()
+            .map(|(goal, _, status)| (goal, status))
+            .collect();
+        self.wire(WireEvent::Status { server, goals });
+    }
+
+    fn cancel(&mut self, server: ServerId, selection: Selection) -> CancelCode {
+        let Server {
+            goals,
+            scripts,
+            cancels,
+            ..
+        } = self.server(server);
+        *cancels += 1;
+        let answer = goals.cancel(selection, |goal| {
+            scripts
+                .get(&goal)
+                .is_some_and(|script| script.stop_after.is_some())
+        });
+        let ends: Vec<(Duration, Thing)> = answer
+            .canceling
+            .iter()
+            .filter_map(|(goal, _)| {
+                let script = scripts.get(goal)?;
+                let end = Thing::End {
+                    server,
+                    goal: *goal,
+                    end: End::Canceled,
+                    result: script.canceled.clone(),
+                };
+                Some((script.stop_after?, end))
+            })
+            .collect();
+        for (after, thing) in ends {
+            self.later(after, thing);
+        }
+        self.tell_status(server);
+        answer.code
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect<Payload>>) {
+        for effect in effects {
+            match effect {
+                Effect::SendGoal {
+                    server,
+                    goal,
+                    payload,
+                } => {
+                    let name = self.server(server).name.clone();
+                    self.server(server).requests.push(payload.clone());
+                    if let Some(Behaviour::Action(act)) = self.behaviours.get_mut(&name) {
+                        let script = act(&payload);
+                        let after = script.answer_after;
+                        self.server(server).scripts.insert(goal, script);
+                        if let Some(after) = after {
+                            self.later(after, Thing::Answer { server, goal });
+                        }
+                    }
+                }
+                Effect::SendCancel {
+                    server,
+                    tag,
+                    selection,
+                } => {
+                    let code = self.cancel(server, selection);
+                    self.later(
+                        Duration::ZERO,
+                        Thing::Wire(WireEvent::CancelAnswered { tag, code }),
+                    );
+                }
+                Effect::RequestResult { server, goal } => {
+                    let answer = match self.server(server).goals.result(goal, ()) {
+                        crate::goal::ResultAnswer::Ready { end, result, .. } => {
+                            let payload = result.clone();
+                            Some(WireEvent::Result { goal, end, payload })
+                        }
+                        crate::goal::ResultAnswer::Unknown { .. } => Some(WireEvent::ResultUnknown { goal }),
+                        crate::goal::ResultAnswer::Later => None,
+                    };
+                    if let Some(answer) = answer {
+                        self.later(Duration::ZERO, Thing::Wire(answer));
+                    }
+                }
+                Effect::CallService {
+                    ticket,
+                    server,
+                    payload,
+                } => {
+                    let name = self.server(server).name.clone();
+                    self.server(server).requests.push(payload.clone());
+                    if let Some(Behaviour::Service(answer)) = self.behaviours.get_mut(&name)
+                        && let Some((after, payload)) = answer(&payload)
+                    {
+                        self.later(after, Thing::Wire(WireEvent::Response { ticket, payload }));
+                    }
+                }
+                Effect::Notify(notice) => self.events.push(Event::Notice(notice)),
+                Effect::Report(report) => self.reports.push(report.to_string()),
+                Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a scripted action server does with one goal.
+
+use std::time::Duration;
+
+use crate::goal::End;
+use crate::msg::Action;
+use crate::nav::Payload;
+
+/// What a server does with a goal. [`Plan::success`] accepts at once and succeeds at once, which is two ticks later.
+#[derive(Debug)]
+pub struct Plan<A: Action> {
+    answer_after: Option<Duration>,
+    reject: bool,
+    feedback: Vec<(Duration, A::Feedback)>,
+    run: Option<Duration>,
+    end: End,
+    result: A::Result,
+    stop_after: Option<Duration>,
+}
+
+/// The same without its type.
+pub(super) struct Script {
+    pub(super) answer_after: Option<Duration>,
+    pub(super) reject: bool,
+    pub(super) feedback: Vec<(Duration, Payload)>,
+    pub(super) run: Option<Duration>,
+    pub(super) end: End,
+    pub(super) result: Payload,
+    pub(super) stop_after: Option<Duration>,
+    pub(super) canceled: Payload,
+}
+
+impl<A: Action> Plan<A> {
+    fn ending(end: End, result: A::Result) -> Self {
+        Self {
+            answer_after: Some(Duration::ZERO),
+            reject: false,
+            feedback: Vec::new(),
+            run: Some(Duration::ZERO),
+            end,
+            result,
+            stop_after: Some(Duration::ZERO),
+        }
+    }
+
+    /// Succeeds with an empty result.
+    pub fn success() -> Self {
+        Self::result(A::Result::default())
+    }
+
+    /// Succeeds with a result.
+    pub fn result(result: A::Result) -> Self {
+        Self::ending(End::Succeeded, result)
+    }
+
+    /// Aborts with an error code.
+    pub fn abort(code: u16) -> Self {
+        Self::ending(End::Aborted, A::failure(code, "scripted"))
+    }
+
+    /// Never ends by itself.
+    pub fn endless() -> Self {
+        Self {
+            run: None,
+            ..Self::success()
+        }
+    }
+
+    /// Refuses the goal.
+    pub fn reject() -> Self {
+        Self {
+            reject: true,
+            ..Self::success()
+        }
+    }
+
+    /// Never answers the goal request.
+    pub fn silent() -> Self {
+        Self {
+            answer_after: None,
+            ..Self::success()
+        }
+    }
+
+    /// Answers the goal request after so many milliseconds.
+    #[must_use]
+    pub fn answer_after(mut self, milliseconds: u64) -> Self {
+        self.answer_after = Some(Duration::from_millis(milliseconds));
+        self
+    }
+
+    /// Ends so many milliseconds after acceptance.
+    #[must_use]
+    pub fn after(mut self, milliseconds: u64) -> Self {
+        self.run = Some(Duration::from_millis(milliseconds));
+        self
+    }
+
+    /// Gives feedback so many milliseconds after acceptance.
+    #[must_use]
+    pub fn feedback(mut self, milliseconds: u64, feedback: A::Feedback) -> Self {
+        self.feedback
+            .push((Duration::from_millis(milliseconds), feedback));
+        self
+    }
+
+    /// Ends so many milliseconds after a cancel.
+    #[must_use]
+    pub fn stop_after(mut self, milliseconds: u64) -> Self {
+        self.stop_after = Some(Duration::from_millis(milliseconds));
+        self
+    }
+
+    /// Refuses to be cancelled.
+    #[must_use]
+    pub fn unstoppable(mut self) -> Self {
+        self.stop_after = None;
+        self
+    }
+
+    pub(super) fn script(self) -> Script {
+        Script {
+            answer_after: self.answer_after,
+            reject: self.reject,
+            feedback: self
+                .feedback
+                .into_iter()
+                .map(|(after, feedback)| (after, Payload::new(feedback)))
+                .collect(),
+            run: self.run,
+            end: self.end,
+            result: Payload::new(self.result),
+            stop_after: self.stop_after,
+            canceled: Payload::new(A::Result::default()),
+        }
+    }
+}
