@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import pytest
+from support.fixtures import stack, stack_factory  # noqa: F401 - fixtures for every test
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

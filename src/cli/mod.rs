@@ -10,6 +10,8 @@ mod check;
 mod mocks;
 mod models;
 mod palette;
+#[cfg(feature = "ros")]
+mod run;
 mod scenario;
 mod show;
 mod stage;
@@ -82,7 +84,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Test(arguments)) => test::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments),
         #[cfg(feature = "ros")]
-        Some(Command::Run) | None => run::run(),
+        Some(Command::Run) | None => return run::run(),
         #[cfg(not(feature = "ros"))]
         None => {
             eprintln!("navtree: this build has no ROS: see navtree --help for what it can do");

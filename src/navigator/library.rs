@@ -69,6 +69,14 @@ impl TreeLibrary {
         Ok(())
     }
 
+    /// Whether a tree could be made a default.
+    ///
+    /// # Errors
+    /// What is wrong with it, with file, line and column.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        self.find(name).map(|_| ())
+    }
+
     /// The tree for a goal: `name` as its client gave it, or the default where that is empty.
     ///
     /// # Errors

@@ -4,24 +4,36 @@
 //! (feature `ros`).
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ros")]
+mod admission;
+#[cfg(feature = "ros")]
+mod client;
 mod core;
 mod feedback;
 mod goal;
 mod kind;
 mod library;
 mod log;
+#[cfg(feature = "ros")]
+mod node;
 mod options;
+#[cfg(feature = "ros")]
+mod parameters;
 mod robot;
 mod schedule;
 mod seed;
 mod session;
+mod shares;
 mod thread;
 
 pub use self::core::Navigator;
 pub use goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
 pub use kind::NavigatorKind;
 pub use library::TreeLibrary;
+#[cfg(feature = "ros")]
+pub use node::{StartError, run};
 pub use options::Options;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
+pub use shares::share_file;
 pub use thread::{Handle, TickClock, TickStatistics, TickThread};

@@ -78,6 +78,20 @@ impl RosNode {
         Ok(())
     }
 
+    /// Subscribes to a type that room `msg` knows, with the middleware's default service quality.
+    ///
+    /// # Errors
+    /// [`RosError::Entity`].
+    pub fn subscribe_topic<T: super::mirror::TopicType>(
+        &mut self,
+        topic: &str,
+        mut callback: impl FnMut(T::Payload) + Send + 'static,
+    ) -> Result<(), RosError> {
+        self.subscribe::<T::Wire>(topic, QosProfile::default(), move |message| {
+            callback(T::from_wire(message))
+        })
+    }
+
     /// Subscribes to a type that is known by name only.
     ///
     /// # Errors

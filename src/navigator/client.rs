@@ -1,0 +1,133 @@
+//! A navigation goal on the wire.
+
+use super::NavigatorKind;
+use super::goal::{ClientGoal, Ending, Feedback, Report};
+use crate::goal::{End, GoalId};
+use crate::msg::PoseStamped;
+use crate::msg::action::{
+    NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
+    NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
+};
+use crate::ros::ServerGoal;
+use crate::ros::mirror::ActionType;
+
+/// The two navigate actions, as far as they are alike.
+pub(crate) trait NavigateAction: ActionType {
+    const KIND: NavigatorKind;
+    fn poses(goal: &Self::Goal) -> Vec<PoseStamped>;
+    fn tree(goal: &Self::Goal) -> &str;
+    fn feedback(feedback: &Feedback) -> Self::Feedback;
+    fn result(report: &Report) -> Self::Result;
+}
+
+fn saturated<N: TryFrom<i64>>(number: i64, most: N) -> N {
+    N::try_from(number).unwrap_or(most)
+}
+
+impl NavigateAction for NavigateToPose {
+    const KIND: NavigatorKind = NavigatorKind::ToPose;
+
+    fn poses(goal: &NavigateToPoseGoal) -> Vec<PoseStamped> {
+        vec![goal.pose.clone()]
+    }
+
+    fn tree(goal: &NavigateToPoseGoal) -> &str {
+        &goal.behavior_tree
+    }
+
+    fn feedback(feedback: &Feedback) -> NavigateToPoseFeedback {
+        NavigateToPoseFeedback {
+            current_pose: feedback.current_pose.clone(),
+            navigation_time: feedback.navigation_time,
+            estimated_time_remaining: feedback.estimated_time_remaining,
+            number_of_recoveries: saturated(i64::from(feedback.number_of_recoveries), i16::MAX),
+            distance_remaining: feedback.distance_remaining as f32,
+        }
+    }
+
+    fn result(report: &Report) -> NavigateToPoseResult {
+        NavigateToPoseResult {
+            error_code: report.error_code,
+            error_msg: report.error_message.clone(),
+        }
+    }
+}
+
+impl NavigateAction for NavigateThroughPoses {
+    const KIND: NavigatorKind = NavigatorKind::ThroughPoses;
+
+    fn poses(goal: &NavigateThroughPosesGoal) -> Vec<PoseStamped> {
+        goal.poses.clone()
+    }
+
+    fn tree(goal: &NavigateThroughPosesGoal) -> &str {
+        &goal.behavior_tree
+    }
+
+    fn feedback(feedback: &Feedback) -> NavigateThroughPosesFeedback {
+        NavigateThroughPosesFeedback {
+            current_pose: feedback.current_pose.clone(),
+            navigation_time: feedback.navigation_time,
+            estimated_time_remaining: feedback.estimated_time_remaining,
+            number_of_recoveries: saturated(i64::from(feedback.number_of_recoveries), i16::MAX),
+            distance_remaining: feedback.distance_remaining as f32,
+            number_of_poses_remaining: i16::try_from(feedback.poses_remaining).unwrap_or(i16::MAX),
+        }
+    }
+
+    fn result(report: &Report) -> NavigateThroughPosesResult {
+        NavigateThroughPosesResult {
+            error_code: report.error_code,
+            error_msg: report.error_message.clone(),
+        }
+    }
+}
+
+/// The server's side of one goal. The goal table aborts a goal whose last handle is dropped, so no client waits for
+/// ever.
+pub(crate) struct WireGoal<A: NavigateAction>(pub(crate) ServerGoal<A>);
+
+impl<A: NavigateAction> ClientGoal for WireGoal<A>
+where
+    ServerGoal<A>: Send,
+{
+    fn id(&self) -> GoalId {
+        self.0.id()
+    }
+
+    fn feedback(&mut self, feedback: &Feedback) {
+        // Nobody may be there to hear it.
+        let _ = self.0.feedback(&A::feedback(feedback));
+    }
+
+    fn finish(self: Box<Self>, report: Report) {
+        let end = match report.ending {
+            Ending::Succeeded => End::Succeeded,
+            // A goal that nobody asked to cancel cannot end as cancelled: then it was stopped from here.
+            Ending::Canceled if self.0.is_canceling() => End::Canceled,
+            Ending::Canceled | Ending::Aborted => End::Aborted,
+        };
+        if let Err(error) = self.0.finish(end, A::result(&report)) {
+            tracing::warn!("goal {}: {error}", self.0.id());
+        }
+    }
+}
+
+/// A goal that came by topic: nobody hears of it.
+pub(crate) struct TopicGoal(pub(crate) GoalId);
+
+impl ClientGoal for TopicGoal {
+    fn id(&self) -> GoalId {
+        self.0
+    }
+
+    fn feedback(&mut self, _feedback: &Feedback) {}
+
+    fn finish(self: Box<Self>, report: Report) {
+        tracing::info!(
+            "goal from the topic: {:?} {}",
+            report.ending,
+            report.error_message
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! The node: everything put together, from start to exit code.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::admission::{Admission, Handler};
+use super::client::TopicGoal;
+use super::parameters::Parameters;
+use super::{Navigator, NavigatorKind, TickClock, TickThread};
+use crate::bt::{HaltReason, Time};
+use crate::goal::GoalId;
+use crate::msg::PoseStamped;
+use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
+use crate::nav::World;
+use crate::ros::{ActionServer, Clock, CustodianTask, Endpoints, Ros, RosError};
+
+/// How long the node's thread may take for what is done at start.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long everything may take to stop when the process ends: below the five seconds after which `ros2 launch` stops
+/// being polite, and below the three that a user waits without doubting.
+const FAREWELL: Duration = Duration::from_millis(2000);
+
+/// Why the node could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// ROS, or an entity.
+    #[error(transparent)]
+    Ros(#[from] RosError),
+    /// A parameter's value.
+    #[error("{0}")]
+    Parameter(String),
+    /// A thread.
+    #[error("no thread could be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl TickClock for Clock {
+    fn now(&self) -> Time {
+        Clock::now(self)
+    }
+
+    fn wall_time_until(&self, due: Time) -> Duration {
+        // How fast a simulation runs is not known beforehand; it wakes the thread when its time advances.
+        const SIMULATED: Duration = Duration::from_millis(2);
+        if self.is_simulated() {
+            SIMULATED
+        } else {
+            due.since(self.now())
+        }
+    }
+}
+
+/// Runs the node `bt_navigator` until it is told to end.
+pub fn run() -> ExitCode {
+    match Node::start() {
+        Ok(node) => node.run(),
+        Err(error) => {
+            tracing::error!("{error}");
+            eprintln!("navtree: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node.
+struct Node {
+    admission: Admission,
+    ticks: TickThread,
+    custodian: CustodianTask,
+    ros: Ros,
+}
+
+impl Node {
+    fn start() -> Result<Self, StartError> {
+        let ros = Ros::start("bt_navigator", "")?;
+        let parameters = Parameters::declare(ros.parameters())
+            .map_err(|error| StartError::Parameter(error.to_string()))?;
+        ros.serve_parameters()?;
+        ros.listen_to_transforms()?;
+        let custodian = CustodianTask::start(ros.handle(), ros.clock(), parameters.goal_options)?;
+        let endpoints = Endpoints::new(
+            custodian.handle(),
+            ros.transforms(),
+            ros.parameters(),
+            parameters.adopt,
+        );
+        let link = endpoints.link(parameters.settings.transform_tolerance);
+        let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
+        let ticks = TickThread::start(
+            move |_| Navigator::new(World::new(Box::new(link), settings), options),
+            Arc::new(ros.clock().clone()),
+        )?;
+        let admission = Admission::start(Arc::clone(&parameters.library), ticks.handle().clone())?;
+        let node = Self {
+            admission,
+            ticks,
+            custodian,
+            ros,
+        };
+        node.serve(&parameters)?;
+        if parameters.autostart {
+            node.admission.set_active(true);
+            tracing::info!("active: goals are accepted");
+        }
+        Ok(node)
+    }
+
+    fn serve(&self, parameters: &Parameters) -> Result<(), StartError> {
+        let clock = self.ros.clock().clone();
+        let retention = parameters.result_retention;
+        let to_pose = Handler::<NavigateToPose>::new(&self.admission);
+        let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission);
+        self.ros.handle().with_node_blocking(PATIENCE, move |node| {
+            ActionServer::serve(node, NavigatorKind::ToPose.action(), &clock, retention, to_pose)?;
+            ActionServer::serve(
+                node,
+                NavigatorKind::ThroughPoses.action(),
+                &clock,
+                retention,
+                through_poses,
+            )
+            .map(|_| ())
+        })??;
+        self.listen_for_goals(parameters)?;
+        Ok(())
+    }
+
+    /// Every pose on the goal topic becomes a goal, as RViz sends them.
+    fn listen_for_goals(&self, parameters: &Parameters) -> Result<(), StartError> {
+        let admission = self.admission.clone();
+        let mut count: u64 = 0;
+        let topic = parameters.goal_topic.clone();
+        self.ros.handle().with_node_blocking(PATIENCE, move |node| {
+            node.subscribe_topic::<PoseStamped>(&topic, move |pose| {
+                if !admission.is_active() {
+                    tracing::warn!("a goal from the topic is ignored because the node is not active");
+                    return;
+                }
+                count += 1;
+                let mut id = [0xff; 16];
+                id[8..].copy_from_slice(&count.to_be_bytes());
+                let client = Box::new(TopicGoal(GoalId(id)));
+                admission.goal(NavigatorKind::ToPose, vec![pose], String::new(), client);
+            })
+        })??;
+        Ok(())
+    }
+
+    /// Waits for the end, and ends in order (guarantee G8).
+    fn run(self) -> ExitCode {
+        let fault = self.wait();
+        let started = Instant::now();
+        self.admission.set_active(false);
+        if !self.ticks.handle().stop(HaltReason::ShuttingDown, FAREWELL) {
+            tracing::error!("the tree did not stop in time");
+        }
+        let left = FAREWELL.saturating_sub(started.elapsed());
+        self.custodian.handle().shut_down(left);
+        while started.elapsed() < FAREWELL && !self.custodian.handle().view().idle {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        match fault {
+            None => ExitCode::SUCCESS,
+            Some(fault) => {
+                tracing::error!("{fault}");
+                ExitCode::from(1)
+            }
+        }
+    }
+
+    /// Until a signal, or until one of the threads has failed: the fault, if it was one.
+    fn wait(&self) -> Option<String> {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return Some(format!("no signals can be waited for: {error}")),
+        };
+        runtime.block_on(async {
+            use tokio::signal::unix::{SignalKind, signal};
+            let (mut interrupt, mut terminate) =
+                match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+                    (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
+                    (Err(error), _) | (_, Err(error)) => return Some(format!("no signals: {error}")),
+                };
+            let mut look = tokio::time::interval(Duration::from_millis(500));
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => return None,
+                    _ = terminate.recv() => return None,
+                    _ = look.tick() => {
+                        if let Some(Err(fault)) = self.ros.handle().death() {
+                            return Some(fault);
+                        }
+                        if self.ticks.is_finished() {
+                            return Some("the tick thread has ended".to_owned());
+                        }
+                    }
+                }
+            }
+        })
+    }
+}

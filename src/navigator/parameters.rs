@@ -1,0 +1,359 @@
+//! The node's parameters: Nav2's names and, but where `docs/differences.md` says otherwise, its defaults
+//! (`spec/nav2.md` 2.1).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{NavigatorKind, Options, TreeLibrary, share_file};
+use crate::goal::GoalOptions;
+use crate::nav::Settings;
+use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue};
+
+/// What the node is made from.
+pub(crate) struct Parameters {
+    pub(crate) options: Options,
+    pub(crate) settings: Settings,
+    pub(crate) library: Arc<TreeLibrary>,
+    /// Configure and activate without being told to.
+    pub(crate) autostart: bool,
+    /// How long results are kept.
+    pub(crate) result_retention: Duration,
+    /// How long to look for goals that an earlier run left behind; `None`: not at all.
+    pub(crate) adopt: Option<Duration>,
+    /// For goals that are found rather than started.
+    pub(crate) goal_options: GoalOptions,
+    /// The topic whose poses become goals.
+    pub(crate) goal_topic: String,
+}
+
+struct Reader<'s>(&'s ParameterStore);
+
+impl Reader<'_> {
+    fn value(&self, declaration: Declaration) -> Result<ParameterValue, ParameterError> {
+        self.0.declare(declaration)
+    }
+
+    fn text(&self, name: &str, default: &str, doc: &str) -> Result<String, ParameterError> {
+        let value = self.value(Declaration::new(name, default.to_owned(), doc).read_only())?;
+        Ok(value.as_str().unwrap_or(default).to_owned())
+    }
+
+    fn flag(&self, name: &str, default: bool, doc: &str) -> Result<bool, ParameterError> {
+        let value = self.value(Declaration::new(name, default, doc).read_only())?;
+        Ok(value.as_bool().unwrap_or(default))
+    }
+
+    fn number(&self, name: &str, default: f64, range: (f64, f64), doc: &str) -> Result<f64, ParameterError> {
+        let declaration = Declaration::new(name, default, doc)
+            .within(range.0, range.1)
+            .read_only();
+        Ok(self.value(declaration)?.as_double().unwrap_or(default))
+    }
+
+    fn milliseconds(&self, name: &str, default: i64, doc: &str) -> Result<Duration, ParameterError> {
+        let declaration = Declaration::new(name, default, doc)
+            .within(1.0, 3_600_000.0)
+            .read_only();
+        let value = self.value(declaration)?.as_integer().unwrap_or(default);
+        Ok(Duration::from_millis(u64::try_from(value).unwrap_or(1)))
+    }
+
+    fn texts(&self, name: &str, default: &[String], doc: &str) -> Result<Vec<String>, ParameterError> {
+        let declaration =
+            Declaration::new(name, ParameterValue::StringArray(default.to_vec()), doc).read_only();
+        Ok(self
+            .value(declaration)?
+            .as_strings()
+            .map_or_else(Vec::new, <[String]>::to_vec))
+    }
+}
+
+impl Parameters {
+    /// Declares them all.
+    ///
+    /// # Errors
+    /// The first value that cannot be taken: a node that ran on other values than it was given would be worse than one
+    /// that does not start.
+    pub(crate) fn declare(store: &ParameterStore) -> Result<Self, ParameterError> {
+        let read = Reader(store);
+        let settings = settings(&read)?;
+        let options = options(&read)?;
+        let plugins = read.texts(
+            "plugin_lib_names",
+            &[],
+            "Nav2's own names are accepted and ignored.",
+        )?;
+        refuse_foreign_plugins(&plugins)?;
+        let default_directories: Vec<String> = share_file("behavior_trees")
+            .map(|directory| directory.display().to_string())
+            .into_iter()
+            .collect();
+        let directories = read.texts(
+            "bt_search_directories",
+            &default_directories,
+            "Where trees are looked for that are named by ID instead of by file.",
+        )?;
+        let always_reload = read.flag(
+            "always_reload_bt_xml",
+            false,
+            "Read the tree file again for each goal.",
+        )?;
+        let library = Arc::new(TreeLibrary::new(
+            crate::nav::registry(),
+            directories.into_iter().map(PathBuf::from).collect(),
+            always_reload,
+        ));
+        for kind in NavigatorKind::ALL {
+            declare_tree(store, &library, kind)?;
+        }
+        let keeper = Arc::clone(&library);
+        store.on_change(move |name, value| {
+            let Some(kind) = NavigatorKind::ALL
+                .into_iter()
+                .find(|kind| kind.tree_parameter() == name)
+            else {
+                return;
+            };
+            // It was found good a moment ago, when it was asked for; what has changed since is its loss.
+            if let Err(reason) = keeper.set_default(kind, value.as_str().unwrap_or_default()) {
+                tracing::error!("{name}: {reason}");
+            }
+        });
+        let retention = read.number(
+            "action_server_result_timeout",
+            900.0,
+            (0.0, 1e6),
+            "Seconds that the result of a finished goal is kept for clients.",
+        )?;
+        let adopt = read.flag(
+            "stop_goals_of_earlier_run",
+            true,
+            "Cancel goals that an earlier run of this node left executing on the servers it uses.",
+        )?;
+        let goal_options = GoalOptions {
+            accept_timeout: settings.server_timeout,
+            cancel_timeout: settings.cancel_timeout,
+            ..GoalOptions::default()
+        };
+        Ok(Self {
+            options,
+            settings,
+            library,
+            autostart: read.flag(
+                "autostart_node",
+                false,
+                "Configure and activate without a lifecycle manager.",
+            )?,
+            result_retention: Duration::from_secs_f64(retention),
+            adopt: adopt.then_some(Duration::from_secs(10)),
+            goal_options,
+            goal_topic: read.text(
+                "goal_topic",
+                "goal_pose",
+                "Poses that become navigate_to_pose goals.",
+            )?,
+        })
+    }
+}
+
+/// The tree parameters are the ones that may be set while the node runs, and that may be refused then (guarantee G7).
+fn declare_tree(
+    store: &ParameterStore,
+    library: &Arc<TreeLibrary>,
+    kind: NavigatorKind,
+) -> Result<(), ParameterError> {
+    let own = share_file("behavior_trees").map(|folder| folder.join(kind.default_tree()));
+    let default = own.map(|path| path.display().to_string()).unwrap_or_default();
+    let judge = Arc::clone(library);
+    let value = store.declare(
+        Declaration::new(
+            kind.tree_parameter(),
+            default,
+            "The tree of goals that name none: a file, or a tree ID. Takes effect with the next goal.",
+        )
+        .validated(
+            "a file that holds a tree without errors, or the ID of one",
+            move |value| judge.check(value.as_str().unwrap_or_default()),
+        ),
+    )?;
+    let name = value.as_str().unwrap_or_default();
+    if name.is_empty() {
+        tracing::warn!(
+            "{}: no default tree: every goal has to name its own",
+            kind.action()
+        );
+        return Ok(());
+    }
+    library.set_default(kind, name).map_err(ParameterError::Refused)
+}
+
+fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
+    let default = Settings::default();
+    let milliseconds = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    // Read by Nav2 and without a meaning here: accepted, so that a parameter file for Nav2 serves as it is.
+    read.milliseconds(
+        "wait_for_service_timeout",
+        1000,
+        "Accepted for compatibility: servers are connected to when they appear.",
+    )?;
+    read.texts(
+        "navigators",
+        &[],
+        "Accepted for compatibility: both navigators are always there.",
+    )?;
+    let tolerance = read.number(
+        "transform_tolerance",
+        default.transform_tolerance.as_secs_f64(),
+        (0.0, 3600.0),
+        "Seconds that a transform may be old. Nav2 waits this long for one instead.",
+    )?;
+    let filter = read.number(
+        "filter_duration",
+        default.filter_duration.as_secs_f64(),
+        (0.0, 60.0),
+        "Seconds of odometry that speeds are averaged over.",
+    )?;
+    Ok(Settings {
+        global_frame: read.text(
+            "global_frame",
+            &default.global_frame,
+            "The frame that goals are kept in.",
+        )?,
+        robot_base_frame: read.text(
+            "robot_base_frame",
+            &default.robot_base_frame,
+            "The robot's own frame.",
+        )?,
+        transform_tolerance: Duration::from_secs_f64(tolerance),
+        server_timeout: read.milliseconds(
+            "default_server_timeout",
+            milliseconds(default.server_timeout),
+            "How long a server may take to accept a goal or to answer a request.",
+        )?,
+        cancel_timeout: read.milliseconds(
+            "default_cancel_timeout",
+            milliseconds(default.cancel_timeout),
+            "How long a goal that is stopping may hold back the next one on its server.",
+        )?,
+        odom_topic: read.text("odom_topic", &default.odom_topic, "Odometry.")?,
+        filter_duration: Duration::from_secs_f64(filter),
+        goal_reached_tolerance: read.number(
+            "goal_reached_tol",
+            default.goal_reached_tolerance,
+            (0.0, 1e3),
+            "Metres within which GoalReached succeeds.",
+        )?,
+        goal_updater_topic: read.text("goal_updater_topic", &default.goal_updater_topic, "GoalUpdater.")?,
+        goals_updater_topic: read.text(
+            "goals_updater_topic",
+            &default.goals_updater_topic,
+            "GoalUpdater.",
+        )?,
+        canceled_is_success: read.flag(
+            "canceled_is_success",
+            default.canceled_is_success,
+            "A goal that somebody else cancelled counts as a success of its leaf, as in Nav2.",
+        )?,
+        latch_on_activation: read.flag(
+            "latch_on_activation",
+            default.latch_on_activation,
+            "GoalUpdated and its kin forget their reference whenever they are reset, as in Nav2.",
+        )?,
+        ..default
+    })
+}
+
+fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
+    let default = Options::default();
+    let period = read.milliseconds("bt_loop_duration", 10, "Milliseconds from tick to tick.")?;
+    let rate = read.number(
+        "feedback_rate",
+        20.0,
+        (0.1, 1000.0),
+        "Feedback messages a second. Nav2 sends one with every tick.",
+    )?;
+    let names = read.texts(
+        "error_code_names",
+        &default.error_code_keys,
+        "Blackboard keys that are looked at for the error code of a failed goal.",
+    )?;
+    let prefixes = read.texts(
+        "error_code_name_prefixes",
+        &[],
+        "The same, each with _error_code and _error_msg behind it.",
+    )?;
+    let keys = names
+        .into_iter()
+        .chain(prefixes.iter().map(|prefix| format!("{prefix}_error_code")));
+    Ok(Options {
+        period,
+        feedback_period: Duration::from_secs_f64(1.0 / rate),
+        stop_timeout: read.milliseconds(
+            "stop_timeout",
+            3000,
+            "How long a halted tree may take until everything it had started has stopped, before its goal is \
+             reported as cancelled all the same.",
+        )?,
+        allow_navigator_preemption: read.flag(
+            "allow_navigator_preemption",
+            default.allow_navigator_preemption,
+            "A goal for one navigator takes the place of the other's.",
+        )?,
+        goal_key: read.text(
+            "goal_blackboard_id",
+            &default.goal_key,
+            "Blackboard key of the goal.",
+        )?,
+        goals_key: read.text(
+            "goals_blackboard_id",
+            &default.goals_key,
+            "Blackboard key of the goals.",
+        )?,
+        path_key: read.text(
+            "path_blackboard_id",
+            &default.path_key,
+            "Blackboard key of the path.",
+        )?,
+        error_code_keys: keys.collect(),
+        log_idle_transitions: read.flag(
+            "bt_log_idle_transitions",
+            default.log_idle_transitions,
+            "Whether behavior_tree_log tells of resets to idle.",
+        )?,
+        ..default
+    })
+}
+
+/// Nav2's own plug-in names stand in many parameter files; their nodes are all here. Anybody else's are C++ libraries,
+/// which cannot be loaded.
+fn refuse_foreign_plugins(names: &[String]) -> Result<(), ParameterError> {
+    let own = |name: &str| {
+        (name.starts_with("nav2_") || name.starts_with("opennav_"))
+            && (name.ends_with("_bt_node") || name.ends_with("_condition"))
+    };
+    match names.iter().find(|name| !name.is_empty() && !own(name)) {
+        None => Ok(()),
+        Some(name) => Err(ParameterError::Refused(format!(
+            "plugin_lib_names: '{name}' is a C++ library, which navtree cannot load: write its nodes in Rust \
+             (examples/), or reach its servers with RosAction and RosService, and take it off the list"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuse_foreign_plugins;
+
+    #[test]
+    fn nav2s_own_plugins_are_ignored_and_others_are_refused_with_a_way_out() {
+        let own = [
+            "nav2_compute_path_to_pose_action_bt_node",
+            "nav2_path_expiring_timer_condition",
+            "",
+        ];
+        assert!(refuse_foreign_plugins(&own.map(str::to_owned)).is_ok());
+        let error = refuse_foreign_plugins(&["my_robot_bt_nodes".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("my_robot_bt_nodes") && error.to_string().contains("examples/"));
+    }
+}
