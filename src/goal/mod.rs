@@ -39,6 +39,8 @@ mod wire;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod world;
 
 pub use action::ActionGoal;

@@ -1,0 +1,437 @@
+//! Property tests: random events in random order at random times, shrunk to the shortest that breaks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof};
+use proptest::{prop_assert, prop_assert_eq, proptest};
+
+use super::world::{Setup, World};
+use super::{
+    ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Custodian, Effect, End, GoalEvent, GoalId,
+    GoalIds, GoalOptions, GoalStatus, Notice, Phase, Selection, ServerId, Stamp, Step, Ticket, UpdatePolicy,
+    WireEvent,
+};
+use crate::bt::{HaltReason, Time};
+
+fn options() -> GoalOptions {
+    GoalOptions {
+        accept_timeout: Duration::from_millis(7),
+        cancel_timeout: Duration::from_millis(11),
+        cancel_retry: Duration::from_millis(3),
+        result_timeout: Some(Duration::from_millis(40)),
+        result_retry: Duration::from_millis(2),
+        result_poll: Duration::from_millis(13),
+        give_up_timeout: Duration::from_millis(29),
+        ..GoalOptions::default()
+    }
+}
+
+fn status() -> impl Strategy<Value = GoalStatus> {
+    (0i8..7).prop_map(GoalStatus::from_wire)
+}
+
+fn end() -> impl Strategy<Value = End> {
+    prop_oneof![Just(End::Succeeded), Just(End::Aborted), Just(End::Canceled)]
+}
+
+fn code() -> impl Strategy<Value = CancelCode> {
+    (0i8..4).prop_map(CancelCode::from_wire)
+}
+
+fn goal_event() -> impl Strategy<Value = GoalEvent> {
+    prop_oneof![
+        any::<bool>().prop_map(|present| GoalEvent::Release { present }),
+        (0u64..200).prop_map(|until| GoalEvent::Requeue {
+            until: Time::from_millis(until)
+        }),
+        Just(GoalEvent::Accepted),
+        Just(GoalEvent::Rejected),
+        Just(GoalEvent::SendFailed),
+        Just(GoalEvent::Feedback),
+        status().prop_map(GoalEvent::Status),
+        Just(GoalEvent::StatusMissing),
+        end().prop_map(GoalEvent::Result),
+        Just(GoalEvent::ResultUnknown),
+        (0u32..5, code()).prop_map(|(attempt, code)| GoalEvent::CancelAnswered { attempt, code }),
+        Just(GoalEvent::CancelFailed),
+        Just(GoalEvent::Halt),
+        Just(GoalEvent::Supersede),
+        Just(GoalEvent::ServerGone),
+        Just(GoalEvent::ServerBack),
+        (0u64..200).prop_map(|deadline| GoalEvent::ShutDown {
+            deadline: Time::from_millis(deadline)
+        }),
+        Just(GoalEvent::Deadline),
+    ]
+}
+
+/// A step of the wild walk: numbers choose goals and tickets, known and unknown.
+#[derive(Clone, Debug)]
+enum Wild {
+    Start(u8, bool),
+    Update(u8),
+    Halt(u8),
+    Call(u8),
+    CancelServer,
+    Adopt,
+    Wire(u8, Answer),
+    Server(bool),
+    Pass(u8),
+}
+
+#[derive(Clone, Debug)]
+enum Answer {
+    Accepted,
+    Rejected,
+    SendFailed,
+    Feedback,
+    Status(GoalStatus),
+    EmptyStatus,
+    Result(End),
+    ResultUnknown,
+    Cancel(u32, CancelCode),
+    CancelFailed,
+    Response,
+    CallFailed,
+    LeafCancel(CancelCode),
+}
+
+fn wild() -> impl Strategy<Value = Wild> {
+    let answer = prop_oneof![
+        3 => Just(Answer::Accepted),
+        1 => Just(Answer::Rejected),
+        1 => Just(Answer::SendFailed),
+        1 => Just(Answer::Feedback),
+        3 => status().prop_map(Answer::Status),
+        1 => Just(Answer::EmptyStatus),
+        2 => end().prop_map(Answer::Result),
+        1 => Just(Answer::ResultUnknown),
+        3 => (0u32..4, code()).prop_map(|(attempt, code)| Answer::Cancel(attempt, code)),
+        1 => Just(Answer::CancelFailed),
+        1 => Just(Answer::Response),
+        1 => Just(Answer::CallFailed),
+        1 => code().prop_map(Answer::LeafCancel),
+    ];
+    prop_oneof![
+        4 => (any::<u8>(), any::<bool>()).prop_map(|(server, patient)| Wild::Start(server, patient)),
+        2 => any::<u8>().prop_map(Wild::Update),
+        3 => any::<u8>().prop_map(Wild::Halt),
+        1 => any::<u8>().prop_map(Wild::Call),
+        1 => Just(Wild::CancelServer),
+        1 => Just(Wild::Adopt),
+        12 => (any::<u8>(), answer).prop_map(|(goal, answer)| Wild::Wire(goal, answer)),
+        2 => any::<bool>().prop_map(Wild::Server),
+        4 => (0u8..20).prop_map(Wild::Pass),
+    ]
+}
+
+/// Everything that a wild walk knows.
+struct Walk {
+    custodian: Custodian<u32>,
+    now: Time,
+    out: Vec<Effect<u32>>,
+    waiting: BTreeMap<Ticket, u32>,
+    tickets: u64,
+    goals: Vec<GoalId>,
+    ended: BTreeSet<Ticket>,
+}
+
+const SERVER: ServerId = ServerId(0);
+
+impl Walk {
+    fn new() -> Self {
+        let mut walk = Self {
+            custodian: Custodian::new(GoalIds::new(5, 1), options()),
+            now: Time::ZERO,
+            out: Vec::new(),
+            waiting: BTreeMap::new(),
+            tickets: 0,
+            // A stranger's, and one of an earlier run.
+            goals: vec![GoalId([9; 16]), GoalIds::new(5, 2).next_id()],
+            ended: BTreeSet::new(),
+        };
+        walk.custodian
+            .wire(WireEvent::ServerBack { server: SERVER }, walk.now, &mut walk.out);
+        walk
+    }
+
+    fn ticket(&self, choice: u8) -> Ticket {
+        Ticket(1 + u64::from(choice) % (self.tickets + 1))
+    }
+
+    fn new_ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        self.waiting.insert(Ticket(self.tickets), 0);
+        Ticket(self.tickets)
+    }
+
+    fn step(&mut self, wild: Wild, update: UpdatePolicy) {
+        let leaf: Arc<str> = Arc::from("leaf");
+        let command = match wild {
+            Wild::Start(payload, patient) => Command::Start {
+                ticket: self.new_ticket(),
+                server: SERVER,
+                leaf,
+                payload: u32::from(payload),
+                options: GoalOptions {
+                    update,
+                    after_halt: if patient {
+                        AfterHalt::Wait
+                    } else {
+                        AfterHalt::Immediately
+                    },
+                    ..options()
+                },
+            },
+            Wild::Update(choice) => Command::Update {
+                ticket: self.ticket(choice),
+                payload: 1000,
+            },
+            Wild::Halt(choice) => {
+                let ticket = self.ticket(choice);
+                self.waiting.remove(&ticket);
+                Command::Halt {
+                    ticket,
+                    reason: HaltReason::Preempted,
+                }
+            }
+            Wild::Call(payload) => Command::Call {
+                ticket: self.new_ticket(),
+                server: SERVER,
+                leaf,
+                payload: u32::from(payload),
+                options: options(),
+            },
+            Wild::CancelServer => Command::CancelServer {
+                ticket: self.new_ticket(),
+                server: SERVER,
+                leaf,
+                selection: Selection::All,
+                options: options(),
+            },
+            Wild::Adopt => Command::Adopt {
+                server: SERVER,
+                window: Duration::from_millis(50),
+            },
+            Wild::Server(there) => {
+                let server = SERVER;
+                return self.wire(if there {
+                    WireEvent::ServerBack { server }
+                } else {
+                    WireEvent::ServerGone { server }
+                });
+            }
+            Wild::Pass(milliseconds) => {
+                return self.pass(Duration::from_millis(u64::from(milliseconds)));
+            }
+            Wild::Wire(choice, answer) => return self.answer(choice, answer),
+        };
+        self.custodian.command(command, self.now, &mut self.out);
+    }
+
+    fn answer(&mut self, choice: u8, answer: Answer) {
+        let goal = self.goals[usize::from(choice) % self.goals.len()];
+        let ticket = self.ticket(choice);
+        let server = SERVER;
+        self.wire(match answer {
+            Answer::Accepted => WireEvent::Accepted {
+                server,
+                goal,
+                stamp: Stamp::ZERO,
+            },
+            Answer::Rejected => WireEvent::Rejected { goal },
+            Answer::SendFailed => WireEvent::SendFailed { goal },
+            Answer::Feedback => WireEvent::Feedback { goal, payload: 1 },
+            Answer::Status(status) => WireEvent::Status {
+                server,
+                goals: vec![(goal, status)],
+            },
+            Answer::EmptyStatus => WireEvent::Status {
+                server,
+                goals: Vec::new(),
+            },
+            Answer::Result(end) => WireEvent::Result {
+                goal,
+                end,
+                payload: 2,
+            },
+            Answer::ResultUnknown => WireEvent::ResultUnknown { goal },
+            Answer::Cancel(attempt, code) => WireEvent::CancelAnswered {
+                tag: CancelTag::Goal { goal, attempt },
+                code,
+            },
+            Answer::CancelFailed => WireEvent::CancelFailed {
+                tag: CancelTag::Goal { goal, attempt: 1 },
+            },
+            Answer::Response => WireEvent::Response { ticket, payload: 3 },
+            Answer::CallFailed => WireEvent::CallFailed { ticket },
+            Answer::LeafCancel(code) => WireEvent::CancelAnswered {
+                tag: CancelTag::Leaf(ticket),
+                code,
+            },
+        });
+    }
+
+    fn wire(&mut self, event: WireEvent<u32>) {
+        self.custodian.wire(event, self.now, &mut self.out);
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(due) = self.custodian.next_deadline().filter(|due| *due <= until) {
+            assert!(due >= self.now, "a deadline in the past");
+            self.now = due;
+            self.custodian.advance(due, &mut self.out);
+            assert!(
+                self.custodian.next_deadline().is_none_or(|next| next > due),
+                "a deadline that was handled is due again"
+            );
+        }
+        self.now = until;
+    }
+
+    /// G4: only leaves that wait are told anything, and they are told their outcome once.
+    fn check_notices(&mut self) -> Result<(), String> {
+        for effect in self.out.drain(..) {
+            match effect {
+                Effect::SendGoal { goal, .. } => self.goals.push(goal),
+                Effect::Notify(notice) => {
+                    let ticket = notice.ticket();
+                    if !self.waiting.contains_key(&ticket) {
+                        return Err(format!("{notice:?} for a leaf that does not wait"));
+                    }
+                    if let Notice::Finished { .. } = notice {
+                        self.waiting.remove(&ticket);
+                        if !self.ended.insert(ticket) {
+                            return Err(format!("{ticket:?} ended twice"));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// One state machine, any event in any phase at any time: its own invariants.
+    #[test]
+    fn g3_g4_a_goal_takes_any_event_at_any_time(
+        events in prop::collection::vec((goal_event(), 0u64..15), 0..60)
+    ) {
+        let mut now = Time::ZERO;
+        let mut goal = ActionGoal::new(options(), now);
+        let mut finished = false;
+        let mut left = false;
+        for (event, passed) in events {
+            now = now + Duration::from_millis(passed);
+            let before = goal.phase();
+            let mut steps = Vec::new();
+            goal.on(event, now, &mut steps);
+            for (index, step) in steps.iter().enumerate() {
+                match step {
+                    Step::Finish(_) => {
+                        prop_assert!(!finished && !left, "told after it was over");
+                        finished = true;
+                    }
+                    Step::TellAccepted | Step::TellFeedback => prop_assert!(!finished && !left),
+                    Step::Send => prop_assert!(matches!(before, Phase::Queued | Phase::Absent)),
+                    // Nothing is cancelled that a leaf waits for.
+                    Step::Cancel { .. } => prop_assert!(
+                        finished || left || !goal.phase().has_leaf(),
+                        "{before:?} {event:?} {index}"
+                    ),
+                    Step::RequestResult | Step::Report(_) => {}
+                }
+            }
+            left |= matches!(event, GoalEvent::Halt | GoalEvent::Supersede | GoalEvent::ShutDown { .. })
+                && !matches!(before, Phase::Queued | Phase::Absent) | !goal.phase().has_leaf();
+            prop_assert_eq!(goal.next_deadline().is_none(), goal.phase() == Phase::Ended);
+            if finished || left {
+                prop_assert!(!goal.phase().has_leaf(), "{:?}", goal.phase());
+            }
+        }
+        // Left alone, it ends.
+        let mut steps = Vec::new();
+        goal.on(GoalEvent::Halt, now, &mut steps);
+        let limit = now + Duration::from_millis(1000);
+        while let Some(due) = goal.next_deadline() {
+            prop_assert!(due <= limit, "tracked for ever in {:?}", goal.phase());
+            now = now.max(due);
+            goal.on(GoalEvent::Deadline, now, &mut steps);
+        }
+        prop_assert_eq!(goal.phase(), Phase::Ended);
+    }
+
+    /// The Custodian in a world without rules: answers to any goal, in any order, also nonsense.
+    #[test]
+    fn g3_g4_g6_a_custodian_survives_anything(
+        walk in prop::collection::vec(wild(), 0..120),
+        cancel_first in any::<bool>(),
+    ) {
+        let update = if cancel_first { UpdatePolicy::CancelFirst } else { UpdatePolicy::ServerPreempts };
+        let mut world = Walk::new();
+        for wild in walk {
+            world.step(wild, update);
+            if let Err(wrong) = world.check_notices() {
+                prop_assert!(false, "{}", wrong);
+            }
+            if !world.waiting.is_empty() {
+                prop_assert!(world.custodian.next_deadline().is_some(), "a leaf waits and nothing is due");
+            }
+        }
+        // Left alone, every leaf learns its outcome, everything ends, and the counters agree.
+        world.pass(Duration::from_secs(2));
+        if let Err(wrong) = world.check_notices() {
+            prop_assert!(false, "{}", wrong);
+        }
+        prop_assert!(world.waiting.is_empty(), "waits for ever: {:?}", world.waiting);
+        prop_assert!(world.custodian.is_idle());
+        let counters = world.custodian.counters();
+        prop_assert_eq!(
+            counters.accepted + counters.adopted,
+            counters.ended + counters.given_up + counters.unreachable
+        );
+    }
+
+    /// The world of the model checker with more of everything, at random instead of exhaustively.
+    #[test]
+    fn g3_g4_g5_g6_a_long_walk_through_a_bad_world(
+        choices in prop::collection::vec(any::<u16>(), 0..200),
+        cancel_first in any::<bool>(),
+    ) {
+        let setup = Setup {
+            activations: 6,
+            messages: usize::MAX,
+            updates: 3,
+            update_policy: if cancel_first { UpdatePolicy::CancelFirst } else { UpdatePolicy::ServerPreempts },
+            losses: 4,
+            repeats: 4,
+            crashes: 2,
+            partitions: 2,
+            forgettings: 2,
+            deaths: 1,
+            refuses: true,
+        };
+        let mut world = World::new(&setup);
+        let mut trail = Vec::new();
+        for choice in choices {
+            let actions = world.actions(&setup);
+            if actions.is_empty() {
+                break;
+            }
+            let action = actions[usize::from(choice) % actions.len()].clone();
+            trail.push(format!("  {action:?}"));
+            world.act(&setup, action);
+            prop_assert!(world.wrong.is_none(), "{:?} after\n{}", world.wrong, trail.join("\n"));
+        }
+        let rests = world.come_to_rest(&setup);
+        prop_assert!(world.wrong.is_none(), "{:?} at rest after\n{}", world.wrong, trail.join("\n"));
+        prop_assert!(rests, "no rest after\n{}", trail.join("\n"));
+    }
+}
