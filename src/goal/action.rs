@@ -363,9 +363,8 @@ impl ActionGoal {
                 }
             }
             GoalEvent::Status(status) if status.end().is_some() => self.end(),
-            GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Result(_) | GoalEvent::ResultUnknown => {
-                self.end()
-            }
+            GoalEvent::Rejected | GoalEvent::SendFailed if !self.accepted => self.end(),
+            GoalEvent::Result(_) | GoalEvent::ResultUnknown => self.end(),
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
                 steps.push(Step::Report(What::GaveUpUnreachable));
@@ -519,4 +518,33 @@ impl ActionGoal {
             *time = time.map(|time| Time::from_nanos(time.as_nanos() - by.as_nanos() as u64));
         }
     }
+
+    /// With one of its timers alone, and the time at which that comes.
+    pub(super) fn with_only(&self, timer: Timer) -> Option<(Self, Time)> {
+        let mut goal = self.clone();
+        let [due, run, stop, give_up] = [
+            goal.due.take(),
+            goal.run_deadline.take(),
+            goal.stop_deadline.take(),
+            goal.give_up.take(),
+        ];
+        let (kept, time) = match timer {
+            Timer::Phase => (&mut goal.due, due?),
+            Timer::Run => (&mut goal.run_deadline, run?),
+            Timer::Stop => (&mut goal.stop_deadline, stop?),
+            Timer::GiveUp => (&mut goal.give_up, give_up?),
+        };
+        *kept = Some(time);
+        Some((goal, time))
+    }
+}
+
+/// The timers of a goal, by name.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Timer {
+    Phase,
+    Run,
+    Stop,
+    GiveUp,
 }

@@ -37,6 +37,8 @@ mod transition;
 mod wire;
 
 #[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod random;

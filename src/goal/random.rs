@@ -81,7 +81,7 @@ enum Wild {
     Pass(u8),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Answer {
     Accepted,
     Rejected,

@@ -1,0 +1,336 @@
+//! `docs/goal-lifecycle.md`, made from the state machines themselves: what they do is tried, not described.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::action::Timer;
+use super::{
+    ActionGoal, CallEvent, CallPhase, CallStep, CancelCode, End, GoalEvent, GoalOptions, GoalStatus, Phase,
+    ServiceCall, Step,
+};
+use crate::bt::Time;
+
+const NOW: Time = Time::from_millis(1_000);
+
+fn options() -> GoalOptions {
+    GoalOptions {
+        result_timeout: Some(Duration::from_secs(30)),
+        ..GoalOptions::default()
+    }
+}
+
+/// A goal in each phase, twice where it matters what the server is known to have said.
+fn goals() -> Vec<(&'static str, ActionGoal)> {
+    let release = GoalEvent::Release { present: true };
+    let recipes: [(&str, &[GoalEvent]); 12] = [
+        ("", &[]),
+        ("", &[GoalEvent::Release { present: false }]),
+        ("", &[release]),
+        ("", &[release, GoalEvent::Accepted]),
+        (
+            "the server said that it is over",
+            &[
+                release,
+                GoalEvent::Accepted,
+                GoalEvent::Status(GoalStatus::Succeeded),
+            ],
+        ),
+        (
+            "the status list no longer has it",
+            &[release, GoalEvent::Accepted, GoalEvent::StatusMissing],
+        ),
+        ("", &[release, GoalEvent::Accepted, GoalEvent::Supersede]),
+        ("", &[release, GoalEvent::Halt]),
+        ("", &[release, GoalEvent::Accepted, GoalEvent::Halt]),
+        (
+            "it had been accepted",
+            &[release, GoalEvent::Accepted, GoalEvent::ServerGone],
+        ),
+        ("its request was unanswered", &[release, GoalEvent::ServerGone]),
+        ("", &[GoalEvent::Halt]),
+    ];
+    recipes
+        .into_iter()
+        .map(|(note, events)| {
+            let mut goal = ActionGoal::new(options(), NOW + Duration::from_secs(2));
+            for event in events {
+                goal.on(*event, NOW, &mut Vec::new());
+            }
+            (note, goal)
+        })
+        .collect()
+}
+
+/// Every event, with the cases that a goal tells apart.
+fn events() -> Vec<(&'static str, GoalEvent)> {
+    let cancel = |code| GoalEvent::CancelAnswered { attempt: 1, code };
+    vec![
+        ("released, server there", GoalEvent::Release { present: true }),
+        ("released, server absent", GoalEvent::Release { present: false }),
+        (
+            "server back, others must stop first",
+            GoalEvent::Requeue {
+                until: NOW + Duration::from_secs(2),
+            },
+        ),
+        ("accepted", GoalEvent::Accepted),
+        ("rejected", GoalEvent::Rejected),
+        ("send failed", GoalEvent::SendFailed),
+        ("feedback", GoalEvent::Feedback),
+        (
+            "status accepted or executing",
+            GoalEvent::Status(GoalStatus::Executing),
+        ),
+        ("status canceling", GoalEvent::Status(GoalStatus::Canceling)),
+        (
+            "status succeeded, canceled or aborted",
+            GoalEvent::Status(GoalStatus::Succeeded),
+        ),
+        ("status unknown", GoalEvent::Status(GoalStatus::Unknown)),
+        ("status list without it", GoalEvent::StatusMissing),
+        ("result", GoalEvent::Result(End::Succeeded)),
+        ("no result: unknown goal", GoalEvent::ResultUnknown),
+        ("cancel answered: none (0)", cancel(CancelCode::None)),
+        ("cancel answered: rejected (1)", cancel(CancelCode::Rejected)),
+        (
+            "cancel answered: unknown goal (2)",
+            cancel(CancelCode::UnknownGoal),
+        ),
+        (
+            "cancel answered: terminated (3)",
+            cancel(CancelCode::GoalTerminated),
+        ),
+        ("cancel failed", GoalEvent::CancelFailed),
+        ("halt", GoalEvent::Halt),
+        ("superseded", GoalEvent::Supersede),
+        ("server gone", GoalEvent::ServerGone),
+        ("server back", GoalEvent::ServerBack),
+        (
+            "shut down",
+            GoalEvent::ShutDown {
+                deadline: NOW + Duration::from_secs(3),
+            },
+        ),
+    ]
+}
+
+const TIMERS: [(&str, Timer); 4] = [
+    ("*timer of the phase*", Timer::Phase),
+    ("*result timeout*", Timer::Run),
+    ("*cancel timeout*", Timer::Stop),
+    ("*give-up timeout*", Timer::GiveUp),
+];
+
+fn steps_text(steps: &[Step]) -> String {
+    let words: Vec<String> = steps
+        .iter()
+        .map(|step| match step {
+            Step::Send => "send the goal".to_owned(),
+            Step::RequestResult => "ask for the result".to_owned(),
+            Step::Cancel { .. } => "send a cancel".to_owned(),
+            Step::TellAccepted => "tell the leaf: accepted".to_owned(),
+            Step::TellFeedback => "tell the leaf: feedback".to_owned(),
+            Step::Finish(verdict) => format!("tell the leaf: {}", plain(&format!("{verdict:?}"))),
+            Step::Report(what) => format!("report `{what:?}`"),
+        })
+        .collect();
+    words.join(", ")
+}
+
+/// `Ended(Succeeded)` stands for any of the three ends.
+fn plain(verdict: &str) -> String {
+    if verdict.starts_with("Ended") {
+        "its end and result".to_owned()
+    } else {
+        format!("`{verdict}`")
+    }
+}
+
+/// One row a transition; the edges go into the diagram.
+fn goal_section(text: &mut String, edges: &mut BTreeSet<(Phase, Phase, String)>) {
+    for (note, goal) in goals() {
+        let phase = goal.phase();
+        let note = if note.is_empty() {
+            String::new()
+        } else {
+            format!(": {note}")
+        };
+        let _ = writeln!(text, "\n### {phase:?}{note}\n");
+        let mut rows = String::new();
+        let mut ignored = Vec::new();
+        let mut try_event = |name: &str, mut after: ActionGoal, event, now| {
+            let before = after.clone();
+            let mut steps = Vec::new();
+            after.on(event, now, &mut steps);
+            if after == before && steps.is_empty() {
+                return false;
+            }
+            let next = after.phase();
+            if next != phase {
+                edges.insert((phase, next, name.trim_matches('*').to_owned()));
+            }
+            let done = match steps_text(&steps) {
+                empty if empty.is_empty() && next == phase => "(remembered)".to_owned(),
+                done => done,
+            };
+            let _ = writeln!(rows, "| {name} | {next:?} | {done} |");
+            true
+        };
+        for (name, event) in events() {
+            if !try_event(name, goal.clone(), event, NOW) {
+                ignored.push(name);
+            }
+        }
+        for (name, timer) in TIMERS {
+            if let Some((goal, time)) = goal.with_only(timer)
+                && !try_event(name, goal, GoalEvent::Deadline, time)
+            {
+                ignored.push(name);
+            }
+        }
+        if !rows.is_empty() {
+            let _ = write!(text, "| event | next | done |\n|---|---|---|\n{rows}\n");
+        }
+        let _ = writeln!(text, "Changes nothing: {}.", ignored.join("; "));
+    }
+}
+
+fn call_section(text: &mut String) {
+    let shut_down = CallEvent::ShutDown {
+        deadline: NOW + Duration::from_secs(3),
+    };
+    let events = [
+        ("answered", CallEvent::Response),
+        ("failed", CallEvent::Failed),
+        ("halt", CallEvent::Halt),
+        ("server gone", CallEvent::ServerGone),
+        ("server back", CallEvent::ServerBack),
+        ("shut down", shut_down),
+        ("*timer*", CallEvent::Deadline),
+    ];
+    for phase in CallPhase::ALL {
+        let mut call = ServiceCall::new(options(), phase != CallPhase::Absent, NOW, &mut Vec::new());
+        match phase {
+            CallPhase::Absent | CallPhase::Sent => {}
+            CallPhase::Left => call.on(CallEvent::Halt, NOW, &mut Vec::new()),
+            CallPhase::Ended => call.on(CallEvent::Response, NOW, &mut Vec::new()),
+        }
+        assert_eq!(call.phase(), phase);
+        let _ = writeln!(text, "\n### {phase:?}\n");
+        let mut rows = String::new();
+        let mut ignored = Vec::new();
+        for (name, event) in events {
+            let mut after = call.clone();
+            let mut steps = Vec::new();
+            let now = call.next_deadline().filter(|_| event == CallEvent::Deadline);
+            after.on(event, now.unwrap_or(NOW), &mut steps);
+            if after == call && steps.is_empty() {
+                ignored.push(name);
+                continue;
+            }
+            let done: Vec<String> = steps
+                .iter()
+                .map(|step| match step {
+                    CallStep::Send => "send the request".to_owned(),
+                    CallStep::Finish(verdict) => format!("tell the leaf: `{verdict:?}`"),
+                    CallStep::CountLate => "count it as late".to_owned(),
+                    CallStep::CountAbandoned => "count it as never answered".to_owned(),
+                    CallStep::Report(what) => format!("report `{what:?}`"),
+                })
+                .collect();
+            let _ = writeln!(rows, "| {name} | {:?} | {} |", after.phase(), done.join(", "));
+        }
+        if !rows.is_empty() {
+            let _ = write!(text, "| event | next | done |\n|---|---|---|\n{rows}\n");
+        }
+        let _ = writeln!(text, "Changes nothing: {}.", ignored.join("; "));
+    }
+}
+
+fn document() -> String {
+    let mut tables = String::new();
+    let mut edges = BTreeSet::new();
+    goal_section(&mut tables, &mut edges);
+    let mut pairs: Vec<(Phase, Phase, Vec<String>)> = Vec::new();
+    for (from, to, event) in edges {
+        match pairs.iter_mut().find(|pair| (pair.0, pair.1) == (from, to)) {
+            Some(pair) => pair.2.push(event),
+            None => pairs.push((from, to, vec![event])),
+        }
+    }
+    let mut text = String::from(
+        "# The life of a goal
+
+<!-- Generated from the state machines in src/goal by a test; do not edit.
+     NAVTREE_BLESS=1 cargo test --no-default-features --lib goal::lifecycle writes it anew. -->
+
+A leaf that halts lets go of its goal at once; the Custodian sees the goal to its end. Each goal on an action
+server is one `ActionGoal`, each call of a service one `ServiceCall`. Both are pure: an event and the time go in,
+the next phase and what is to be done come out. Every event in every phase is listed here.
+
+The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has gone
+(or, in Superseded, waits for a newer goal) and is told nothing any more.
+
+```mermaid
+stateDiagram-v2
+    [*] --> Queued
+",
+    );
+    for (from, to, events) in &pairs {
+        // A diagram can carry a few words an arrow; the tables have the rest.
+        let mut shown = events.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        if events.len() > 3 {
+            shown.push_str(", …");
+        }
+        let _ = writeln!(text, "    {from:?} --> {to:?}: {}", shown.replace(':', ""));
+    }
+    text.push_str("    Ended --> [*]\n```\n");
+    text.push_str(
+        "
+The timers:
+
+| timer | in | is |
+|---|---|---|
+| of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); what follows is *released* |
+| | Absent, Sent | `accept_timeout` |
+| | Executing | `result_poll` |
+| | Finishing | `result_retry`, three times; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
+| | Superseded | `accept_timeout` + `cancel_timeout` |
+| | Doomed | what is left of `accept_timeout`, then `cancel_retry` |
+| | Canceling | `cancel_retry` |
+| result timeout | Executing | `result_timeout` |
+| cancel timeout | Doomed, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
+| give-up timeout | Doomed, Canceling, Unreachable | `give_up_timeout`, or the end of the process |
+
+## A goal on an action server
+",
+    );
+    text.push_str(&tables);
+    text.push_str(
+        "\n## A call of a service\n\nAlso a cancel request that a leaf makes for the goals of any client.\n",
+    );
+    call_section(&mut text);
+    text
+}
+
+#[test]
+fn g3_the_life_cycle_document_says_what_the_code_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/goal-lifecycle.md");
+    let expected = document();
+    if std::env::var_os("NAVTREE_BLESS").is_some() {
+        std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).unwrap();
+        std::fs::write(path, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        found == expected,
+        "docs/goal-lifecycle.md is not what the code does; NAVTREE_BLESS=1 writes it anew"
+    );
+}
+
+#[test]
+fn every_phase_is_in_the_document() {
+    let phases: BTreeSet<Phase> = goals().iter().map(|(_, goal)| goal.phase()).collect();
+    assert_eq!(phases.into_iter().collect::<Vec<_>>(), Phase::ALL);
+}
