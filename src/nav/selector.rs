@@ -7,7 +7,6 @@ use super::World;
 use super::endpoint::world;
 use super::topic::{Subscription, TopicKind};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick};
-use crate::msg::StringMessage;
 
 /// What tells one selector from another.
 pub trait SelectorNode: Send + Sync + 'static {
@@ -89,8 +88,8 @@ impl<N: SelectorNode> Behavior for Selector<N> {
                 let text = sample
                     .payload
                     .as_ref()
-                    .and_then(|payload| payload.get::<StringMessage>())
-                    .map(|message| Text::from(&*message.data));
+                    .and_then(|payload| payload.get::<String>())
+                    .map(|text| Text::from(&**text));
                 let state = cx.state::<State>();
                 state.count = count;
                 state.selected = text.or(state.selected.take());
@@ -123,7 +122,6 @@ impl<N: SelectorNode> Behavior for Selector<N> {
 mod tests {
     use crate::bt::NodeStatus::{Failure, Success};
     use crate::bt::Text;
-    use crate::msg::StringMessage;
     use crate::nav::testing::Bench;
 
     #[test]
@@ -145,12 +143,7 @@ mod tests {
                 ));
                 for (data, selected) in [(None, "Default"), (Some("Other"), "Other"), (None, "Other")] {
                     if let Some(data) = data {
-                        bench.publish(
-                            &topic,
-                            StringMessage {
-                                data: data.to_owned(),
-                            },
-                        );
+                        bench.publish(&topic, data.to_owned());
                     }
                     assert_eq!(bench.tick(), Success);
                     assert_eq!(

@@ -32,7 +32,7 @@ impl TopicKind {
         reliable: true,
         transient_local: false,
     };
-    /// Lists of them: an interface that Jazzy lacks.
+    /// Lists of them; the payload is a `Vec<PoseStamped>`.
     pub(crate) const GOALS: Self = Self {
         type_name: "nav_msgs/msg/Goals",
         reliable: true,

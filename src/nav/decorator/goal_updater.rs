@@ -35,7 +35,7 @@ impl Node for GoalUpdater {
             output_goal: ports.output("output_goal").doc("The newest goal.").bind(),
             input_goals: ports
                 .input("input_goals")
-                .doc("The goals, for a navigation through poses. The topic's interface is missing on Jazzy.")
+                .doc("The goals, for a navigation through poses; newer ones come on the topic of the parameter goals_updater_topic.")
                 .bind(),
             output_goals: ports.output("output_goals").doc("The newest goals.").bind(),
         }
@@ -81,23 +81,22 @@ impl GoalUpdater {
     }
 
     fn update_goals(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
-        let stamp = |goals: &Goals| {
+        let stamp = |goals: &[PoseStamped]| {
             goals
-                .0
                 .iter()
                 .map(|goal| goal.header.stamp)
                 .max()
                 .unwrap_or_default()
         };
         let input = self.input_goals.get(cx).ok();
-        let published = newest::<Goals>(cx, |state| &state.goals)?;
+        let published = newest::<Vec<PoseStamped>>(cx, |state| &state.goals)?;
         let newer = published.filter(|published| {
             !stamp(published).is_zero()
                 && input
                     .as_ref()
-                    .is_none_or(|input| stamp(published) >= stamp(input))
+                    .is_none_or(|input| stamp(published) >= stamp(&input.0))
         });
-        match newer.or(input) {
+        match newer.map(|goals| Arc::new(Goals(goals.to_vec()))).or(input) {
             Some(goals) => self.output_goals.set(cx, goals),
             None => Ok(()),
         }
@@ -192,7 +191,7 @@ mod tests {
         bench.set("goals", Arc::new(Goals(vec![goal(10, 1.0)])));
         assert_eq!(bench.tick(), Success);
         assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), 1);
-        bench.publish("goals_update", Goals(vec![goal(11, 1.0), goal(11, 2.0)]));
+        bench.publish("goals_update", vec![goal(11, 1.0), goal(11, 2.0)]);
         assert_eq!(bench.tick(), Success);
         assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), 2);
     }
