@@ -68,7 +68,7 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
 }
 
 /// A step of the wild walk: numbers choose goals and tickets, known and unknown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Wild {
     Start(u8, bool),
     Update(u8),
