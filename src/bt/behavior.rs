@@ -1,5 +1,6 @@
 //! What a node type is: its declaration, and its behaviour apart from any run's state.
 
+use super::conduct::Conduct;
 use super::port::{PortDecl, Ports};
 use super::{Context, HaltReason, NodeStatus};
 
@@ -31,6 +32,12 @@ pub trait Behavior: Send + Sync {
     /// ([`Context::order_children`]). Where it does not, a child with a `_priority` is refused.
     fn honours_priority(&self) -> bool {
         false
+    }
+
+    /// What the node may do, given what its children may do: what warnings about trees rest on. The default says what
+    /// its kind does; see [`Conduct::of`].
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::of(kind, children)
     }
 
     /// Called for every node when a tree got its resources, before its first tick: open what is needed.

@@ -67,7 +67,7 @@ impl<'s> Binder<'_, 's> {
         }
     }
 
-    fn pointer(&mut self, key: &str, declaration: &PortDecl, span: Span) -> Binding {
+    fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
         let name = key.strip_prefix('@').unwrap_or(key);
         if name.is_empty() || name.contains('@') {
             let message = format!("'{key}' is not a key: '@' may stand once, before a name");
@@ -76,25 +76,31 @@ impl<'s> Binder<'_, 's> {
             return Binding::Absent;
         }
         let slot = self.scopes.resolve(self.scope, key);
-        self.scopes
-            .declare(slot, declaration.info, declaration.direction, span, self.problems);
+        self.scopes.declare(
+            slot,
+            declaration.info,
+            declaration.direction,
+            by_default,
+            span,
+            self.problems,
+        );
         Binding::Slot(slot)
     }
 }
 
 impl PortSink for Binder<'_, '_> {
     fn port(&mut self, declaration: &PortDecl) -> Binding {
-        let (text, span) = match (self.attribute(declaration), &declaration.default) {
-            (Some(attribute), _) => (attribute.value.to_string(), attribute.value_span),
-            (None, Some(text)) => (text.to_string(), self.spec.span),
+        let (text, by_default, span) = match (self.attribute(declaration), &declaration.default) {
+            (Some(attribute), _) => (attribute.value.to_string(), false, attribute.value_span),
+            (None, Some(text)) => (text.to_string(), true, self.spec.span),
             (None, None) => {
                 self.missing(declaration);
                 return Binding::Absent;
             }
         };
         match port_text(&text, self.dialect) {
-            PortText::Pointer(key) => self.pointer(key, declaration, span),
-            PortText::SameName => self.pointer(&declaration.name, declaration, span),
+            PortText::Pointer(key) => self.pointer(key, declaration, by_default, span),
+            PortText::SameName => self.pointer(&declaration.name, declaration, by_default, span),
             PortText::Literal(literal) => {
                 // An output that leads nowhere takes values and forgets them.
                 if declaration.direction == Direction::Output {
@@ -175,6 +181,10 @@ impl PortSink for Binder<'_, '_> {
             let _ = enums.insert(name, *value);
         }
         compile_script(&attribute, self.scope, self.scopes, &enums, self.problems)
+    }
+
+    fn writes_any(&mut self) {
+        self.scopes.writes_any = true;
     }
 
     fn children(&self) -> usize {

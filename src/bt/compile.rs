@@ -9,8 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::behavior::{Behavior, Dialect, Manifest, NodeKind};
 use super::binder::Binder;
 use super::blackboard::ScopeId;
+use super::conduct::Outcomes;
 use super::definition::{NodeDef, NodeIndex, NodeInfo, TreeDef};
 use super::guard::Guards;
+use super::lint::{Subject, Written, lint};
 use super::nodes::SubTree;
 use super::port::Ports;
 use super::priority::Priorities;
@@ -59,7 +61,7 @@ pub fn compile(forest: &ForestSpec<'_>, main: &str, registry: &Registry) -> Resu
     let mut compiler = Compiler::new(forest, registry, tree.dialect);
     let scope = compiler.scopes.open(&tree.id, "", None);
     compiler.instantiate(tree, scope, None, 0);
-    compiler.finish(tree.dialect)
+    compiler.finish(main, tree.dialect)
 }
 
 struct Compiler<'f, 's> {
@@ -202,7 +204,7 @@ impl<'f, 's> Compiler<'f, 's> {
                 self.info[index.index()].kind = NodeKind::Action;
             }
             self.behaviors.push(match substitute {
-                Some(behavior) => (behavior, 0),
+                Some(behavior) => (behavior, NodeDef::UNKNOWN),
                 None => (Box::new(SubTree), NodeDef::RESETS_CHILD),
             });
             self.compile_guards(tree, spec, scope, index);
@@ -213,12 +215,17 @@ impl<'f, 's> Compiler<'f, 's> {
             let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
             let kind = self.info[index.index()].kind;
             let open = node_type.is_some_and(|node_type| node_type.manifest.open);
+            // Mocks may stand for anything.
+            let unknown = open || substituted || node_type.is_none();
+            let answers = || !behavior.conduct(kind, &[]).outcomes.contains(Outcomes::RUNNING);
             let mut flags = match kind {
                 NodeKind::Decorator => NodeDef::RESETS_CHILD,
-                // Mocks may stand for anything.
-                NodeKind::Condition if !open && !substituted => NodeDef::CONDITION,
+                NodeKind::Condition if !unknown && answers() => NodeDef::CONDITION,
                 NodeKind::Condition | NodeKind::Action | NodeKind::Control | NodeKind::SubTree => 0,
             };
+            if unknown {
+                flags |= NodeDef::UNKNOWN;
+            }
             if self.compile_priorities(spec, scope, index, behavior.honours_priority()) {
                 flags |= NodeDef::PRIORITY;
             }
@@ -443,13 +450,7 @@ impl<'f, 's> Compiler<'f, 's> {
         self.instantiate(inner, inner_scope, Some(index), depth + 1);
     }
 
-    fn finish(mut self, dialect: Dialect) -> Result<Compiled, Vec<Problem>> {
-        super::lint::lint(&self.scopes, &mut self.problems);
-        self.problems.sort_by_key(|problem| (problem.span, problem.kind));
-        self.problems.dedup();
-        if !self.problems.iter().all(Problem::is_warning) {
-            return Err(self.problems);
-        }
+    fn finish(mut self, main: &str, dialect: Dialect) -> Result<Compiled, Vec<Problem>> {
         let count = self.info.len();
         let mut first_child = vec![0_u32; count + 1];
         for info in &self.info {
@@ -467,6 +468,39 @@ impl<'f, 's> Compiler<'f, 's> {
                 children[next[parent.index()] as usize] = index as u32;
                 next[parent.index()] += 1;
             }
+        }
+        let subject = Subject {
+            info: &self.info,
+            behaviors: &self.behaviors,
+            first_child: &first_child,
+            children: &children,
+            guards: &self.guards,
+            dialect,
+            written: Written {
+                scopes: &self.scopes,
+                dialect,
+                provided: self.registry.provided_keys(),
+                ports: self.forest.models.get(main).map_or(&[], Vec::as_slice),
+            },
+        };
+        // Warnings about what is there mean little while half of it is missing.
+        let is_whole = !self.problems.iter().any(|problem| {
+            matches!(
+                problem.kind,
+                ProblemKind::UnknownNode
+                    | ProblemKind::UnknownTree
+                    | ProblemKind::Recursion
+                    | ProblemKind::Limit
+                    | ProblemKind::ChildCount
+            )
+        });
+        if is_whole {
+            lint(&subject, &mut self.problems);
+        }
+        self.problems.sort_by_key(|problem| (problem.span, problem.kind));
+        self.problems.dedup();
+        if !self.problems.iter().all(Problem::is_warning) {
+            return Err(self.problems);
         }
         let nodes = self
             .behaviors

@@ -64,8 +64,10 @@ impl NodeDef {
     pub(crate) const RESETS_CHILD: u32 = 2;
     /// Children have priorities: positions go through an order.
     pub(crate) const PRIORITY: u32 = 4;
-    /// A condition: it must not return RUNNING.
+    /// A condition that answers at once: it must not return RUNNING.
     pub(crate) const CONDITION: u32 = 8;
+    /// Known from a palette or mocked: it may do anything.
+    pub(crate) const UNKNOWN: u32 = 16;
 }
 
 /// What messages, monitors and builders need of a node.

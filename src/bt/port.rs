@@ -97,6 +97,7 @@ pub(crate) trait PortSink {
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId>;
     /// A script that stands in no attribute, with more names than the registry's.
     fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script>;
+    fn writes_any(&mut self);
     fn children(&self) -> usize;
     fn dialect(&self) -> Dialect;
     fn problem(&mut self, message: String);
@@ -158,6 +159,11 @@ impl<'b> Ports<'b> {
     /// registry's enumerations. `None` where it was refused.
     pub fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script> {
         self.sink.compile(name, text, names)
+    }
+
+    /// Says that the node writes entries whose keys are known at run time only.
+    pub fn writes_any(&mut self) {
+        self.sink.writes_any();
     }
 
     /// How many children the node has in this file (zero while declarations are collected).

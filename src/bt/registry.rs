@@ -1,10 +1,11 @@
 //! Which node types there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
 use super::blackboard::SlotId;
+use super::conduct::Conduct;
 use super::port::{Binding, PortDecl, PortSink, Ports};
 use super::script::{Access, Script};
 use super::substitute::Substitute;
@@ -49,6 +50,8 @@ pub struct Registry {
     types_v3: BTreeMap<String, NodeType>,
     enums: Enums,
     substitute: Option<Arc<dyn Substitute>>,
+    /// Keys that the program around a tree writes.
+    provided: BTreeSet<String>,
 }
 
 impl Registry {
@@ -157,7 +160,7 @@ impl Registry {
         let act = Arc::new(act);
         self.register_with(id, NodeKind::Action, (0, 0), "", move |_| {
             let act = Arc::clone(&act);
-            Box::new(Function(move |cx: &mut Context<'_>| act(cx)))
+            Box::new(Instant(Function(move |cx: &mut Context<'_>| act(cx))))
         })
     }
 
@@ -187,6 +190,17 @@ impl Registry {
     /// Has trees that are compiled with this registry run something else in the place of some nodes.
     pub fn set_substitute(&mut self, substitute: Option<Arc<dyn Substitute>>) {
         self.substitute = substitute;
+    }
+
+    /// Says that the program writes this key to a tree's blackboard before it ticks it, so that nobody is warned of a
+    /// key that nothing writes.
+    pub fn provide_key(&mut self, key: impl Into<String>) {
+        self.provided.insert(key.into());
+    }
+
+    /// The keys that the program writes.
+    pub fn provided_keys(&self) -> &BTreeSet<String> {
+        &self.provided
     }
 
     pub(crate) fn substitute(&self) -> Option<&dyn Substitute> {
@@ -289,6 +303,8 @@ impl PortSink for Collector {
         None
     }
 
+    fn writes_any(&mut self) {}
+
     fn children(&self) -> usize {
         0
     }
@@ -300,6 +316,19 @@ impl PortSink for Collector {
     fn problem(&mut self, _message: String) {}
 
     fn warn(&mut self, _message: String) {}
+}
+
+/// A leaf that ends within one tick.
+struct Instant<B>(B);
+
+impl<B: Behavior> Behavior for Instant<B> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        self.0.tick(cx)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
+    }
 }
 
 /// A leaf made of a function.

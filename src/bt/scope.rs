@@ -23,6 +23,10 @@ pub(crate) struct SlotUse {
     /// The first place that reads it.
     pub(crate) read_at: Option<Span>,
     pub(crate) written: bool,
+    /// Where it lives.
+    pub(crate) scope: ScopeId,
+    /// Named with `@` somewhere.
+    pub(crate) global: bool,
 }
 
 /// What the text of a port value is.
@@ -54,6 +58,8 @@ pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
 pub(crate) struct Scopes {
     scopes: Vec<ScopeDef>,
     pub(crate) slots: Vec<SlotUse>,
+    /// Some node writes keys whose names are known at run time only.
+    pub(crate) writes_any: bool,
     dialect: Dialect,
 }
 
@@ -62,6 +68,7 @@ impl Scopes {
         Self {
             scopes: Vec::new(),
             slots: Vec::new(),
+            writes_any: false,
             dialect,
         }
     }
@@ -78,6 +85,10 @@ impl Scopes {
             autoremap: false,
         });
         id
+    }
+
+    pub(crate) fn tree_id(&self, scope: ScopeId) -> &str {
+        &self.scopes[scope.0 as usize].tree_id
     }
 
     pub(crate) fn path(&self, scope: ScopeId) -> Arc<str> {
@@ -205,6 +216,8 @@ impl Scopes {
             typed_at: Span::default(),
             read_at: None,
             written: false,
+            scope,
+            global: false,
         });
         let scope = &mut self.scopes[scope.0 as usize];
         scope.own.push((Arc::clone(&key), slot));
@@ -215,7 +228,9 @@ impl Scopes {
     /// The slot of a key, through remappings; made where it does not exist.
     pub(crate) fn resolve(&mut self, scope: ScopeId, key: &str) -> SlotId {
         if let Some(global) = key.strip_prefix('@') {
-            return self.resolve(ScopeId::ROOT, global);
+            let slot = self.resolve(ScopeId::ROOT, global);
+            self.slots[slot.0 as usize].global = true;
+            return slot;
         }
         let def = &self.scopes[scope.0 as usize];
         if let Some(slot) = def.keys.get(key) {
@@ -234,17 +249,20 @@ impl Scopes {
         slot
     }
 
-    /// Declares that a port of a type uses a slot, and compares types (`spec/btcpp.md` 1.5, "BB typing").
+    /// Declares that a port of a type uses a slot, and compares types (`spec/btcpp.md` 1.5, "BB typing"). A port that
+    /// points there by `default` does not need the entry: its author had no word of it in the file.
     pub(crate) fn declare(
         &mut self,
         slot: SlotId,
         info: &'static TypeInfo,
         direction: Direction,
+        by_default: bool,
         span: Span,
         problems: &mut Vec<Problem>,
     ) {
         let place = &mut self.slots[slot.0 as usize];
         match direction {
+            Direction::Input if by_default => {}
             Direction::Input => place.read_at = place.read_at.or(Some(span)),
             Direction::Output | Direction::InOut => place.written = true,
         }

@@ -61,11 +61,24 @@ pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     sync::register(registry)
 }
 
+/// What a navigator writes to the blackboard before it ticks, under the default names (`spec/nav2.md` 2.7).
+const PROVIDED: [&str; 6] = [
+    "goal",
+    "goals",
+    "path",
+    "number_recoveries",
+    "follow_path_error_code",
+    "compute_path_error_code",
+];
+
 /// BehaviorTree.CPP's nodes, navtree's own and Nav2's.
 pub fn registry() -> Registry {
     let mut registry = Registry::builtin();
     let outcome = register(&mut registry);
     debug_assert_eq!(outcome, Ok(()), "the IDs are distinct");
+    for key in PROVIDED {
+        registry.provide_key(key);
+    }
     registry
 }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::World;
 use super::endpoint::world;
 use super::topic::{Subscription, TopicKind};
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick};
 
 /// What tells one selector from another.
 pub trait SelectorNode: Send + Sync + 'static {
@@ -115,6 +115,10 @@ impl<N: SelectorNode> Behavior for Selector<N> {
             .subscription
             .open_port(cx, TopicKind::SELECTION, &self.topic);
         cx.put_state(state);
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

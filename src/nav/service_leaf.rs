@@ -3,7 +3,7 @@
 use super::endpoint::{Client, Endpoint, path_of, world};
 use super::link::Payload;
 use super::world::World;
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
 use crate::goal::{Outcome, Ticket};
 use crate::msg::Service;
 
@@ -93,6 +93,11 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         let mut client = cx.take_state::<Client>();
         self.endpoint.attach(cx, &mut client);
         cx.put_state(client);
+    }
+
+    /// An action whatever it is called: the answer takes its time.
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::of(NodeKind::Action, &[])
     }
 }
 

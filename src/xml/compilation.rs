@@ -72,9 +72,9 @@ impl<'c, 'd> Compilation<'c, 'd> {
         }
     }
 
-    /// All trees that were not compiled yet. In a file whose main tree is `running`, only what
+    /// All trees that were not compiled yet, `main` among them. In a file whose main tree is `running`, only what
     /// BehaviorTree.CPP refuses too is an error in them; the rest does not harm the tree that runs.
-    pub(super) fn rest(&mut self, running: bool) {
+    pub(super) fn rest(&mut self, main: Option<&str>, running: bool) {
         let forest = self.forest;
         let called: BTreeSet<&str> = forest
             .calls
@@ -117,7 +117,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             };
             // Who calls such a tree may write its keys.
             self.report(&problems, worst, |kind| {
-                !running || kind != ProblemKind::NeverWritten
+                main == Some(id) || kind != ProblemKind::NeverWritten
             });
         }
     }

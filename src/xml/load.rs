@@ -17,7 +17,7 @@ use super::files::{AmentIndex, Disk, Files};
 use super::forest::Forest;
 use super::includes::Documents;
 use super::levels::Levels;
-use super::main_tree::{main_attribute, main_tree, no_such_tree};
+use super::main_tree::{main_attribute, main_tree, no_such_tree, stated_main};
 use super::render::Colour;
 use super::source::Sources;
 
@@ -158,7 +158,7 @@ impl<'l> Loader<'l> {
             diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), &forest));
         }
         let mut compilation = Compilation::new(self.registry, &documents, &forest, &mut diagnostics);
-        compilation.rest(false);
+        compilation.rest(stated_main(&documents, &forest).as_deref(), false);
         self.grade(&documents, &mut diagnostics);
         Checked {
             diagnostics,
@@ -179,7 +179,7 @@ impl<'l> Loader<'l> {
         };
         let mut compilation = Compilation::new(self.registry, documents, &forest, &mut diagnostics);
         let def = main.and_then(|main| compilation.main(&main));
-        compilation.rest(true);
+        compilation.rest(None, true);
         self.grade(documents, &mut diagnostics);
         let sources = documents.sources.clone();
         match def {
@@ -249,6 +249,8 @@ mod tests {
         });
         leaf("IsDay", NodeKind::Condition, |_| {});
         leaf("Inverter", NodeKind::Decorator, |_| {});
+        registry.provide_key("d");
+        registry.provide_key("x");
         registry
     }
 
@@ -609,6 +611,7 @@ mod tests {
             [
                 "main.xml:2:48: warning[NT0307]: in version 3 a `<SubTree>` takes keys without braces; these become part of the key",
                 "main.xml:2:115: warning[NT0307]: `_while` has no effect in version 3",
+                "main.xml:3:38: warning[NT0406]: nothing ever writes the key 'd'",
                 "main.xml:4:19: warning[NT0213]: the tree `B` is defined again",
             ]
         );

@@ -23,21 +23,15 @@ pub(super) fn main_tree<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Option<Cow<'d, str>> {
     let root = documents.entry()?.root()?;
+    if let Some(main) = stated_main(documents, forest) {
+        return Some(main);
+    }
     if let Some(attribute) = main_attribute(documents) {
-        if forest.spec.trees.contains_key(attribute.value()) {
-            return Some(Cow::Borrowed(attribute.value()));
-        }
         diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), forest));
         return None;
     }
-    if let Some(Some(only)) = forest.only_tree.get(&root.document().file()) {
-        return Some(only.clone());
-    }
-    let mut all = forest.spec.trees.keys();
-    match (all.next(), all.next()) {
-        (Some(only), None) => return Some(only.clone()),
-        (None, _) if diagnostics.has_errors() => return None,
-        _ => {}
+    if forest.spec.trees.is_empty() && diagnostics.has_errors() {
+        return None;
     }
     let problem = match list(forest.spec.trees.keys()) {
         None => Diagnostic::new(Code::NoMainTree, root.name_span(), "the file defines no tree")
@@ -51,6 +45,23 @@ pub(super) fn main_tree<'d>(
     };
     diagnostics.push(problem);
     None
+}
+
+/// What [`main_tree`] finds where it finds something.
+pub(super) fn stated_main<'d>(documents: &'d Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
+    let root = documents.entry()?.root()?;
+    if let Some(attribute) = main_attribute(documents) {
+        let exists = forest.spec.trees.contains_key(attribute.value());
+        return exists.then(|| Cow::Borrowed(attribute.value()));
+    }
+    if let Some(Some(only)) = forest.only_tree.get(&root.document().file()) {
+        return Some(only.clone());
+    }
+    let mut all = forest.spec.trees.keys();
+    match (all.next(), all.next()) {
+        (Some(only), None) => Some(only.clone()),
+        _ => None,
+    }
 }
 
 pub(super) fn no_such_tree(name: &str, span: Span, forest: &Forest<'_>) -> Diagnostic {

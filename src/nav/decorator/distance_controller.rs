@@ -1,6 +1,6 @@
 //! `DistanceController`: ticks its child each time the robot has moved so far.
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::frames::FramePorts;
 
@@ -66,6 +66,10 @@ impl Behavior for DistanceController {
             cx.state::<State>().start = Some(robot);
         }
         Ok(status)
+    }
+
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `GoalUpdatedController`: ticks its child for each new goal.
 
-use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 use crate::nav::goal_watch::{GoalPorts, SeenGoal};
 
 /// Ticks its child at once, then for each change of the goal.
@@ -38,6 +38,10 @@ impl Behavior for GoalUpdatedController {
         } else {
             Ok(NodeStatus::Running)
         }
+    }
+
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `RateController`: ticks its child at a rate of its own.
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time};
 
 /// Ticks its child at once, then each time a period has passed since its last success.
 ///
@@ -52,6 +52,10 @@ impl Behavior for RateController {
             cx.memory().mark = now.saturating_add(u64::from(memory.count) * 1000);
         }
         Ok(status)
+    }
+
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+};
 use crate::msg::duration::from_seconds;
 use crate::nav::condition::open_odometry;
 use crate::nav::endpoint::world;
@@ -102,6 +104,10 @@ impl Behavior for SpeedController {
 
     fn attach(&self, cx: &mut Context<'_>) {
         open_odometry(cx);
+    }
+
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

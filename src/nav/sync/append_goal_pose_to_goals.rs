@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Goals, PoseStamped};
 
 /// Puts a goal behind others.
@@ -34,6 +34,10 @@ impl Behavior for AppendGoalPoseToGoals {
         let longer = goals.0.iter().cloned().chain([goal.as_ref().clone()]).collect();
         self.output.set(cx, Arc::new(Goals(longer)))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

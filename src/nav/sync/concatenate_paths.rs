@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Header, Path};
 
 /// Joins two paths.
@@ -42,6 +42,10 @@ impl Behavior for ConcatenatePaths {
         let poses = first.poses.iter().chain(&second.poses).cloned().collect();
         self.joined.set(cx, Arc::new(Path { header, poses }))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Goals, Pose, PoseStamped, Quaternion, Route};
 
 /// Turns a route into goals.
@@ -39,6 +39,10 @@ impl Behavior for ExtractRouteNodesAsGoals {
         });
         self.goals.set(cx, Arc::new(Goals(goals.collect())))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

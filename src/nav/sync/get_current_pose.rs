@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::PoseStamped;
 use crate::nav::frames::FramePorts;
 
@@ -33,6 +33,10 @@ impl Behavior for GetCurrentPose {
         };
         self.pose.set(cx, Arc::new(robot))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

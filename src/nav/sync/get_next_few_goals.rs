@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::Goals;
 
 /// Takes goals from the front of a list.
@@ -45,6 +45,10 @@ impl Behavior for GetNextFewGoals {
         };
         self.output.set(cx, few)?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

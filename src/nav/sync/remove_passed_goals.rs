@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
+};
 use crate::msg::{Goals, PoseStamped, WaypointStatus, WaypointStatuses, distance_xy};
 use crate::nav::frames::{FramePorts, robot_in};
 
@@ -102,6 +104,10 @@ impl Behavior for RemovePassedGoals {
         };
         self.output.set(cx, left)?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Path, Quaternion, distance_xy};
 
 /// Cuts a path short of its goal.
@@ -55,6 +55,10 @@ impl Behavior for TruncatePath {
         }
         self.output.set(cx, Arc::new(shorter))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Thrown, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Thrown, Tick};
 use crate::msg::{Path, Pose, PoseStamped, angle_between, distance_xy};
 use crate::nav::condition::{Progress, end_within};
 use crate::nav::frames::{FramePort, robot_in};
@@ -135,6 +135,10 @@ impl Behavior for TruncatePathLocal {
         };
         self.output.set(cx, Arc::new(cut))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

@@ -1,6 +1,6 @@
 //! `AlwaysSuccess` and `AlwaysFailure`: a constant.
 
-use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Succeeds.
 #[derive(Debug)]
@@ -19,6 +19,10 @@ impl Node for AlwaysSuccess {
 impl Behavior for AlwaysSuccess {
     fn tick(&self, _cx: &mut Context<'_>) -> Tick {
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::always(Outcomes::SUCCESS)
     }
 }
 
@@ -39,6 +43,10 @@ impl Node for AlwaysFailure {
 impl Behavior for AlwaysFailure {
     fn tick(&self, _cx: &mut Context<'_>) -> Tick {
         Ok(NodeStatus::Failure)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::always(Outcomes::FAILURE)
     }
 }
 

@@ -1,6 +1,8 @@
 //! `PopFromQueue` and `QueueSize`: one element of a shared queue, and how many there are.
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Queue, Tick, Value};
+use crate::bt::{
+    Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Queue, Tick, Value,
+};
 
 /// Takes the first element out.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ impl Behavior for PopFromQueue {
         self.popped_item.set(cx, element)?;
         Ok(NodeStatus::Success)
     }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
+    }
 }
 
 /// Counts the elements.
@@ -83,6 +89,10 @@ impl Behavior for QueueSize {
         }
         self.size.set(cx, i32::try_from(size).unwrap_or(i32::MAX))?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

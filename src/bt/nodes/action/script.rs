@@ -1,7 +1,7 @@
 //! `Script`: a piece of code.
 
 use crate::bt::nodes::code::Code;
-use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Runs a script.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ impl Behavior for ScriptAction {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         self.code.run(cx)?;
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::always(Outcomes::SUCCESS)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::bt::script::Access;
 use crate::bt::{
-    Behavior, Context, Family, InOut, Input, Node, NodeKind, NodeStatus, PortValue, Ports, SlotId, Text,
+    Behavior, Conduct, Context, Family, InOut, Input, Node, NodeKind, NodeStatus, PortValue, Ports, SlotId,
+    Text,
 };
 use crate::bt::{Thrown, Tick, Value};
 
@@ -35,7 +36,12 @@ impl Node for SetBlackboard {
             .bind();
         let fixed = match output_key.input.literal() {
             Some(Value::Text(key)) => ports.key(&key.clone(), Access::Create),
-            _ => None,
+            _ => {
+                if output_key.output.slot().is_some() {
+                    ports.writes_any();
+                }
+                None
+            }
         };
         Self {
             value,
@@ -77,6 +83,10 @@ impl Behavior for SetBlackboard {
             Ok(()) => Ok(NodeStatus::Success),
             Err(clash) => Err(cx.throw(format!("port 'value': {clash}"))),
         }
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

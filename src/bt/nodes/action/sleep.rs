@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time};
 
 /// Runs for some time.
 #[derive(Debug)]
@@ -50,6 +50,13 @@ impl Behavior for Sleep {
                 Ok(NodeStatus::Success)
             }
             completed => Ok(completed),
+        }
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct {
+            starts: true,
+            ..Conduct::always(Outcomes::SUCCESS | Outcomes::RUNNING)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `UnsetBlackboard`: an entry away.
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick};
 
 /// Removes an entry.
 #[derive(Debug)]
@@ -32,6 +32,10 @@ impl Behavior for UnsetBlackboard {
             cx.remove(slot);
         }
         Ok(NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::always(Outcomes::SUCCESS)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `WasEntryUpdated`: whether an entry was written.
 
 use crate::bt::nodes::watch::Watch;
-use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Looks whether an entry was written since the last look.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ impl Behavior for WasEntryUpdated {
         } else {
             NodeStatus::Failure
         })
+    }
+
+    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
+        Conduct::synchronous()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Fallback` and `AsyncFallback`: children in order, until one succeeds.
 
 use super::sequence::keep;
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Ticks its children in order and remembers the one that runs.
 #[derive(Debug)]
@@ -32,6 +32,10 @@ impl Behavior for Fallback {
     fn honours_priority(&self) -> bool {
         true
     }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::FAILURE, children)
+    }
 }
 
 /// A [`Fallback`] that lets the rest of the tree react between its children.
@@ -61,6 +65,10 @@ impl Behavior for AsyncFallback {
 
     fn honours_priority(&self) -> bool {
         true
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::FAILURE, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ReactiveFallback`: children from the first at every tick, while they fail.
 
 use super::reactive_sequence::halt_others;
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// The memoryless fallback: earlier children are tried again while a later one runs.
 #[derive(Debug)]
@@ -49,6 +49,10 @@ impl Behavior for ReactiveFallback {
 
     fn honours_priority(&self) -> bool {
         true
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::FAILURE, children).reactive()
     }
 }
 

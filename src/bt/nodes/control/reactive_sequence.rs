@@ -1,6 +1,6 @@
 //! `ReactiveSequence`: children from the first at every tick, while they succeed.
 
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// The memoryless sequence: earlier children are looked at again while a later one runs.
 #[derive(Debug)]
@@ -48,6 +48,10 @@ impl Behavior for ReactiveSequence {
 
     fn honours_priority(&self) -> bool {
         true
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::SUCCESS, children).reactive()
     }
 }
 

@@ -1,6 +1,8 @@
 //! `Sequence` and `AsyncSequence`: children in order, until one fails.
 
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Thrown, Tick,
+};
 
 /// Ticks its children in order and remembers the one that runs.
 #[derive(Debug)]
@@ -31,6 +33,10 @@ impl Behavior for Sequence {
     fn honours_priority(&self) -> bool {
         true
     }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::SUCCESS, children)
+    }
 }
 
 /// A [`Sequence`] that lets the rest of the tree react between its children.
@@ -60,6 +66,10 @@ impl Behavior for AsyncSequence {
 
     fn honours_priority(&self) -> bool {
         true
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::SUCCESS, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `SequenceWithMemory` and version 3's `SequenceStar`: a sequence that goes on where it failed.
 
 use super::sequence::keep;
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// A sequence that remembers the child that failed.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ impl Behavior for SequenceWithMemory {
 
     fn honours_priority(&self) -> bool {
         true
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::SUCCESS, children).or(Outcomes::RUNNING)
     }
 }
 
@@ -61,6 +65,10 @@ impl Behavior for SequenceStar {
 
     fn honours_priority(&self) -> bool {
         true
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::in_order(Outcomes::SUCCESS, children)
     }
 }
 

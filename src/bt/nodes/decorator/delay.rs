@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+};
 
 /// Waits before it ticks its child.
 #[derive(Debug)]
@@ -70,6 +72,13 @@ impl Behavior for Delay {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.memory().index = 0;
         cx.halt_children(reason);
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct {
+            starts: true,
+            ..Conduct::around(children, |child| child | Outcomes::RUNNING)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ForceSuccess` and `ForceFailure`: one result, whatever the child's.
 
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Succeeds when its child has completed.
 #[derive(Debug)]
@@ -19,6 +19,12 @@ impl Node for ForceSuccess {
 impl Behavior for ForceSuccess {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         force(cx, NodeStatus::Success)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| {
+            child.without(Outcomes::COMPLETED) | Outcomes::SUCCESS
+        })
     }
 }
 
@@ -39,6 +45,12 @@ impl Node for ForceFailure {
 impl Behavior for ForceFailure {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         force(cx, NodeStatus::Failure)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| {
+            child.without(Outcomes::COMPLETED) | Outcomes::FAILURE
+        })
     }
 }
 

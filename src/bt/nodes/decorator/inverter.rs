@@ -1,6 +1,6 @@
 //! `Inverter`: success for failure.
 
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Turns its child's result around.
 #[derive(Debug)]
@@ -27,6 +27,19 @@ impl Behavior for Inverter {
         };
         cx.halt_child(0, HaltReason::ParentFinished);
         Ok(status)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| {
+            let mut outcomes = child.without(Outcomes::COMPLETED);
+            if child.contains(Outcomes::SUCCESS) {
+                outcomes = outcomes | Outcomes::FAILURE;
+            }
+            if child.contains(Outcomes::FAILURE) {
+                outcomes = outcomes | Outcomes::SUCCESS;
+            }
+            outcomes
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `KeepRunningUntilFailure`: the child for ever, or until it fails.
 
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Runs its child over and over, once a tick.
 #[derive(Debug)]
@@ -28,6 +28,10 @@ impl Behavior for KeepRunningUntilFailure {
         } else {
             NodeStatus::Running
         })
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child.and(Outcomes::FAILURE) | Outcomes::RUNNING)
     }
 }
 

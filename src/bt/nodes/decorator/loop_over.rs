@@ -1,8 +1,8 @@
 //! `LoopInt`, `LoopBool`, `LoopDouble`, `LoopString`: the child once for each element of a queue.
 
 use crate::bt::{
-    Behavior, Context, Enums, HaltReason, InOut, Input, List, Memory, Node, NodeKind, NodeStatus, Output,
-    PortValue, Ports, Queue, Text, Tick, Value,
+    Behavior, Conduct, Context, Enums, HaltReason, InOut, Input, List, Memory, Node, NodeKind, NodeStatus,
+    Outcomes, Output, PortValue, Ports, Queue, Text, Tick, Value,
 };
 
 /// Takes one element a round.
@@ -107,6 +107,19 @@ impl<T: Element> Behavior for Loop<T> {
         } else {
             NodeStatus::Running
         })
+    }
+
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        let empty = match self.if_empty.literal() {
+            Some(NodeStatus::Running) => Outcomes::RUNNING,
+            Some(NodeStatus::Skipped) => Outcomes::SKIPPED,
+            Some(_) => Outcomes::COMPLETED,
+            None => Conduct::of(kind, children).outcomes,
+        };
+        Conduct::around(children, |child| {
+            child.and(Outcomes::FAILURE) | Outcomes::RUNNING | empty
+        })
+        .at_times()
     }
 }
 

@@ -1,7 +1,9 @@
 //! `Precondition`: the child if a script says so.
 
 use crate::bt::nodes::code::Code;
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// Asks a script before it starts its child.
 #[derive(Debug)]
@@ -46,6 +48,16 @@ impl Behavior for Precondition {
             cx.memory().index = 0;
         }
         Ok(status)
+    }
+
+    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
+        let otherwise = match self.otherwise.literal() {
+            Some(NodeStatus::Running) => Outcomes::RUNNING,
+            Some(NodeStatus::Skipped) => Outcomes::SKIPPED,
+            Some(_) => Outcomes::COMPLETED,
+            None => Conduct::of(kind, children).outcomes,
+        };
+        Conduct::around(children, |child| child | otherwise).at_times()
     }
 }
 

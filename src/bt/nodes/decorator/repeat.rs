@@ -1,7 +1,9 @@
 //! `Repeat`: the child again and again, while it succeeds.
 
 use super::ROUNDS_IN_ONE_TICK;
-use crate::bt::{Behavior, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// Counts its child's successes.
 #[derive(Debug)]
@@ -72,6 +74,15 @@ impl Behavior for Repeat {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.memory().count = 0;
         cx.halt_children(reason);
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        let more = match self.num_cycles.literal() {
+            Some(-1) => Outcomes::RUNNING,
+            Some(..=1) => Outcomes::SUCCESS,
+            _ => Outcomes::SUCCESS | Outcomes::RUNNING,
+        };
+        Conduct::around(children, |child| child.without(Outcomes::SUCCESS) | more)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::ROUNDS_IN_ONE_TICK;
 use super::repeat::goes_on;
-use crate::bt::{Behavior, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// Counts its child's failures.
 #[derive(Debug)]
@@ -77,6 +79,15 @@ impl Behavior for RetryUntilSuccessful {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.memory().count = 0;
         cx.halt_children(reason);
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        let more = match self.num_attempts.literal() {
+            Some(-1) => Outcomes::RUNNING,
+            Some(..=1) => Outcomes::FAILURE,
+            _ => Outcomes::FAILURE | Outcomes::RUNNING,
+        };
+        Conduct::around(children, |child| child.without(Outcomes::FAILURE) | more)
     }
 }
 

@@ -1,6 +1,8 @@
 //! `RunOnce`: the child once in the life of a tree.
 
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// Remembers its child's first result for good.
 #[derive(Debug)]
@@ -47,6 +49,10 @@ impl Behavior for RunOnce {
         } else {
             first
         })
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | Outcomes::SKIPPED).at_times()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The root of a subtree instance.
 
-use crate::bt::{Behavior, Context, NodeStatus, Tick};
+use crate::bt::{Behavior, Conduct, Context, NodeKind, NodeStatus, Tick};
 
 /// Passes ticks on to the tree that it instantiates; the instance's key space was resolved when the definition was
 /// compiled, so nothing is left to do at run time.
@@ -14,6 +14,10 @@ impl Behavior for SubTree {
             cx.set_status(NodeStatus::Running);
         }
         cx.tick_child(0)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child)
     }
 }
 

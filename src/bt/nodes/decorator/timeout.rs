@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::bt::{
-    Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick, Time,
+    Behavior, Conduct, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+    Time,
 };
 
 /// Halts its child when the time is up.
@@ -72,6 +73,10 @@ impl Behavior for Timeout {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.memory().index = 0;
         cx.halt_children(reason);
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | Outcomes::FAILURE)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `SkipUnlessUpdated` and `WaitValueUpdate`: the child when an entry was written.
 
 use crate::bt::nodes::watch::Watch;
-use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Is skipped until an entry was written.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ impl Behavior for SkipUnlessUpdated {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.memory().index = 0;
         cx.halt_children(reason);
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | Outcomes::SKIPPED).at_times()
     }
 }
 
@@ -52,6 +56,10 @@ impl Behavior for WaitValueUpdate {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.memory().index = 0;
         cx.halt_children(reason);
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | Outcomes::RUNNING).at_times()
     }
 }
 

@@ -1,0 +1,80 @@
+//! Conditions that compare with a reference, where a reactive parent makes them take it anew at every tick
+//! (`spec/nav2.md` E7; nav2 #6082, #4842). Nav2's own conditions are not among them: here they tell an activation from
+//! a reset by themselves.
+
+use super::Subject;
+use crate::bt::conduct::{Conduct, Outcomes};
+use crate::bt::problem::{Problem, ProblemKind};
+
+pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut Vec<Problem>) {
+    for (node, _) in conducts.iter().enumerate().filter(|(_, conduct)| conduct.latches) {
+        if let Some((parent, sibling)) = who_resets(subject, conducts, node) {
+            let message = format!(
+                "'{}' can never fire: it compares with what it saw when it was activated, and '{}' activates it \
+                 anew at every tick",
+                subject.id(node),
+                subject.id(parent)
+            );
+            problems.push(
+                Problem::new(ProblemKind::NeverFires, subject.info[node].span, message)
+                    .related(
+                        subject.info[sibling].span,
+                        "while this runs, all its siblings are reset at every tick",
+                    )
+                    .help("put it beside a node that does not reset it, for example a Parallel"),
+            );
+        }
+    }
+}
+
+/// The reactive node above and the sibling whose running makes it reset this one.
+fn who_resets(subject: &Subject<'_>, conducts: &[Conduct], node: usize) -> Option<(usize, usize)> {
+    let runs_on = |node: usize| conducts[node].outcomes.contains(Outcomes::RUNNING);
+    let mut below = node;
+    while let Some(parent) = subject.parent(below) {
+        if runs_on(below) {
+            // While this branch runs it is not reset.
+            return None;
+        }
+        let siblings = subject.children(parent).iter().map(|child| *child as usize);
+        if conducts[parent].reactive
+            && let Some(sibling) = siblings.into_iter().find(|child| runs_on(*child))
+        {
+            return Some((parent, sibling));
+        }
+        below = parent;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{
+        fallback, inverter, leaf, parallel, reactive_fallback, reactive_sequence, sequence,
+    };
+    use crate::bt::lint::testing::messages;
+
+    #[test]
+    fn a_latching_condition_beside_a_child_that_runs_on_is_reported() {
+        let fires = |tree| {
+            messages(tree)
+                .iter()
+                .any(|message| message.starts_with("NeverFires"))
+        };
+        let moved = || leaf("HasMoved");
+        assert!(fires(reactive_fallback([moved(), leaf("Drive")])));
+        assert!(fires(reactive_sequence([inverter(moved()), leaf("Drive")])));
+        assert!(fires(reactive_fallback([
+            sequence([leaf("IsDay"), moved()]),
+            leaf("Drive")
+        ])));
+        assert!(!fires(reactive_fallback([moved(), leaf("IsDay")])));
+        assert!(!fires(parallel([moved(), leaf("Drive")])));
+        assert!(!fires(fallback([moved(), leaf("Drive")])));
+        // Its own branch is the one that runs.
+        assert!(!fires(reactive_fallback([
+            leaf("IsDay"),
+            parallel([moved(), leaf("Drive")])
+        ])));
+    }
+}

@@ -1,0 +1,144 @@
+//! Keys that are read and that nothing ever writes.
+
+use std::collections::BTreeSet;
+
+use crate::bt::behavior::Dialect;
+use crate::bt::blackboard::ScopeId;
+use crate::bt::problem::{Problem, ProblemKind};
+use crate::bt::scope::{Scopes, SlotUse};
+use crate::bt::spec::ModelPort;
+use crate::bt::suggest::nearest;
+
+/// Who writes what.
+pub(crate) struct Written<'l> {
+    pub(crate) scopes: &'l Scopes,
+    pub(crate) dialect: Dialect,
+    /// Keys that the program around the tree writes to its blackboard.
+    pub(crate) provided: &'l BTreeSet<String>,
+    /// The ports that the main tree declares: whoever uses it as a subtree gives them.
+    pub(crate) ports: &'l [ModelPort],
+}
+
+impl Written<'_> {
+    fn is_provided(&self, slot: &SlotUse) -> bool {
+        slot.scope == ScopeId::ROOT
+            && (self.provided.contains(&*slot.key) || self.ports.iter().any(|port| port.name == *slot.key))
+    }
+}
+
+pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
+    if written.scopes.writes_any {
+        return;
+    }
+    // Enough to find a slip of the pen; a hostile file may have a million keys.
+    let known: Vec<&str> = written
+        .scopes
+        .slots
+        .iter()
+        .filter(|other| other.written && other.scope == ScopeId::ROOT)
+        .map(|other| &*other.key)
+        .chain(written.provided.iter().map(String::as_str))
+        .take(200)
+        .collect();
+    let mut looked_up = 0;
+    for slot in &written.scopes.slots {
+        let Some(span) = slot.read_at else { continue };
+        // A key with `@` may belong to a blackboard that several trees share.
+        if slot.written || slot.global || written.is_provided(slot) {
+            continue;
+        }
+        let message = format!("nothing ever writes the key '{}'", slot.key);
+        looked_up += 1;
+        let near = match slot.scope {
+            ScopeId::ROOT if looked_up <= 100 => nearest(&slot.key, known.iter().copied()),
+            _ => None,
+        };
+        let help = match near {
+            Some(near) => format!("did you mean '{near}'?"),
+            None if slot.scope == ScopeId::ROOT => {
+                "a node's output, a script or the program around the tree has to".to_owned()
+            }
+            None => {
+                let key = &slot.key;
+                let value = match written.dialect {
+                    Dialect::V4 => format!("{{{key}}}"),
+                    Dialect::V3 => key.to_string(),
+                };
+                let tree = written.scopes.tree_id(slot.scope);
+                format!(
+                    "a subtree has keys of its own: hand it over with {key}=\"{value}\" where '{tree}' is used"
+                )
+            }
+        };
+        problems.push(Problem::new(ProblemKind::NeverWritten, span, message).help(help));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{NodeBuilder, leaf, sequence, subtree};
+    use crate::bt::lint::testing::{messages, messages_of};
+
+    fn read(key: &str) -> NodeBuilder {
+        leaf("Say").port("text", format!("{{{key}}}"))
+    }
+
+    #[test]
+    fn a_key_that_only_readers_know_is_reported() {
+        let never = |key: &str| vec![format!("NeverWritten: nothing ever writes the key '{key}'")];
+        let none: Vec<String> = Vec::new();
+        let set = || leaf("SetBlackboard").port("value", 1);
+        let cases: [(NodeBuilder, Vec<String>); 12] = [
+            (read("x"), never("x")),
+            (sequence([read("x"), set().port("output_key", "x")]), none.clone()),
+            (sequence([read("x"), set().port("output_key", "y")]), never("x")),
+            // Which key that writes is known at run time only.
+            (
+                sequence([
+                    read("x"),
+                    leaf("Ask").port("answer", "{k}"),
+                    set().port("output_key", "{k}"),
+                ]),
+                none.clone(),
+            ),
+            (
+                sequence([read("x"), leaf("Ask").port("answer", "{x}")]),
+                none.clone(),
+            ),
+            (leaf("Say").port("text", "{=}"), never("text")),
+            (read("@x"), none.clone()),
+            // Provided by the program, and given by default.
+            (read("charge"), none.clone()),
+            (leaf("Say"), none.clone()),
+            (leaf("Script").port("code", "y := x"), never("x")),
+            (leaf("Script").port("code", "y := NIGHT"), none.clone()),
+            (leaf("Say").port("text", "a").skip_if("x > 1"), never("x")),
+        ];
+        for (tree, expected) in cases {
+            assert_eq!(messages(tree.clone()), expected, "{tree:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_followed_into_subtrees() {
+        let inner = |outer: NodeBuilder| messages_of([("Main", outer), ("Inner", read("x"))]);
+        let never = |key: &str| [format!("NeverWritten: nothing ever writes the key '{key}'")];
+        let sub = || subtree("Inner");
+        assert_eq!(inner(sub()), never("x"));
+        assert_eq!(inner(sub().port("x", "five")), [""; 0]);
+        assert_eq!(inner(sub().port("x", "{y}")), never("y"));
+        assert_eq!(inner(sub().port("x", "{charge}")), [""; 0]);
+        // A subtree does not see what its caller has.
+        assert_eq!(
+            messages_of([("Main", sub()), ("Inner", read("charge"))]),
+            never("charge")
+        );
+        assert_eq!(
+            messages_of([
+                ("Main", sub().port("_autoremap", true)),
+                ("Inner", read("charge"))
+            ]),
+            [""; 0]
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! Two children of one reactive node that run on: whenever the second runs, the first is started again, and its running
+//! halts the second.
+//!
+//! A child that runs on only where a condition before it says so is not meant: that is how backchained trees are built.
+
+use super::Subject;
+use crate::bt::behavior::Dialect;
+use crate::bt::conduct::{Conduct, Outcomes};
+use crate::bt::problem::{Problem, ProblemKind};
+
+pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut Vec<Problem>) {
+    for (node, _) in conducts
+        .iter()
+        .enumerate()
+        .filter(|(_, conduct)| conduct.reactive)
+    {
+        if asynchronous_sequences(subject, node, problems) {
+            continue;
+        }
+        let mut children = subject.children(node).iter().map(|child| *child as usize);
+        let Some(first) = children.find(|child| conducts[*child].starts) else {
+            continue;
+        };
+        let Some(second) = children.find(|child| conducts[*child].outcomes.contains(Outcomes::RUNNING))
+        else {
+            continue;
+        };
+        let message = format!(
+            "'{}' runs for one tick only: in the next, '{}' starts '{}' again and halts it",
+            subject.id(second),
+            subject.id(node),
+            subject.id(first)
+        );
+        problems.push(
+            Problem::new(ProblemKind::TwoAsynchronous, subject.info[second].span, message)
+                .related(subject.info[first].span, "this runs on too")
+                .help("a reactive node has one child that runs on, after its conditions; use a Sequence or a Fallback"),
+        );
+    }
+}
+
+/// BehaviorTree.CPP refuses a ReactiveSequence with two AsyncSequence (`spec/btcpp.md` V19).
+fn asynchronous_sequences(subject: &Subject<'_>, node: usize, problems: &mut Vec<Problem>) -> bool {
+    if subject.id(node) != "ReactiveSequence" || subject.dialect != Dialect::V4 {
+        return false;
+    }
+    let children = subject.children(node).iter().map(|child| *child as usize);
+    let mut found = children.filter(|child| subject.id(*child) == "AsyncSequence");
+    let (Some(first), Some(second)) = (found.next(), found.next()) else {
+        return false;
+    };
+    problems.push(
+        Problem::new(
+            ProblemKind::Refused,
+            subject.info[second].span,
+            "a ReactiveSequence may have one AsyncSequence only: each would halt the other",
+        )
+        .related(subject.info[first].span, "the first one"),
+    );
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{inverter, leaf, node, reactive_fallback, reactive_sequence, sequence};
+    use crate::bt::lint::testing::messages;
+
+    #[test]
+    fn a_child_that_is_always_halted_by_another_is_reported() {
+        let warns = |tree| {
+            messages(tree)
+                .iter()
+                .any(|message| message.starts_with("TwoAsynchronous"))
+        };
+        let (drive, wait) = (|| leaf("Drive"), || leaf("Sleep").port("msec", 100));
+        assert!(warns(reactive_sequence([drive(), wait()])));
+        assert!(warns(reactive_fallback([
+            leaf("IsDay"),
+            sequence([drive()]),
+            inverter(wait())
+        ])));
+        assert!(!warns(reactive_sequence([leaf("IsDay"), drive()])));
+        assert!(!warns(reactive_sequence([leaf("Say"), drive()])));
+        assert!(!warns(reactive_sequence([drive(), leaf("Say")])));
+        assert!(!warns(sequence([drive(), wait()])));
+        // Each action runs only until its condition holds.
+        assert!(!warns(reactive_sequence([
+            reactive_fallback([leaf("IsDay"), drive()]),
+            reactive_fallback([leaf("IsDay"), wait()]),
+        ])));
+        assert!(!warns(reactive_sequence([drive().skip_if("there"), wait()])));
+    }
+
+    #[test]
+    fn two_asynchronous_sequences_are_refused() {
+        let yielding = || node("AsyncSequence").children([leaf("IsDay"), leaf("IsDay")]);
+        assert_eq!(
+            messages(reactive_sequence([yielding(), yielding()])),
+            ["Refused: a ReactiveSequence may have one AsyncSequence only: each would halt the other"]
+        );
+    }
+}
