@@ -207,18 +207,15 @@ impl Tree {
         let mut guarded = |action: &mut dyn FnMut()| {
             panicked |= panic::catch_unwind(AssertUnwindSafe(action)).is_err();
         };
-        guarded(&mut || {
-            let mut cx = Context { def, run, node: 0 };
-            if cx.status() == NodeStatus::Running {
-                cx.halt_node(0, reason);
-            }
-        });
-        // After an error or a panic ancestors may be idle while nodes below still run: none may be left.
+        // The root first, and with it all that runs below. Then whatever still runs below nodes that do not: after an
+        // error or a panic, or where a child was left running when its parent completed. BehaviorTree.CPP's order.
         for node in 0..def.len() as u32 {
             guarded(&mut || {
                 let mut cx = Context { def, run, node };
                 if cx.status() == NodeStatus::Running {
                     cx.halt_node(node, reason);
+                } else {
+                    cx.halt_children(reason);
                 }
             });
             guarded(&mut || {

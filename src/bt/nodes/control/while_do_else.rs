@@ -41,6 +41,7 @@ impl Behavior for WhileDoElse {
             }
             NodeStatus::Failure => NodeStatus::Failure,
             NodeStatus::Skipped | NodeStatus::Idle => {
+                cx.halt_children(HaltReason::Preempted);
                 return Err(cx.throw("its condition was skipped, so no branch can be chosen"));
             }
         };
