@@ -150,5 +150,5 @@ def test_cancel_of_finished_and_unknown_goals_is_answered_as_rcl_does(stack):
     request = CancelGoal.Request()
     request.goal_info.goal_id.uuid = goal.handle.goal_id.uuid
     assert stack.graph.call(client, request).return_code == CancelGoal.Response.ERROR_GOAL_TERMINATED
-    request.goal_info.goal_id.uuid = bytes(range(16))
+    request.goal_info.goal_id.uuid = list(range(16))
     assert stack.graph.call(client, request).return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID

@@ -60,11 +60,12 @@ def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
 def test_stock_tree_with_recovery_runs_unchanged(stack_factory, release):
     name = "navigate_to_pose_w_replanning_and_recovery.xml"
     stack = stack_factory({"default_nav_to_pose_bt_xml": corpus(f"{release}/{name}")})
-    stack.robot.controller.behaviour.duration = 1.5
+    # Long enough for a replan at 1 Hz on a busy machine.
+    stack.robot.controller.behaviour.duration = 3.5
     goal = stack.navigation.send(2.0, 0.0)
     status, result = goal.result()
     assert status == "SUCCEEDED", result.error_msg
-    # Replanned at 1 Hz while it drove, and the controller got the newer path without being cancelled.
+    # Replanned while it drove, and the controller got the newer path without being cancelled.
     assert len(stack.robot.planner.requests()) >= 2
     assert not stack.robot.controller.seen("cancel")
     assert stack.robot.executing() == 0

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod check;
+#[cfg(feature = "ros")]
+mod drive;
 mod mocks;
 mod models;
 mod palette;
@@ -61,6 +63,9 @@ enum Command {
     Test(test::Arguments),
     /// Writes the palette for Groot, the XML schema or the node reference page.
     Models(models::Arguments),
+    /// Sends a navigation goal and shows the tree while it runs.
+    #[cfg(feature = "ros")]
+    Drive(drive::Arguments),
     /// Runs the ROS 2 node `bt_navigator` (the default).
     #[cfg(feature = "ros")]
     Run,
@@ -83,6 +88,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Trace(arguments)) => trace::run(&arguments),
         Some(Command::Test(arguments)) => test::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments),
+        #[cfg(feature = "ros")]
+        Some(Command::Drive(arguments)) => drive::run(&arguments),
         #[cfg(feature = "ros")]
         Some(Command::Run) | None => return run::run(),
         #[cfg(not(feature = "ros"))]

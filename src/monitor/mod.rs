@@ -2,4 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod drawing;
+pub mod live;
 pub mod models;
+pub mod track;

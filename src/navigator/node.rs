@@ -1,8 +1,12 @@
 //! The node: everything put together, from start to exit code.
 
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::admission::{Admission, Handler};
 use super::client::TopicGoal;
@@ -53,13 +57,40 @@ impl TickClock for Clock {
 
 /// Runs the node `bt_navigator` until it is told to end.
 pub fn run() -> ExitCode {
-    match Node::start() {
-        Ok(node) => node.run(),
+    // Before anything else: whoever sees the node on the graph may end it.
+    let started = Signals::new()
+        .map_err(StartError::Thread)
+        .and_then(|signals| Ok((Node::start()?, signals)));
+    match started {
+        Ok((node, signals)) => node.run(signals),
         Err(error) => {
             tracing::error!("{error}");
             eprintln!("navtree: {error}");
             ExitCode::from(1)
         }
+    }
+}
+
+/// What the process is told by the system.
+struct Signals {
+    runtime: Runtime,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let inside = runtime.enter();
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        drop(inside);
+        Ok(Self {
+            runtime,
+            interrupt,
+            terminate,
+        })
     }
 }
 
@@ -98,9 +129,10 @@ impl Node {
             custodian,
             ros,
         };
+        // First active, then visible: whoever sees the actions may use them.
+        node.admission.set_active(parameters.autostart);
         node.serve(&parameters)?;
         if parameters.autostart {
-            node.admission.set_active(true);
             tracing::info!("active: goals are accepted");
         }
         Ok(node)
@@ -148,8 +180,8 @@ impl Node {
     }
 
     /// Waits for the end, and ends in order (guarantee G8).
-    fn run(self) -> ExitCode {
-        let fault = self.wait();
+    fn run(self, signals: Signals) -> ExitCode {
+        let fault = self.wait(signals);
         let started = Instant::now();
         self.admission.set_active(false);
         if !self.ticks.handle().stop(HaltReason::ShuttingDown, FAREWELL) {
@@ -170,18 +202,13 @@ impl Node {
     }
 
     /// Until a signal, or until one of the threads has failed: the fault, if it was one.
-    fn wait(&self) -> Option<String> {
-        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return Some(format!("no signals can be waited for: {error}")),
-        };
+    fn wait(&self, signals: Signals) -> Option<String> {
+        let Signals {
+            runtime,
+            mut interrupt,
+            mut terminate,
+        } = signals;
         runtime.block_on(async {
-            use tokio::signal::unix::{SignalKind, signal};
-            let (mut interrupt, mut terminate) =
-                match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-                    (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
-                    (Err(error), _) | (_, Err(error)) => return Some(format!("no signals: {error}")),
-                };
             let mut look = tokio::time::interval(Duration::from_millis(500));
             loop {
                 tokio::select! {

@@ -57,14 +57,20 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// The errors, one line each: for action results and logs.
+    /// The errors, one line each with what to do: for action results and logs.
     pub fn one_line(&self) -> String {
         let errors = self
             .diagnostics
             .iter()
             .filter(|diagnostic| diagnostic.severity == Severity::Error);
-        let lines: Vec<String> = errors.map(|error| error.one_line(&self.sources)).collect();
-        lines.join("\n")
+        let lines = errors.map(|error| {
+            let line = error.one_line(&self.sources);
+            match &error.help {
+                Some(help) => format!("{line} ({help})"),
+                None => line,
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

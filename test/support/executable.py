@@ -13,9 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def find(name):
-    """The release build of an executable."""
+    """The release build of an executable, or the one in NAVTREE_EXECUTABLES."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    path = target / "release" / name
+    path = Path(os.environ.get("NAVTREE_EXECUTABLES") or target / "release") / name
     if not path.exists():
         raise AssertionError(f"{path} is missing: run 'cargo build --release' (scripts/test does)")
     return path

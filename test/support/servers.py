@@ -159,7 +159,9 @@ class Server:
 
     def destroy(self):
         self._stop.set()
-        self._server.destroy()
+        if self._server:
+            self._server.destroy()
+            self._server = None
 
 
 def straight_path(request):

@@ -1,0 +1,399 @@
+//! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::Exit;
+use crate::bt::{NodeStatus, Resource, TreeDef};
+use crate::goal::{GoalOptions, Outcome, Ticket};
+use crate::monitor::live::LiveTree;
+use crate::monitor::track::Track;
+use crate::msg::action::{
+    Action, NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
+};
+use crate::msg::{BehaviorTreeLog, Header, Path, Pose, PoseStamped};
+use crate::nav::{EndpointKind, Form, Payload, Settings, TopicSpec, World};
+use crate::ros::{CustodianTask, Endpoints, Ros};
+use crate::xml::Loader;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Where to: metres and radians in the map frame.
+    #[arg(long, num_args = 3, value_names = ["X", "Y", "YAW"], allow_negative_numbers = true)]
+    goal: Vec<f64>,
+    /// A tree file for this goal, instead of the node's default.
+    #[arg(long, value_name = "FILE")]
+    tree: Option<PathBuf>,
+    /// Where the picture of the track goes.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Seconds after which the goal is cancelled.
+    #[arg(long, default_value_t = 300)]
+    patience: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Exit {
+    crate::ros::start_log();
+    match Drive::start(arguments).and_then(|mut drive| drive.run(arguments)) {
+        Ok(exit) => exit,
+        Err(message) => {
+            eprintln!("navtree drive: {message}");
+            Exit::Failed
+        }
+    }
+}
+
+/// Ended by Ctrl-C: the goal is cancelled first.
+fn watch_interrupt() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without the thread Ctrl-C ends the process the hard way, and the goal goes on.
+    let _ = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+                return;
+            };
+            runtime.block_on(async {
+                let _ = tokio::signal::ctrl_c().await;
+                flag.store(true, Ordering::Release);
+            });
+        });
+    interrupted
+}
+
+struct Drive {
+    world: World,
+    interrupted: Arc<AtomicBool>,
+    // Dropped last, in this order: what the world's link leads to.
+    _custodian: CustodianTask,
+    ros: Ros,
+}
+
+impl Drive {
+    fn start(arguments: &Arguments) -> Result<Self, String> {
+        if arguments.goal.iter().any(|number| !number.is_finite()) || arguments.goal.len() != 3 {
+            return Err("--goal takes three numbers: X Y YAW".to_owned());
+        }
+        let text = |error: crate::ros::RosError| error.to_string();
+        let ros = Ros::start("navtree_drive", "").map_err(text)?;
+        ros.listen_to_transforms().map_err(text)?;
+        let custodian =
+            CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).map_err(text)?;
+        let endpoints = Endpoints::new(custodian.handle(), ros.transforms(), ros.parameters(), None);
+        let link = endpoints.link(Duration::from_secs(1));
+        let world = World::new(Box::new(link), Settings::default());
+        Ok(Self {
+            world,
+            interrupted: watch_interrupt(),
+            _custodian: custodian,
+            ros,
+        })
+    }
+
+    /// One round: what was asked for leaves, what has arrived comes in.
+    fn round(&mut self) {
+        let now = self.ros.clock().steady();
+        self.world.end_tick(now);
+        std::thread::sleep(Duration::from_millis(10));
+        self.world.begin_tick(self.ros.clock().steady());
+    }
+
+    fn options() -> GoalOptions {
+        // Discovery of a node that has just started takes its time.
+        GoalOptions {
+            accept_timeout: Duration::from_secs(20),
+            ..GoalOptions::default()
+        }
+    }
+
+    fn run(&mut self, arguments: &Arguments) -> Result<Exit, String> {
+        let file = match &arguments.tree {
+            Some(file) => Some(file.clone()),
+            None => self.default_tree(),
+        };
+        let def = file.and_then(|file| {
+            let registry = crate::nav::registry();
+            Loader::new(&registry)
+                .load_file(&file, None)
+                .ok()
+                .map(|loaded| loaded.def)
+        });
+        let goal = PoseStamped {
+            header: Header::in_frame("map"),
+            pose: Pose::planar(arguments.goal[0], arguments.goal[1], arguments.goal[2]),
+        };
+        let mut track = Track::towards(goal.pose.position);
+        let message = NavigateToPoseGoal {
+            pose: goal,
+            behavior_tree: arguments
+                .tree
+                .as_ref()
+                .map(|file| file.display().to_string())
+                .unwrap_or_default(),
+        };
+        let failed = |error: crate::nav::LinkError| error.to_string();
+        let server = self
+            .world
+            .open(
+                EndpointKind::Action,
+                "navigate_to_pose",
+                NavigateToPose::TYPE,
+                Form::Plain,
+            )
+            .map_err(failed)?;
+        let topic = |name: &str, type_name: &str| TopicSpec {
+            name: name.into(),
+            type_name: type_name.into(),
+            depth: 100,
+            reliable: true,
+            transient_local: false,
+            form: Form::Plain,
+        };
+        let log = topic("behavior_tree_log", "nav2_msgs/msg/BehaviorTreeLog");
+        let log = self.world.subscribe(&log).map_err(failed)?;
+        let plan = self
+            .world
+            .subscribe(&topic("plan", "nav_msgs/msg/Path"))
+            .map_err(failed)?;
+        let (changes, plans) = (Inbox::default(), Inbox::default());
+        let (to_changes, to_plans) = (changes.clone(), plans.clone());
+        self.world.listen(move |topic, payload, _| {
+            if topic == log {
+                to_changes.put(payload.clone());
+            } else if topic == plan {
+                to_plans.put(payload.clone());
+            }
+        });
+        let ticket = self
+            .world
+            .start_goal(server, &"drive".into(), Payload::new(message), Self::options());
+        let mut show = Show::new(def);
+        let outcome = self.follow(ticket, arguments, &changes, &plans, &mut track, &mut show);
+        show.end();
+        Ok(finish(arguments, &track, &outcome))
+    }
+
+    /// The node's default tree, asked for by its parameter service as any tool would.
+    fn default_tree(&mut self) -> Option<PathBuf> {
+        let server = self
+            .world
+            .open(
+                EndpointKind::Service,
+                "bt_navigator/get_parameters",
+                "rcl_interfaces/srv/GetParameters",
+                Form::Json,
+            )
+            .ok()?;
+        let request = Payload::new(json!({"names": ["default_nav_to_pose_bt_xml"]}));
+        let ticket = self.world.call(server, &"drive".into(), request, Self::options());
+        loop {
+            self.round();
+            if self.interrupted.load(Ordering::Acquire) {
+                return None;
+            }
+            let Some(outcome) = self.world.finish(ticket) else {
+                continue;
+            };
+            let Outcome::Response(payload) = outcome else {
+                return None;
+            };
+            let response: &serde_json::Value = payload.get()?;
+            return response["values"][0]["string_value"].as_str().map(PathBuf::from);
+        }
+    }
+
+    fn follow(
+        &mut self,
+        ticket: Ticket,
+        arguments: &Arguments,
+        changes: &Inbox,
+        plans: &Inbox,
+        track: &mut Track,
+        show: &mut Show,
+    ) -> Option<Outcome<Payload>> {
+        let until = Instant::now() + Duration::from_secs(arguments.patience);
+        loop {
+            self.round();
+            for payload in changes.take() {
+                if let Some(log) = payload.get::<BehaviorTreeLog>() {
+                    show.changes(log);
+                }
+            }
+            if let Some(path) = plans.take().pop().and_then(|payload| payload.share::<Path>()) {
+                track.set_plan(path.poses.iter().map(|pose| pose.pose.position).collect());
+            }
+            if let Ok(transform) = self.world.transform("map", "base_link", None) {
+                track.add(transform.transform.to_pose().position);
+            }
+            if let Some(feedback) = self
+                .world
+                .progress(ticket)
+                .and_then(|progress| progress.feedback.take())
+                && let Some(feedback) = feedback.get::<NavigateToPoseFeedback>()
+            {
+                show.feedback(feedback);
+            }
+            show.draw();
+            if let Some(outcome) = self.world.finish(ticket) {
+                return Some(outcome);
+            }
+            if self.interrupted.load(Ordering::Acquire) || Instant::now() > until {
+                self.world.halt(ticket, crate::bt::HaltReason::ShuttingDown);
+                let patience = Instant::now() + Duration::from_secs(4);
+                self.round();
+                while !self.world.is_settled() && Instant::now() < patience {
+                    self.round();
+                }
+                return None;
+            }
+        }
+    }
+}
+
+fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload>>) -> Exit {
+    println!();
+    for line in track.text(72) {
+        println!("  {line}");
+    }
+    println!("  o start, * driven, X goal: {:.2} m", track.length());
+    let file = arguments
+        .svg
+        .clone()
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("navtree-track-{}.svg", std::process::id())));
+    match std::fs::write(&file, track.svg()) {
+        Ok(()) => println!("  drawn in {}", file.display()),
+        Err(error) => eprintln!("  {}: {error}", file.display()),
+    }
+    let result = |payload: &Payload| {
+        let result = payload.get::<NavigateToPoseResult>();
+        result.map_or_else(String::new, |result| {
+            format!(" {} {}", result.error_code, result.error_msg)
+        })
+    };
+    let (text, exit) = match outcome {
+        Some(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Good),
+        Some(Outcome::Aborted(payload)) => (format!("ABORTED{}", result(payload)), Exit::Problems),
+        Some(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
+        Some(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
+        Some(other) => (format!("{other:?}"), Exit::Problems),
+        None => ("CANCELED from here".to_owned(), Exit::Problems),
+    };
+    println!("  result: {text}");
+    exit
+}
+
+/// Messages between the listener and the loop, which are on one thread.
+#[derive(Clone, Default)]
+struct Inbox(Arc<std::sync::Mutex<Vec<Payload>>>);
+
+impl Inbox {
+    fn put(&self, payload: Payload) {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push(payload);
+    }
+
+    fn take(&self) -> Vec<Payload> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// What is on the screen: the tree, redrawn in place on a terminal; one line a change elsewhere.
+struct Show {
+    tree: Option<(Arc<TreeDef>, LiveTree)>,
+    terminal: bool,
+    drawn: usize,
+    last: Instant,
+    line: String,
+    running: Vec<String>,
+}
+
+impl Show {
+    fn new(def: Option<Arc<TreeDef>>) -> Self {
+        let tree = def.map(|def| {
+            let live = LiveTree::new(&def);
+            (def, live)
+        });
+        let terminal = std::io::stdout().is_terminal();
+        Self {
+            tree,
+            terminal,
+            drawn: 0,
+            last: Instant::now(),
+            line: String::new(),
+            running: Vec::new(),
+        }
+    }
+
+    fn changes(&mut self, log: &BehaviorTreeLog) {
+        let Some((_, live)) = &mut self.tree else { return };
+        for change in &log.event_log {
+            if let Some(status) = NodeStatus::from_name(&change.current_status) {
+                live.change(change.uid, status);
+            }
+            if !self.terminal && matches!(change.current_status.as_str(), "SUCCESS" | "FAILURE") {
+                println!("    {} {}", change.node_name, change.current_status);
+            }
+        }
+    }
+
+    fn feedback(&mut self, feedback: &NavigateToPoseFeedback) {
+        self.line = format!(
+            "{:.2} m remaining, {:.1} s, {} recoveries",
+            feedback.distance_remaining,
+            feedback.navigation_time.as_secs_f64(),
+            feedback.number_of_recoveries
+        );
+    }
+
+    fn draw(&mut self) {
+        let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
+        if self.last.elapsed() < pause {
+            return;
+        }
+        self.last = Instant::now();
+        if self.terminal {
+            self.redraw();
+        } else if !self.line.is_empty() {
+            let running: Vec<String> = self.tree.as_ref().map_or_else(Vec::new, |(def, live)| {
+                live.running_leaves(def).into_iter().map(str::to_owned).collect()
+            });
+            println!("  {}  [{}]", self.line, running.join(", "));
+            self.running = running;
+        }
+    }
+
+    fn redraw(&mut self) {
+        let mut out = String::new();
+        if self.drawn > 0 {
+            out.push_str(&format!("\x1b[{}A", self.drawn));
+        }
+        let mut lines = self
+            .tree
+            .as_ref()
+            .map_or_else(Vec::new, |(def, live)| live.lines(def, true));
+        lines.push(String::new());
+        lines.push(self.line.clone());
+        for line in &lines {
+            out.push_str("\x1b[2K  ");
+            out.push_str(line);
+            out.push('\n');
+        }
+        self.drawn = lines.len();
+        print!("{out}");
+        let _ = std::io::stdout().flush();
+    }
+
+    fn end(&mut self) {
+        if self.terminal {
+            self.redraw();
+        }
+    }
+}
