@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bt::{Context, Input, Output, PortError, Ports, Text, Thrown};
 use crate::msg::action as actions;
-use crate::msg::{Path, TrackingFeedback};
+use crate::msg::{Header, Path, TrackingFeedback};
 use crate::nav::action_leaf::{ActionNode, GoalOf};
 use crate::nav::tracking::Tracker;
 
@@ -86,12 +86,12 @@ impl ActionNode for FollowPath {
 
     fn replaces(&self, sent: &GoalOf<Self>, new: &GoalOf<Self>) -> bool {
         // A planner that is at work, or has failed, leaves an empty path: the robot goes on along the old one.
-        let is_new_path =
-            !Arc::ptr_eq(&sent.path, &new.path) && *new.path != Path::default() && new.path != sent.path;
+        let is_nothing = new.path.is_empty() && new.path.header == Header::default();
+        let is_new_path = !Arc::ptr_eq(&sent.path, &new.path) && !is_nothing && new.path != sent.path;
         is_new_path
-            || sent.controller_id != new.controller_id
-            || sent.goal_checker_id != new.goal_checker_id
-            || sent.progress_checker_id != new.progress_checker_id
+            || !super::same_text(&sent.controller_id, &new.controller_id)
+            || !super::same_text(&sent.goal_checker_id, &new.goal_checker_id)
+            || !super::same_text(&sent.progress_checker_id, &new.progress_checker_id)
     }
 
     fn running(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
@@ -113,7 +113,7 @@ mod tests {
     use super::actions::FollowPath;
     use super::*;
     use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
-    use crate::msg::{Header, Pose};
+    use crate::msg::Pose;
     use crate::nav::testing::{Bench, Plan};
 
     const SERVER: &str = "follow_path";
