@@ -102,6 +102,11 @@ impl Clock {
         if self.is_simulated() {
             return Stamp::from_nanos(self.inner.simulation.load(Ordering::Acquire));
         }
+        Self::system_stamp()
+    }
+
+    /// The system's time, whatever drives the trees.
+    pub(super) fn system_stamp() -> Stamp {
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or(Duration::ZERO);

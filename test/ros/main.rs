@@ -10,5 +10,6 @@
 
 mod actions;
 mod harness;
+mod lifecycle;
 mod parameters;
 mod topics;

@@ -1,0 +1,126 @@
+//! The heartbeat that Nav2's lifecycle manager wants from the nodes it manages.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use r2r::bond::msg::Status;
+use r2r::{Publisher, QosProfile, std_msgs};
+
+use crate::ros::mirror::Mirror;
+use crate::ros::{Clock, RosError, RosHandle, RosNode};
+
+/// How long the other side waits for a heartbeat before it takes the node for dead: Nav2's value.
+const TIMEOUT: f32 = 4.0;
+/// Messages that say the bond is over: one could be lost on a peer that is just joining.
+const FAREWELLS: u32 = 3;
+
+/// Our end of a bond on `/bond`: while it is begun, a status is published every period; when it ends, or the other
+/// side says that it does, we say so too. The manager forms the bond, and brings the stack down when it breaks.
+///
+/// The heartbeat comes from the node's own thread: it says that the node answers, as the manager wants to know.
+#[derive(Clone)]
+pub struct Bond {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Bond {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Bond")
+    }
+}
+
+struct Shared {
+    id: String,
+    instance: String,
+    period: Duration,
+    clock: Clock,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    publisher: Publisher<Status>,
+    begun: bool,
+}
+
+impl Bond {
+    /// Prepares a bond for the node of that name; `period` is Nav2's parameter `bond_heartbeat_period`.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn prepare(ros: &RosHandle, clock: &Clock, period: Duration) -> Result<Self, RosError> {
+        let (id, clock) = (ros.name().to_owned(), clock.clone());
+        ros.with_node_blocking(Duration::from_secs(10), move |node| {
+            Self::on_node(node, id, clock, period)
+        })?
+    }
+
+    fn on_node(node: &mut RosNode, id: String, clock: Clock, period: Duration) -> Result<Self, RosError> {
+        let qos = || QosProfile::default().keep_last(100);
+        let publisher = node.publisher("/bond", qos())?;
+        let shared = Arc::new(Shared {
+            instance: format!("{id}-{}", std::process::id()),
+            id,
+            period,
+            clock,
+            inner: Mutex::new(Inner {
+                publisher,
+                begun: false,
+            }),
+        });
+        let beating = Arc::clone(&shared);
+        node.every(period, move || {
+            let inner = beating.lock();
+            if inner.begun {
+                beating.say(&inner, true);
+            }
+        });
+        let other = Arc::clone(&shared);
+        node.subscribe::<Status>("/bond", qos(), move |status| {
+            if status.id == other.id && status.instance_id != other.instance && !status.active {
+                other.end();
+            }
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// The heartbeat begins: when the node becomes active.
+    pub fn begin(&self) {
+        let mut inner = self.shared.lock();
+        inner.begun = true;
+        self.shared.say(&inner, true);
+    }
+
+    /// The heartbeat ends, and the other side is told.
+    pub fn end(&self) {
+        self.shared.end();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self) {
+        let mut inner = self.lock();
+        if std::mem::replace(&mut inner.begun, false) {
+            for _ in 0..FAREWELLS {
+                self.say(&inner, false);
+            }
+        }
+    }
+
+    fn say(&self, inner: &Inner, active: bool) {
+        let _ = inner.publisher.publish(&Status {
+            header: std_msgs::msg::Header {
+                stamp: self.clock.stamp().to_wire(),
+                frame_id: String::new(),
+            },
+            id: self.id.clone(),
+            instance_id: self.instance.clone(),
+            active,
+            heartbeat_timeout: TIMEOUT,
+            heartbeat_period: self.period.as_secs_f32(),
+        });
+    }
+}

@@ -1,0 +1,319 @@
+//! States and transitions, with the numbers of `lifecycle_msgs`.
+
+/// A state. The last six are those in which a transition is under way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum State {
+    /// Never shown by a node.
+    Unknown = 0,
+    /// Made, and nothing more.
+    Unconfigured = 1,
+    /// Ready to work, and not working.
+    Inactive = 2,
+    /// Working.
+    Active = 3,
+    /// Over, for ever.
+    Finalized = 4,
+    /// Between unconfigured and inactive.
+    Configuring = 10,
+    /// Between inactive and unconfigured.
+    CleaningUp = 11,
+    /// On the way to finalized.
+    ShuttingDown = 12,
+    /// Between inactive and active.
+    Activating = 13,
+    /// Between active and inactive.
+    Deactivating = 14,
+    /// Something went wrong, and is being dealt with.
+    ErrorProcessing = 15,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 11] = [
+        Self::Unknown,
+        Self::Unconfigured,
+        Self::Inactive,
+        Self::Active,
+        Self::Finalized,
+        Self::Configuring,
+        Self::CleaningUp,
+        Self::ShuttingDown,
+        Self::Activating,
+        Self::Deactivating,
+        Self::ErrorProcessing,
+    ];
+
+    /// As tools print it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Unconfigured => "unconfigured",
+            Self::Inactive => "inactive",
+            Self::Active => "active",
+            Self::Finalized => "finalized",
+            Self::Configuring => "configuring",
+            Self::CleaningUp => "cleaningup",
+            Self::ShuttingDown => "shuttingdown",
+            Self::Activating => "activating",
+            Self::Deactivating => "deactivating",
+            Self::ErrorProcessing => "errorprocessing",
+        }
+    }
+}
+
+/// What somebody can ask of a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Transition {
+    /// Get ready.
+    Configure,
+    /// Undo that.
+    CleanUp,
+    /// Begin to work.
+    Activate,
+    /// Stop working.
+    Deactivate,
+    /// End, whatever the state.
+    ShutDown,
+}
+
+/// How a transition went.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Verdict {
+    /// Done.
+    Success,
+    /// Not done; the node is as it was.
+    Failure,
+    /// Half done; the node has to be set right.
+    Error,
+}
+
+/// One arrow of the graph: a transition, or the end of one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Arrow {
+    /// Its number.
+    pub id: u8,
+    /// Its name.
+    pub label: &'static str,
+    /// From where.
+    pub start: State,
+    /// To where.
+    pub goal: State,
+}
+
+const fn arrow(id: u8, label: &'static str, start: State, goal: State) -> Arrow {
+    Arrow {
+        id,
+        label,
+        start,
+        goal,
+    }
+}
+
+const SUCCESS: &str = "transition_success";
+const FAILURE: &str = "transition_failure";
+const ERROR: &str = "transition_error";
+
+/// The graph of `rcl_lifecycle`.
+static GRAPH: [Arrow; 25] = {
+    use State::{
+        Activating, Active, CleaningUp, Configuring, Deactivating, ErrorProcessing, Finalized, Inactive,
+        ShuttingDown, Unconfigured,
+    };
+    [
+        arrow(1, "configure", Unconfigured, Configuring),
+        arrow(10, SUCCESS, Configuring, Inactive),
+        arrow(11, FAILURE, Configuring, Unconfigured),
+        arrow(12, ERROR, Configuring, ErrorProcessing),
+        arrow(2, "cleanup", Inactive, CleaningUp),
+        arrow(20, SUCCESS, CleaningUp, Unconfigured),
+        arrow(21, FAILURE, CleaningUp, Inactive),
+        arrow(22, ERROR, CleaningUp, ErrorProcessing),
+        arrow(3, "activate", Inactive, Activating),
+        arrow(30, SUCCESS, Activating, Active),
+        arrow(31, FAILURE, Activating, Inactive),
+        arrow(32, ERROR, Activating, ErrorProcessing),
+        arrow(4, "deactivate", Active, Deactivating),
+        arrow(40, SUCCESS, Deactivating, Inactive),
+        arrow(41, FAILURE, Deactivating, Active),
+        arrow(42, ERROR, Deactivating, ErrorProcessing),
+        arrow(5, "shutdown", Unconfigured, ShuttingDown),
+        arrow(6, "shutdown", Inactive, ShuttingDown),
+        arrow(7, "shutdown", Active, ShuttingDown),
+        arrow(50, SUCCESS, ShuttingDown, Finalized),
+        arrow(51, FAILURE, ShuttingDown, Finalized),
+        arrow(52, ERROR, ShuttingDown, ErrorProcessing),
+        arrow(60, SUCCESS, ErrorProcessing, Unconfigured),
+        arrow(61, FAILURE, ErrorProcessing, Finalized),
+        arrow(62, ERROR, ErrorProcessing, Finalized),
+    ]
+};
+
+/// Why a transition cannot begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StepError {
+    /// Not from here.
+    #[error("there is no such transition from the state '{}'", .0.label())]
+    NotFromHere(State),
+}
+
+/// Where a node is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Machine {
+    state: State,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            state: State::Unconfigured,
+        }
+    }
+}
+
+impl Machine {
+    /// Where it is.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Every arrow there is.
+    pub fn graph() -> &'static [Arrow] {
+        &GRAPH
+    }
+
+    /// The arrows that lead away from where it is.
+    pub fn available(&self) -> impl Iterator<Item = &'static Arrow> {
+        let state = self.state;
+        GRAPH.iter().filter(move |arrow| arrow.start == state)
+    }
+
+    /// What a request means here: by label where there is one, else by number, as rclcpp reads it. A shutdown has three
+    /// numbers and one name; any of them is taken from any state that has one.
+    pub fn find(&self, id: u8, label: &str) -> Option<Transition> {
+        let wanted = match (label, id) {
+            ("configure", _) | ("", 1) => Transition::Configure,
+            ("cleanup", _) | ("", 2) => Transition::CleanUp,
+            ("activate", _) | ("", 3) => Transition::Activate,
+            ("deactivate", _) | ("", 4) => Transition::Deactivate,
+            ("shutdown", _) | ("", 5..=7) => Transition::ShutDown,
+            _ => return None,
+        };
+        self.arrow(wanted).map(|_| wanted)
+    }
+
+    /// A transition begins. The arrow that was gone, for the event topic.
+    ///
+    /// # Errors
+    /// [`StepError::NotFromHere`]; the state is unchanged.
+    pub fn begin(&mut self, transition: Transition) -> Result<Arrow, StepError> {
+        let arrow = self.arrow(transition).ok_or(StepError::NotFromHere(self.state))?;
+        self.state = arrow.goal;
+        Ok(arrow)
+    }
+
+    /// The transition that is under way has ended. The arrow that was gone; `None` where none was under way. After an
+    /// error the node is in [`State::ErrorProcessing`], and how that went ends it in the same way.
+    pub fn end(&mut self, verdict: Verdict) -> Option<Arrow> {
+        let label = match verdict {
+            Verdict::Success => SUCCESS,
+            Verdict::Failure => FAILURE,
+            Verdict::Error => ERROR,
+        };
+        let arrow = *self.available().find(|arrow| arrow.label == label)?;
+        self.state = arrow.goal;
+        Some(arrow)
+    }
+
+    fn arrow(&self, transition: Transition) -> Option<Arrow> {
+        let label = match transition {
+            Transition::Configure => "configure",
+            Transition::CleanUp => "cleanup",
+            Transition::Activate => "activate",
+            Transition::Deactivate => "deactivate",
+            Transition::ShutDown => "shutdown",
+        };
+        self.available().find(|arrow| arrow.label == label).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_life() {
+        let mut machine = Machine::default();
+        let mut states = vec![machine.state().label()];
+        for transition in [
+            Transition::Configure,
+            Transition::Activate,
+            Transition::Deactivate,
+            Transition::CleanUp,
+            Transition::ShutDown,
+        ] {
+            machine.begin(transition).unwrap();
+            machine.end(Verdict::Success).unwrap();
+            states.push(machine.state().label());
+        }
+        assert_eq!(
+            states,
+            [
+                "unconfigured",
+                "inactive",
+                "active",
+                "inactive",
+                "unconfigured",
+                "finalized"
+            ]
+        );
+        assert_eq!(machine.available().count(), 0);
+    }
+
+    #[test]
+    fn failures_go_back_and_errors_have_to_be_dealt_with() {
+        let mut machine = Machine::default();
+        machine.begin(Transition::Configure).unwrap();
+        assert_eq!(machine.end(Verdict::Failure).unwrap().id, 11);
+        assert_eq!(machine.state(), State::Unconfigured);
+        machine.begin(Transition::Configure).unwrap();
+        machine.end(Verdict::Error).unwrap();
+        assert_eq!(machine.state(), State::ErrorProcessing);
+        machine.end(Verdict::Success).unwrap();
+        assert_eq!(machine.state(), State::Unconfigured);
+        assert_eq!(machine.end(Verdict::Success), None);
+    }
+
+    #[test]
+    fn what_is_asked_by_number_or_name() {
+        let mut machine = Machine::default();
+        assert_eq!(machine.find(1, ""), Some(Transition::Configure));
+        assert_eq!(machine.find(0, "configure"), Some(Transition::Configure));
+        assert_eq!(machine.find(3, ""), None, "not from here");
+        assert_eq!(machine.find(99, ""), None);
+        assert_eq!(machine.find(1, "nonsense"), None);
+        assert_eq!(
+            machine.begin(Transition::Activate),
+            Err(StepError::NotFromHere(State::Unconfigured))
+        );
+        assert_eq!(
+            machine
+                .find(7, "")
+                .map(|wanted| machine.begin(wanted).unwrap().id),
+            Some(5)
+        );
+    }
+
+    #[test]
+    fn every_state_under_way_has_three_ends() {
+        for state in State::ALL {
+            let ends = Machine { state }.available().count();
+            let expected = match state {
+                State::Unknown | State::Finalized => 0,
+                State::Unconfigured | State::Active => 2,
+                _ => 3,
+            };
+            assert_eq!(ends, expected, "{}", state.label());
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The life cycle of a managed node, as `rcl_lifecycle` has it: a pure state machine, and its services.
+
+mod bond;
+mod machine;
+mod serve;
+
+pub use bond::Bond;
+pub use machine::{Arrow, Machine, State, StepError, Transition, Verdict};
+pub use serve::{Lifecycle, LifecycleHandle, LifecycleHandler};

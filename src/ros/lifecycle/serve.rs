@@ -1,0 +1,262 @@
+//! The life cycle on the wire: five services and a topic.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use r2r::lifecycle_msgs::{msg, srv};
+use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
+
+use super::{Arrow, Machine, State, Transition, Verdict};
+use crate::ros::{Clock, RosError, RosHandle, RosNode};
+
+/// What the node does in a transition. Called on the thread `lifecycle`, one transition after the other; it may take
+/// its time, and the node goes on answering meanwhile.
+pub trait LifecycleHandler: Send + 'static {
+    /// Does it. After an error [`LifecycleHandler::recover`] is called.
+    fn change(&mut self, transition: Transition, from: State) -> Verdict;
+
+    /// Sets right what an error left half done; what it says decides between unconfigured and finalized.
+    fn recover(&mut self) -> Verdict {
+        Verdict::Failure
+    }
+}
+
+/// The life cycle of a node. Lives as long as the node.
+#[derive(Debug)]
+pub struct Lifecycle {
+    handle: LifecycleHandle,
+}
+
+/// The way to it from any thread. Cheap to clone.
+#[derive(Clone)]
+pub struct LifecycleHandle {
+    shared: Arc<Shared>,
+    requests: Sender<Request>,
+}
+
+impl std::fmt::Debug for LifecycleHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LifecycleHandle({})", self.state().label())
+    }
+}
+
+struct Shared {
+    machine: Mutex<Machine>,
+    clock: Clock,
+    events: Mutex<Option<Publisher<msg::TransitionEvent>>>,
+}
+
+/// A wanted transition, by number and label, and who wants to know how it went.
+struct Request {
+    id: u8,
+    label: String,
+    done: Box<dyn FnOnce(bool) + Send>,
+}
+
+impl Lifecycle {
+    /// Serves the life cycle of the node: `~/change_state`, `~/get_state`, `~/get_available_states`,
+    /// `~/get_available_transitions`, `~/get_transition_graph` and `~/transition_event`.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn serve(ros: &RosHandle, clock: &Clock, handler: impl LifecycleHandler) -> Result<Self, RosError> {
+        let (requests, inbox) = channel::<Request>();
+        let shared = Arc::new(Shared {
+            machine: Mutex::default(),
+            clock: clock.clone(),
+            events: Mutex::new(None),
+        });
+        let handle = LifecycleHandle {
+            shared: Arc::clone(&shared),
+            requests,
+        };
+        let for_node = handle.clone();
+        ros.with_node_blocking(Duration::from_secs(10), move |node| {
+            for_node.put_on_the_wire(node)
+        })??;
+        std::thread::Builder::new()
+            .name("lifecycle".to_owned())
+            .spawn(move || {
+                let mut handler = handler;
+                while let Ok(request) = inbox.recv() {
+                    let went_well = shared.change(request.id, &request.label, &mut handler);
+                    (request.done)(went_well);
+                }
+            })
+            .map_err(|error| RosError::Context(error.to_string()))?;
+        Ok(Self { handle })
+    }
+
+    /// The way to it.
+    pub fn handle(&self) -> &LifecycleHandle {
+        &self.handle
+    }
+}
+
+impl LifecycleHandle {
+    /// Where the node is in its life.
+    pub fn state(&self) -> State {
+        self.shared.machine().state()
+    }
+
+    /// Asks for a transition, as a client of the service does, and waits for it; not from the handler itself, and not
+    /// from a thread that must not wait.
+    ///
+    /// # Errors
+    /// [`RosError::Timeout`] after `patience`: it may succeed yet. [`RosError::Down`].
+    pub fn change(&self, transition: Transition, patience: Duration) -> Result<bool, RosError> {
+        let (sender, receiver) = channel();
+        let label = match transition {
+            Transition::Configure => "configure",
+            Transition::CleanUp => "cleanup",
+            Transition::Activate => "activate",
+            Transition::Deactivate => "deactivate",
+            Transition::ShutDown => "shutdown",
+        };
+        let done = Box::new(move |went_well| {
+            let _ = sender.send(went_well);
+        });
+        let request = Request {
+            id: 0,
+            label: label.to_owned(),
+            done,
+        };
+        self.requests.send(request).map_err(|_| RosError::Down)?;
+        receiver.recv_timeout(patience).map_err(|error| match error {
+            RecvTimeoutError::Timeout => RosError::Timeout,
+            RecvTimeoutError::Disconnected => RosError::Down,
+        })
+    }
+
+    fn put_on_the_wire(self, node: &mut RosNode) -> Result<(), RosError> {
+        let publisher = node.publisher("~/transition_event", QosProfile::default())?;
+        *self.shared.events() = Some(publisher);
+        let requests = self.requests.clone();
+        node.serve::<srv::ChangeState::Service>(
+            "~/change_state",
+            QosProfile::services_default(),
+            move |request| {
+                let wanted = request.message.transition.clone();
+                let done = Box::new(move |success| {
+                    // A client that did not wait for its answer is no fault of ours.
+                    let _ = request.respond(srv::ChangeState::Response { success });
+                });
+                let _ = requests.send(Request {
+                    id: wanted.id,
+                    label: wanted.label,
+                    done,
+                });
+            },
+        )?;
+        self.answer::<srv::GetState::Service>(node, "~/get_state", |machine| srv::GetState::Response {
+            current_state: state(machine.state()),
+        })?;
+        self.answer::<srv::GetAvailableStates::Service>(node, "~/get_available_states", |_| {
+            srv::GetAvailableStates::Response {
+                available_states: State::ALL.into_iter().map(state).collect(),
+            }
+        })?;
+        self.answer::<srv::GetAvailableTransitions::Service>(
+            node,
+            "~/get_available_transitions",
+            |machine| srv::GetAvailableTransitions::Response {
+                available_transitions: machine.available().map(description).collect(),
+            },
+        )?;
+        self.answer::<srv::GetAvailableTransitions::Service>(node, "~/get_transition_graph", |_| {
+            srv::GetAvailableTransitions::Response {
+                available_transitions: Machine::graph().iter().map(description).collect(),
+            }
+        })
+    }
+
+    fn answer<S: WrappedServiceTypeSupport + 'static>(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        answer: fn(Machine) -> S::Response,
+    ) -> Result<(), RosError>
+    where
+        S::Request: Send,
+    {
+        let shared = Arc::clone(&self.shared);
+        node.serve::<S>(name, QosProfile::services_default(), move |request| {
+            let machine = *shared.machine();
+            let _ = request.respond(answer(machine));
+        })
+    }
+}
+
+impl Shared {
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn events(&self) -> MutexGuard<'_, Option<Publisher<msg::TransitionEvent>>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, id: u8, label: &str, handler: &mut impl LifecycleHandler) -> bool {
+        let (transition, from, begun) = {
+            let mut machine = self.machine();
+            let from = machine.state();
+            let Some(transition) = machine.find(id, label) else {
+                tracing::warn!(
+                    "there is no transition {id} '{label}' from the state '{}'",
+                    from.label()
+                );
+                return false;
+            };
+            match machine.begin(transition) {
+                Ok(arrow) => (transition, from, arrow),
+                Err(_) => return false,
+            }
+        };
+        self.publish(&begun);
+        let verdict = handler.change(transition, from);
+        self.end(verdict);
+        if verdict == Verdict::Error {
+            self.end(handler.recover());
+        }
+        verdict == Verdict::Success
+    }
+
+    fn end(&self, verdict: Verdict) {
+        let arrow = self.machine().end(verdict);
+        if let Some(arrow) = arrow {
+            self.publish(&arrow);
+        }
+    }
+
+    fn publish(&self, arrow: &Arrow) {
+        let description = description(arrow);
+        let event = msg::TransitionEvent {
+            timestamp: u64::try_from(self.clock.stamp().as_nanos()).unwrap_or(0),
+            transition: description.transition,
+            start_state: description.start_state,
+            goal_state: description.goal_state,
+        };
+        if let Some(publisher) = &*self.events() {
+            let _ = publisher.publish(&event);
+        }
+    }
+}
+
+fn state(state: State) -> msg::State {
+    msg::State {
+        id: state as u8,
+        label: state.label().to_owned(),
+    }
+}
+
+fn description(arrow: &Arrow) -> msg::TransitionDescription {
+    msg::TransitionDescription {
+        transition: msg::Transition {
+            id: arrow.id,
+            label: arrow.label.to_owned(),
+        },
+        start_state: state(arrow.start),
+        goal_state: state(arrow.goal),
+    }
+}

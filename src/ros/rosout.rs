@@ -1,0 +1,205 @@
+//! Log lines on `/rosout`.
+
+use std::fmt::Write;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use r2r::QosProfile;
+use r2r::rcl_interfaces::msg::Log;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+use super::mirror::Mirror;
+use super::{Clock, RosError, RosHandle, RosNode};
+use crate::msg::Stamp;
+
+/// Lines that wait for the node's thread. More are dropped: a log must never hold up what it reports on.
+const QUEUE: usize = 512;
+
+/// A layer for `tracing` that publishes on `/rosout` what passes the filter it is given. Since Jazzy rcl leaves that
+/// to client libraries, and r2r does not do it.
+///
+/// Made before there is a node, so that logging can be set up first; what is logged until [`Rosout::attach`] waits.
+#[derive(Debug)]
+pub struct RosoutLayer {
+    lines: SyncSender<Line>,
+}
+
+/// The other end of a [`RosoutLayer`].
+#[derive(Debug)]
+pub struct Rosout {
+    lines: Receiver<Line>,
+}
+
+#[derive(Debug)]
+struct Line {
+    stamp: Stamp,
+    level: Level,
+    text: String,
+    target: &'static str,
+    file: &'static str,
+    line: u32,
+}
+
+/// A layer, and what it is to be attached with.
+pub fn rosout() -> (RosoutLayer, Rosout) {
+    let (sender, receiver) = sync_channel(QUEUE);
+    (RosoutLayer { lines: sender }, Rosout { lines: receiver })
+}
+
+impl<S: Subscriber> Layer<S> for RosoutLayer {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let metadata = event.metadata();
+        let mut text = Text::default();
+        event.record(&mut text);
+        // The stamp under use_sim_time is put in by the other end, which knows the clock.
+        let _ = self.lines.try_send(Line {
+            stamp: Clock::system_stamp(),
+            level: *metadata.level(),
+            text: text.0,
+            target: metadata.target(),
+            file: metadata.file().unwrap_or_default(),
+            line: metadata.line().unwrap_or_default(),
+        });
+    }
+}
+
+impl Rosout {
+    /// Publishes what was logged so far and will be, under the node's name.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn attach(self, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
+        let name = ros.full_name().trim_start_matches('/').replace('/', ".");
+        let clock = clock.clone();
+        ros.with_node_blocking(Duration::from_secs(10), move |node| {
+            self.publish(node, name, clock)
+        })?
+    }
+
+    fn publish(self, node: &mut RosNode, name: String, clock: Clock) -> Result<(), RosError> {
+        let qos = QosProfile::default()
+            .keep_last(1000)
+            .transient_local()
+            .lifespan(Duration::from_secs(10));
+        let publisher = node.publisher::<Log>("/rosout", qos)?;
+        // As often as the node's thread comes by.
+        node.every(Duration::ZERO, move || {
+            while let Ok(line) = self.lines.try_recv() {
+                let stamp = if clock.is_simulated() {
+                    clock.stamp()
+                } else {
+                    line.stamp
+                };
+                let _ = publisher.publish(&Log {
+                    stamp: stamp.to_wire(),
+                    level: severity(line.level),
+                    name: name.clone(),
+                    msg: line.text,
+                    file: line.file.to_owned(),
+                    function: line.target.to_owned(),
+                    line: line.line,
+                });
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The numbers of `rcl_interfaces/Log`.
+fn severity(level: Level) -> u8 {
+    match level {
+        Level::TRACE | Level::DEBUG => 10,
+        Level::INFO => 20,
+        Level::WARN => 30,
+        Level::ERROR => 40,
+    }
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" {
+            let _ = write!(self.0, "{value:?}");
+        } else {
+            let separator = if self.0.is_empty() { "" } else { " " };
+            let _ = write!(self.0, "{separator}{}={value:?}", field.name());
+        }
+    }
+}
+
+/// The level that `--ros-args --log-level LEVEL` asks for: for all loggers, or for this node's (`name:=LEVEL`), the
+/// last of them. rcl applies it to its own lines only.
+pub fn log_level(arguments: impl IntoIterator<Item = String>, node: &str) -> Option<Level> {
+    let mut inside = false;
+    let mut wanted = false;
+    let mut level = None;
+    for argument in arguments {
+        match argument.as_str() {
+            "--ros-args" => inside = true,
+            "--" => inside = false,
+            "--log-level" if inside => wanted = true,
+            value if wanted => {
+                wanted = false;
+                let (logger, name) = value.split_once(":=").unwrap_or((node, value));
+                if logger == node {
+                    level = level_named(name).or(level);
+                }
+            }
+            _ => {}
+        }
+    }
+    level
+}
+
+fn level_named(name: &str) -> Option<Level> {
+    match name.to_ascii_lowercase().as_str() {
+        "debug" => Some(Level::DEBUG),
+        "info" => Some(Level::INFO),
+        "warn" => Some(Level::WARN),
+        "error" | "fatal" => Some(Level::ERROR),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    #[test]
+    fn lines_wait_for_a_node_and_a_full_queue_holds_nobody_up() {
+        let (layer, rosout) = rosout();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::warn!(goal = 3, "not stopped");
+            for _ in 0..2 * QUEUE {
+                tracing::info!("more");
+            }
+        });
+        let first = rosout.lines.try_recv().unwrap();
+        assert_eq!(
+            (first.text.as_str(), severity(first.level)),
+            ("not stopped goal=3", 30)
+        );
+        assert!(first.file.ends_with("rosout.rs") && first.line > 0);
+        assert_eq!(rosout.lines.try_iter().count(), QUEUE - 1);
+    }
+
+    #[test]
+    fn log_levels_of_the_command_line() {
+        let level = |line: &str| log_level(line.split(' ').map(str::to_owned), "bt_navigator");
+        assert_eq!(level("navtree --log-level debug"), None, "not for ROS");
+        assert_eq!(level("navtree --ros-args --log-level debug"), Some(Level::DEBUG));
+        assert_eq!(level("n --ros-args --log-level other:=debug"), None);
+        assert_eq!(
+            level("n --ros-args --log-level bt_navigator:=WARN"),
+            Some(Level::WARN)
+        );
+        assert_eq!(level("n --ros-args -r a:=b -- --log-level debug"), None);
+    }
+}

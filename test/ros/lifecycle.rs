@@ -1,0 +1,49 @@
+//! The life cycle, the bond and the log.
+
+use std::time::Duration;
+
+use navtree::ros::lifecycle::{State, Transition, Verdict};
+use navtree::ros::{Bond, Lifecycle, LifecycleHandler, Ros, rosout};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::harness::{Peer, alone};
+
+struct Life {
+    bond: Bond,
+    refused: bool,
+}
+
+impl LifecycleHandler for Life {
+    fn change(&mut self, transition: Transition, _from: State) -> Verdict {
+        tracing::info!("change {transition:?}");
+        match transition {
+            Transition::Configure if !std::mem::replace(&mut self.refused, true) => return Verdict::Failure,
+            Transition::Activate => self.bond.begin(),
+            Transition::Deactivate => self.bond.end(),
+            _ => {}
+        }
+        Verdict::Success
+    }
+}
+
+#[test]
+fn a_life_under_a_lifecycle_manager() {
+    alone("lifecycle::a_life_under_a_lifecycle_manager", || {
+        let (layer, log) = rosout();
+        tracing_subscriber::registry().with(layer).init();
+        let ros = Ros::start("tested", "/").unwrap();
+        log.attach(ros.handle(), ros.clock()).unwrap();
+        let bond = Bond::prepare(ros.handle(), ros.clock(), Duration::from_millis(100)).unwrap();
+        let life = Life { bond, refused: false };
+        let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life).unwrap();
+        let peer = Peer::start("lifecycle_client.py");
+        peer.hear("good");
+        peer.end();
+        assert_eq!(lifecycle.handle().state(), State::Finalized);
+        let again = lifecycle
+            .handle()
+            .change(Transition::Configure, Duration::from_secs(5));
+        assert_eq!(again, Ok(false));
+    });
+}
