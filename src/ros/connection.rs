@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use r2r::{QosProfile, rosgraph_msgs};
 
+use super::console::take_log;
 use super::mirror::Mirror;
 use super::{Clock, Declaration, Executor, ParameterStore, RosError, RosHandle, TransformBuffer, parameters};
 use crate::msg::Stamp;
@@ -47,6 +48,9 @@ impl Ros {
         };
         if simulated {
             listen_to_clock(ros.handle(), &ros.clock);
+        }
+        if let Some(log) = take_log() {
+            log.attach(ros.handle(), &ros.clock)?;
         }
         let (clock, handle) = (ros.clock.clone(), ros.handle().clone());
         let listening = std::sync::atomic::AtomicBool::new(simulated);

@@ -1,29 +1,50 @@
-//! The log of an executable on its console.
+//! The log of an executable: on its console, and on `/rosout` as soon as there is a node.
 
 use std::io::IsTerminal as _;
+use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Logs to standard error: as `RUST_LOG` says, or at the level of `--ros-args --log-level`, or at `info`. For the
-/// executables; a second call does nothing.
+use super::{Rosout, rosout};
+
+/// What waits for a node. A process has one log, and `tracing` keeps the other end of it in a global as well.
+static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
+
+/// Logs to standard error, and to `/rosout` under the name of the first [`super::Ros`] that is started afterwards: as
+/// `RUST_LOG` says, or at the level of `--ros-args --log-level`, or at `info`. For the executables; a second call does
+/// nothing.
 pub fn start_log() {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directive(&arguments)));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let console = tracing_subscriber::fmt::layer()
         // Launch files and tests read it through pipes, where colours are noise.
         .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
+        .with_writer(std::io::stderr);
+    let (layer, log) = rosout();
+    let log_set_up = tracing_subscriber::registry()
+        .with(filter)
+        .with(console)
+        .with(layer)
         .try_init();
+    if log_set_up.is_ok() {
+        *WAITING.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
+    }
+}
+
+/// The log that waits for a node, once.
+pub(super) fn take_log() -> Option<Rosout> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// What the arguments ask for. `--log-level name:=level` sets one logger's level; there is one here.
 fn directive(arguments: &[String]) -> &'static str {
     let levels = arguments.windows(2).filter(|pair| pair[0] == "--log-level");
-    let level = levels.map(|pair| pair[1].rsplit(":=").next().unwrap_or_default().to_lowercase());
-    match level.last().as_deref() {
+    let mut level = levels.map(|pair| pair[1].rsplit(":=").next().unwrap_or_default().to_lowercase());
+    match level.next_back().as_deref() {
         Some("debug") => "navtree=debug,nav_sim=debug,info",
         Some("warn" | "warning") => "warn",
         Some("error" | "fatal") => "error",

@@ -52,7 +52,7 @@ pub use link::{Endpoints, RosLink};
 pub use names::is_name;
 pub use node::{Caller, Probe, RosNode};
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
-pub use rosout::{Rosout, RosoutLayer, log_level, rosout};
+pub use rosout::{Rosout, RosoutLayer, rosout};
 pub use service_server::{ServiceCall, serve_service};
 pub use spin::{SpinMetrics, SpinReading};
 pub use transforms::TransformBuffer;

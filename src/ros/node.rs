@@ -88,7 +88,7 @@ impl RosNode {
         mut callback: impl FnMut(T::Payload) + Send + 'static,
     ) -> Result<(), RosError> {
         self.subscribe::<T::Wire>(topic, QosProfile::default(), move |message| {
-            callback(T::from_wire(message))
+            callback(T::from_wire(message));
         })
     }
 

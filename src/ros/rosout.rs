@@ -132,40 +132,6 @@ impl Visit for Text {
     }
 }
 
-/// The level that `--ros-args --log-level LEVEL` asks for: for all loggers, or for this node's (`name:=LEVEL`), the
-/// last of them. rcl applies it to its own lines only.
-pub fn log_level(arguments: impl IntoIterator<Item = String>, node: &str) -> Option<Level> {
-    let mut inside = false;
-    let mut wanted = false;
-    let mut level = None;
-    for argument in arguments {
-        match argument.as_str() {
-            "--ros-args" => inside = true,
-            "--" => inside = false,
-            "--log-level" if inside => wanted = true,
-            value if wanted => {
-                wanted = false;
-                let (logger, name) = value.split_once(":=").unwrap_or((node, value));
-                if logger == node {
-                    level = level_named(name).or(level);
-                }
-            }
-            _ => {}
-        }
-    }
-    level
-}
-
-fn level_named(name: &str) -> Option<Level> {
-    match name.to_ascii_lowercase().as_str() {
-        "debug" => Some(Level::DEBUG),
-        "info" => Some(Level::INFO),
-        "warn" => Some(Level::WARN),
-        "error" | "fatal" => Some(Level::ERROR),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tracing_subscriber::layer::SubscriberExt;
@@ -188,18 +154,5 @@ mod tests {
         );
         assert!(first.file.ends_with("rosout.rs") && first.line > 0);
         assert_eq!(rosout.lines.try_iter().count(), QUEUE - 1);
-    }
-
-    #[test]
-    fn log_levels_of_the_command_line() {
-        let level = |line: &str| log_level(line.split(' ').map(str::to_owned), "bt_navigator");
-        assert_eq!(level("navtree --log-level debug"), None, "not for ROS");
-        assert_eq!(level("navtree --ros-args --log-level debug"), Some(Level::DEBUG));
-        assert_eq!(level("n --ros-args --log-level other:=debug"), None);
-        assert_eq!(
-            level("n --ros-args --log-level bt_navigator:=WARN"),
-            Some(Level::WARN)
-        );
-        assert_eq!(level("n --ros-args -r a:=b -- --log-level debug"), None);
     }
 }

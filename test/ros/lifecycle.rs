@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use navtree::ros::lifecycle::{State, Transition, Verdict};
-use navtree::ros::{Bond, Lifecycle, LifecycleHandler, Ros, rosout};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
+use navtree::ros::{Bond, Lifecycle, LifecycleHandler, Ros, start_log};
 
 use crate::harness::{Peer, alone};
 
@@ -30,10 +28,8 @@ impl LifecycleHandler for Life {
 #[test]
 fn a_life_under_a_lifecycle_manager() {
     alone("lifecycle::a_life_under_a_lifecycle_manager", || {
-        let (layer, log) = rosout();
-        tracing_subscriber::registry().with(layer).init();
+        start_log();
         let ros = Ros::start("tested", "/").unwrap();
-        log.attach(ros.handle(), ros.clock()).unwrap();
         let bond = Bond::prepare(ros.handle(), ros.clock(), Duration::from_millis(100)).unwrap();
         let life = Life { bond, refused: false };
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life).unwrap();
