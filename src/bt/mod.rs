@@ -59,6 +59,7 @@ pub use problem::{Problem, ProblemKind};
 pub use queue::Queue;
 pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_name};
 pub use resource::{Resource, Resources};
+pub(crate) use scope::{PortText, port_text};
 pub use spec::{AttributeSpec, ForestSpec, ModelPort, NodeSpec, SubTreeForm, TreeSpec};
 pub use status::NodeStatus;
 pub use substitute::Substitute;

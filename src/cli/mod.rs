@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod check;
+mod convert;
 #[cfg(feature = "ros")]
 mod drive;
 mod mocks;
@@ -61,6 +62,8 @@ enum Command {
     Trace(trace::Arguments),
     /// Runs scenarios: trees with scripted leaves, and what is to be seen of them.
     Test(test::Arguments),
+    /// Writes a version 3 file as version 4, keeping comments, order and layout.
+    Convert(convert::Arguments),
     /// Writes the palette for Groot, the XML schema or the node reference page.
     Models(models::Arguments),
     /// Sends a navigation goal and shows the tree while it runs.
@@ -87,6 +90,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Show(arguments)) => show::run(&arguments),
         Some(Command::Trace(arguments)) => trace::run(&arguments),
         Some(Command::Test(arguments)) => test::run(&arguments),
+        Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments),

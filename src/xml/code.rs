@@ -142,6 +142,10 @@ codes! {
     702 NeverFires Warning "A condition that remembers a reference is reset at every tick by its reactive parent and can never fire."
     703 TwoAsynchronous Warning "Two children of a reactive node run on; each tick the first halts the second."
 }
+"Conversion" {
+    801 ConversionNote Note "What a conversion from version 3 to version 4 changed beyond words, and under which condition it means the same."
+    802 NotConverted Error "Something in a version 3 file has no counterpart in version 4."
+}
 }
 
 impl Code {

@@ -33,6 +33,21 @@ impl Format {
         }
     }
 
+    /// What a document says itself, by `BTCPP_format` or by what only one version has.
+    pub(super) fn decided(document: &Document) -> Option<Self> {
+        let root = document.root()?;
+        if let Some(attribute) = root.attribute("BTCPP_format") {
+            let is_v3 = attribute.value().trim().split('.').next() == Some("3");
+            return Some(if is_v3 { Self::V3 } else { Self::V4 });
+        }
+        let evidence = Evidence::collect(root);
+        match (evidence.v4, evidence.v3) {
+            (Some(_), _) => Some(Self::V4),
+            (None, Some(_)) => Some(Self::V3),
+            (None, None) => None,
+        }
+    }
+
     /// Decides for a document. `BTCPP_format` decides if it is there. If not, what only one version has
     /// decides; a file with neither is read as version 4, or as the version of the file that includes it.
     pub fn of(document: &Document, including: Option<Self>, diagnostics: &mut Diagnostics) -> Self {

@@ -16,6 +16,7 @@
 
 mod code;
 mod compilation;
+mod convert;
 mod diagnostic;
 mod document;
 mod entity;
@@ -37,6 +38,7 @@ mod report;
 mod source;
 
 pub use code::{Code, Severity, UnknownCode};
+pub use convert::convert;
 pub use diagnostic::{Diagnostic, Diagnostics, Label};
 pub use document::{Attribute, Document, Element, Node, NodeId, NodeKind, Text};
 pub use files::{AmentIndex, Disk, Files, Memory};

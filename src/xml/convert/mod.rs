@@ -1,0 +1,433 @@
+//! A version 3 file as version 4 (`spec/btcpp.md` 1.8): edits of the text, so that comments, order and layout stay.
+//!
+//! | version 3 | version 4 |
+//! |---|---|
+//! | `<root>` | `BTCPP_format="4"` |
+//! | `SequenceStar` | `SequenceWithMemory` |
+//! | `RetryUntilSuccesful` | `RetryUntilSuccessful` |
+//! | `Parallel`'s `success_threshold`, `failure_threshold` | `success_count`, `failure_count` |
+//! | `${key}` | `{key}` |
+//! | `<SubTree a="key">` | `<SubTree a="{key}">` |
+//! | `__shared_blackboard="true"` | `_autoremap="true"`, and a note |
+//! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">` |
+//! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition` |
+//!
+//! Each holds for nodes by their own tag and for `<Control ID="…">` and the like. What has no counterpart is refused, each
+//! thing with its place; then there is no result. Where the meaning stays the same only under a condition, a note says so.
+
+mod blackboard_check;
+mod edits;
+mod subtree;
+
+use edits::Edits;
+
+use super::code::Code;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::document::{Attribute, Document, Element};
+use super::format::{Format, V4_ATTRIBUTES};
+use super::source::Span;
+
+/// The text of a version 3 file in version 4; the same text where it is in version 4 already. `None` where something
+/// in it cannot be said in version 4: then `diagnostics` has errors.
+pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<String> {
+    let root = document.root()?;
+    let text = document.source().text();
+    if Format::decided(document) == Some(Format::V4) {
+        let message = "this file is in version 4 already";
+        diagnostics.push(Diagnostic::new(Code::ConversionNote, root.name_span(), message));
+        return Some(text.to_owned());
+    }
+    let mut converter = Converter {
+        text,
+        edits: Edits::default(),
+        diagnostics,
+        refused: false,
+    };
+    converter.root(root);
+    let (edits, refused) = (converter.edits, converter.refused);
+    (!refused).then(|| edits.apply(text))
+}
+
+struct Converter<'c> {
+    text: &'c str,
+    edits: Edits,
+    diagnostics: &'c mut Diagnostics,
+    refused: bool,
+}
+
+impl<'c> Converter<'c> {
+    fn note(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics
+            .push(Diagnostic::new(Code::ConversionNote, span, message));
+    }
+
+    fn refuse(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.refused = true;
+        self.diagnostics
+            .push(Diagnostic::new(Code::NotConverted, span, message).help(help));
+    }
+
+    fn replace(&mut self, span: Span, with: impl Into<String>) {
+        self.edits.replace(span.start as usize..span.end as usize, with);
+    }
+
+    /// Takes an attribute out, with the blanks before it.
+    fn remove(&mut self, attribute: Attribute<'_>) {
+        let span = attribute.span();
+        let before = &self.text[..span.start as usize];
+        let start = before.trim_end_matches([' ', '\t', '\r', '\n']).len();
+        self.edits.replace(start..span.end as usize, "");
+    }
+
+    /// The name in the end tag, where there is one.
+    fn end_name(&self, element: Element<'_>) -> Option<Span> {
+        if element.is_self_closing() {
+            return None;
+        }
+        let span = element.span();
+        let inside = self.text.get(span.start as usize..span.end as usize)?;
+        let start = span.start + super::source::offset_u32(inside.rfind("</")?) + 2;
+        let length = element.name_span().end - element.name_span().start;
+        Some(Span {
+            start,
+            end: start + length,
+            ..span
+        })
+    }
+
+    /// Another tag name.
+    fn rename(&mut self, element: Element<'_>, name: &str) {
+        self.replace(element.name_span(), name);
+        if let Some(end) = self.end_name(element) {
+            self.replace(end, name);
+        }
+    }
+
+    /// The registered ID of a node, and where it stands.
+    fn id<'d>(element: Element<'d>) -> (&'d str, Option<Attribute<'d>>) {
+        let explicit = matches!(element.name(), "Action" | "Condition" | "Control" | "Decorator");
+        match element.attribute("ID").filter(|_| explicit) {
+            Some(id) => (id.value(), Some(id)),
+            None => (element.name(), None),
+        }
+    }
+
+    fn root(&mut self, root: Element<'c>) {
+        match root.attribute("BTCPP_format") {
+            Some(format) => self.replace(format.value_span(), "4"),
+            None => {
+                let end = root.name_span().end as usize;
+                self.edits.replace(end..end, " BTCPP_format=\"4\"");
+            }
+        }
+        let mut trees = std::collections::HashMap::new();
+        for child in root.children() {
+            match child.name() {
+                "include" => self.note(child.name_span(), "the included file has to be converted too"),
+                "BehaviorTree" => {
+                    if let Some(id) = child.attribute("ID")
+                        && let Some(first) = trees.insert(id.value(), id.value_span())
+                    {
+                        let problem = Diagnostic::new(
+                            Code::NotConverted,
+                            id.value_span(),
+                            format!(
+                                "a second tree `{}`: of two, version 3 runs the first and version 4 the last",
+                                id.value()
+                            ),
+                        )
+                        .also(first, "the first one")
+                        .help("remove this one, which has no effect");
+                        self.refused = true;
+                        self.diagnostics.push(problem);
+                    }
+                    for element in child.subtree().skip(1) {
+                        self.node(element);
+                    }
+                }
+                "TreeNodesModel" => {
+                    let old = child.children().filter(|entry| entry.name() == "SubTreePlus");
+                    old.for_each(|entry| self.rename(entry, "SubTree"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn node(&mut self, element: Element<'c>) {
+        for attribute in element.attributes() {
+            self.attribute(element, attribute);
+        }
+        match element.name() {
+            "SubTree" => return self.subtree(element),
+            "SubTreePlus" => return self.subtree_plus(element),
+            _ => {}
+        }
+        let (id, explicit) = Self::id(element);
+        if explicit.is_none()
+            && let Some(attribute) = element.attribute("ID")
+        {
+            // Version 3 does not look at it; version 4 refuses it.
+            self.remove(attribute);
+        }
+        if let Some(renamed) = renamed(id) {
+            match explicit {
+                Some(attribute) => self.replace(attribute.value_span(), renamed),
+                None => self.rename(element, renamed),
+            }
+        }
+        match id {
+            "SequenceStar" => self.note(
+                element.name_span(),
+                "a halt takes version 3's SequenceStar back to its first child; SequenceWithMemory goes on where it was",
+            ),
+            "Parallel" => self.parallel(element),
+            "ManualSelector" => self.refuse(
+                element.name_span(),
+                "version 4 has no `ManualSelector`",
+                "a `Switch` on a blackboard key can take its place",
+            ),
+            _ if id.starts_with("BlackboardCheck") => self.blackboard_check(element, id),
+            _ => {}
+        }
+    }
+
+    fn attribute(&mut self, element: Element<'c>, attribute: Attribute<'c>) {
+        let name = attribute.name();
+        if V4_ATTRIBUTES.contains(&name) {
+            self.refuse(
+                attribute.name_span(),
+                format!("`{name}` has no effect in version 3 and would have one in version 4"),
+                "remove it; or, if the file is in version 4 after all, write `BTCPP_format=\"4\"`",
+            );
+        }
+        // A plain subtree's values are keys, not pointers.
+        if element.name() == "SubTree" || matches!(name, "ID" | "name") {
+            return;
+        }
+        let value = attribute.value().trim_matches(' ');
+        if value == "{=}" {
+            self.refuse(
+                attribute.value_span(),
+                "in version 3 this is the key `=`, and in version 4 the key that is named like the port",
+                "give the key another name",
+            );
+        } else if value.starts_with("${") && value.ends_with('}') {
+            let start = attribute.value_span().start as usize;
+            let dollar = start + attribute.raw_value().find('$').unwrap_or(0);
+            self.edits.replace(dollar..dollar + 1, "");
+        }
+    }
+
+    fn parallel(&mut self, element: Element<'c>) {
+        for (old, new) in [
+            ("success_threshold", "success_count"),
+            ("failure_threshold", "failure_count"),
+        ] {
+            if let Some(attribute) = element.attribute(old) {
+                self.replace(attribute.name_span(), new);
+            }
+        }
+    }
+}
+
+/// Nodes that go by another name.
+fn renamed(id: &str) -> Option<&'static str> {
+    match id {
+        "SequenceStar" => Some("SequenceWithMemory"),
+        "RetryUntilSuccesful" => Some("RetryUntilSuccessful"),
+        _ => None,
+    }
+}
+
+/// Text as an attribute value between double quotes.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::source::Sources;
+    use super::*;
+
+    /// The converted text, and what was said.
+    fn run(text: &str) -> (Option<String>, Vec<String>) {
+        let mut sources = Sources::new();
+        let file = sources.add_text("f", Path::new(""), text.to_owned());
+        let mut diagnostics = Diagnostics::new();
+        let document = Document::parse(&file, &mut diagnostics);
+        let converted = convert(&document, &mut diagnostics);
+        let said = diagnostics.iter().map(|item| item.one_line(&sources)).collect();
+        (converted, said)
+    }
+
+    /// What becomes of the nodes of one tree.
+    fn of(content: &str) -> (String, Vec<String>) {
+        let text = format!("<root><BehaviorTree ID='T'>{content}</BehaviorTree></root>");
+        let (converted, said) = run(&text);
+        let converted = converted.unwrap_or_else(|| panic!("{said:?}"));
+        let inner = converted
+            .strip_prefix("<root BTCPP_format=\"4\"><BehaviorTree ID='T'>")
+            .and_then(|rest| rest.strip_suffix("</BehaviorTree></root>"))
+            .unwrap();
+        (inner.to_owned(), said)
+    }
+
+    #[test]
+    fn layout_and_comments_stay() {
+        let text = "<?xml version='1.0'?>\n<!-- head -->\n<root main_tree_to_execute = 'T' >\n\
+            \t<BehaviorTree ID='T'>\n    <!-- why -->\n    <SequenceStar\n       name='a &lt; b'>\n\
+            <Wait  duration = \"${d}\" />  <!-- SequenceStar --></SequenceStar>\n  </BehaviorTree>\n</root>\n";
+        let expected = "<?xml version='1.0'?>\n<!-- head -->\n<root BTCPP_format=\"4\" main_tree_to_execute = 'T' >\n\
+            \t<BehaviorTree ID='T'>\n    <!-- why -->\n    <SequenceWithMemory\n       name='a &lt; b'>\n\
+            <Wait  duration = \"{d}\" />  <!-- SequenceStar --></SequenceWithMemory>\n  </BehaviorTree>\n</root>\n";
+        assert_eq!(run(text).0.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn each_row_of_the_table() {
+        for (before, after, notes) in [
+            (
+                "<Sequence><A x='{k}'/></Sequence>",
+                "<Sequence><A x='{k}'/></Sequence>",
+                0,
+            ),
+            (
+                "<SequenceStar><A/></SequenceStar>",
+                "<SequenceWithMemory><A/></SequenceWithMemory>",
+                1,
+            ),
+            (
+                "<Control ID='SequenceStar'><A/></Control>",
+                "<Control ID='SequenceWithMemory'><A/></Control>",
+                1,
+            ),
+            (
+                "<RetryUntilSuccesful num_attempts='2'><A/></RetryUntilSuccesful>",
+                "<RetryUntilSuccessful num_attempts='2'><A/></RetryUntilSuccessful>",
+                0,
+            ),
+            (
+                "<Parallel success_threshold='1' failure_threshold='{f}'><A/></Parallel>",
+                "<Parallel success_count='1' failure_count='{f}'><A/></Parallel>",
+                0,
+            ),
+            (
+                "<Control ID='Parallel' success_threshold='1'><A/></Control>",
+                "<Control ID='Parallel' success_count='1'><A/></Control>",
+                0,
+            ),
+            (
+                "<A ID='x' y=' ${k} ' name='${n}'/>",
+                "<A y=' {k} ' name='${n}'/>",
+                0,
+            ),
+            ("<A a='${'/>", "<A a='${'/>", 0),
+            ("<SubTree ID='X'/>", "<SubTree ID='X'/>", 0),
+            (
+                "<SubTree ID='X' name='n' a='k' b=' l '/>",
+                "<SubTree ID='X' name='n' a='{k}' b='{l}'/>",
+                0,
+            ),
+            (
+                "<SubTree ID='X' __shared_blackboard='false'/>",
+                "<SubTree ID='X'/>",
+                0,
+            ),
+            (
+                "<SubTree ID='X' a='k' __shared_blackboard='true'/>",
+                "<SubTree ID='X' _autoremap=\"true\"/>",
+                2,
+            ),
+            (
+                "<SubTreePlus ID='X' a='{k}' b='${l}' c='text' __autoremap='1'></SubTreePlus>",
+                "<SubTree ID='X' a='{k}' b='{l}' c='text' _autoremap='1'></SubTree>",
+                0,
+            ),
+            ("<SubTreePlus ID='X' a='5'/>", "<SubTree ID='X' a='5'/>", 1),
+        ] {
+            let (converted, said) = of(before);
+            assert_eq!(converted, after);
+            assert_eq!(said.len(), notes, "{before}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn checks_of_the_blackboard_become_scripts() {
+        for (before, after) in [
+            (
+                "<BlackboardCheckInt value_A='{a}' value_B='5'><A/></BlackboardCheckInt>",
+                "<ReactiveSequence><ScriptCondition code=\"a == 5\"/><A/></ReactiveSequence>",
+            ),
+            (
+                "<Decorator ID='BlackboardCheckString' name='n' value_A='${a}' value_B='it &lt; 2' \
+                 return_on_mismatch='SUCCESS'>\n  <A/>\n</Decorator>",
+                "<ReactiveFallback name='n'><ScriptCondition code=\"a != 'it &lt; 2'\"/>\n  <A/>\n</ReactiveFallback>",
+            ),
+            (
+                "<BlackboardCheckBool value_A='{a}' value_B='TRUE' return_on_mismatch='FAILURE'><A/></BlackboardCheckBool>",
+                "<ReactiveSequence><ScriptCondition code=\"a == true\"/><A/></ReactiveSequence>",
+            ),
+        ] {
+            let (converted, said) = of(before);
+            assert_eq!(converted, after);
+            assert_eq!(said.len(), 1, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_version_4_cannot_say_is_refused() {
+        for (content, reason) in [
+            (
+                "<A _while='x'/>",
+                "`_while` has no effect in version 3 and would have one in version 4",
+            ),
+            ("<A x='{=}'/>", "in version 3 this is the key `=`"),
+            (
+                "<ManualSelector><A/></ManualSelector>",
+                "version 4 has no `ManualSelector`",
+            ),
+            ("<SubTree ID='X' _a='k'/>", "version 4 does not hand over `_a`"),
+            (
+                "<BlackboardCheckInt value_A='{a}' value_B='1' return_on_mismatch='RUNNING'><A/></BlackboardCheckInt>",
+                "version 4 has nothing that returns RUNNING",
+            ),
+            (
+                "<BlackboardCheckInt value_A='{a.b}' value_B='1'><A/></BlackboardCheckInt>",
+                "a script cannot name the key `a.b`",
+            ),
+            (
+                "<BlackboardCheckString value_A='{a}' value_B=\"it's\"><A/></BlackboardCheckString>",
+                "a script has no text with an apostrophe",
+            ),
+            (
+                "<BlackboardCheckInt value_A='{a}'><A/></BlackboardCheckInt>",
+                "needs `value_A` and `value_B`",
+            ),
+        ] {
+            let (converted, said) = run(&format!(
+                "<root BTCPP_format='3'><BehaviorTree ID='T'>{content}</BehaviorTree></root>"
+            ));
+            assert_eq!(converted, None, "{content}");
+            assert!(said.iter().any(|line| line.contains(reason)), "{said:?}");
+        }
+        let twice =
+            "<root><BehaviorTree ID='T'><A/></BehaviorTree><BehaviorTree ID='T'><B/></BehaviorTree></root>";
+        assert_eq!(run(twice).0, None);
+    }
+
+    #[test]
+    fn version_4_stays_as_it_is() {
+        for text in [
+            "<root BTCPP_format='4'><BehaviorTree ID='T'><SubTree ID='X' a='k'/></BehaviorTree></root>",
+            "<root><BehaviorTree ID='T'><A _skipIf='true'/></BehaviorTree></root>",
+        ] {
+            let (converted, said) = run(text);
+            assert_eq!((converted.as_deref(), said.len()), (Some(text), 1), "{said:?}");
+        }
+    }
+}
