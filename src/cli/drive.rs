@@ -24,7 +24,7 @@ use crate::xml::Loader;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Where to: metres and radians in the map frame.
-    #[arg(long, num_args = 3, value_names = ["X", "Y", "YAW"], allow_negative_numbers = true)]
+    #[arg(long, num_args = 3, value_names = ["X", "Y", "YAW"], allow_hyphen_values = true)]
     goal: Vec<f64>,
     /// A tree file for this goal, instead of the node's default.
     #[arg(long, value_name = "FILE")]

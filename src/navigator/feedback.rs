@@ -10,8 +10,11 @@ const SHORTEST: f64 = 0.1;
 
 /// Metres from the pose of the path nearest to the robot to the path's end.
 pub(crate) fn distance_remaining(path: &Path, robot: &Point) -> f64 {
-    path.closest_index(robot)
-        .map_or(0.0, |index| path.length_from(index))
+    let rest = path
+        .closest_index(robot)
+        .map_or(0.0, |index| path.length_from(index));
+    // The sum of no lengths is minus zero, which clients would print.
+    rest.abs()
 }
 
 /// The time that a distance takes at a speed.
