@@ -24,6 +24,8 @@
 //! | [`monitor`] | what shows a run |
 //! | [`cli`] | one file a command |
 
+#[cfg(test)]
+mod blessed;
 pub mod bt;
 pub mod cli;
 pub mod goal;

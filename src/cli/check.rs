@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use super::{Exit, TreeArguments, tree_files};
+use super::{Exit, TreeArguments, outln, tree_files};
 use crate::xml::{Checked, Colour, Loader, Severity};
 
 #[derive(clap::Args)]
@@ -62,12 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         match arguments.format {
             Format::Text => {
                 for diagnostic in &diagnostics {
-                    println!("{}", diagnostic.render(&sources, colour));
+                    outln!("{}", diagnostic.render(&sources, colour));
                 }
             }
             Format::Short => {
                 for diagnostic in &diagnostics {
-                    println!("{}", diagnostic.one_line(&sources));
+                    outln!("{}", diagnostic.one_line(&sources));
                 }
             }
             Format::Json => values.push(diagnostics.to_json(&sources)),
@@ -75,10 +75,10 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         }
     }
     match arguments.format {
-        Format::Text => println!("{} files: {errors} errors, {warnings} warnings", files.len()),
+        Format::Text => outln!("{} files: {errors} errors, {warnings} warnings", files.len()),
         Format::Short => {}
-        Format::Json => println!("{:#}", joined(values)),
-        Format::Sarif => println!("{:#}", joined_sarif(values)),
+        Format::Json => outln!("{:#}", joined(values)),
+        Format::Sarif => outln!("{:#}", joined_sarif(values)),
     }
     if errors == 0 { Exit::Good } else { Exit::Problems }
 }

@@ -56,7 +56,7 @@ fn outcome(arguments: &Arguments) -> Result<Exit, String> {
         Some(output) => {
             std::fs::write(output, converted).map_err(|error| format!("{}: {error}", output.display()))?;
         }
-        None => print!("{converted}"),
+        None => super::out(&converted),
     }
     Ok(Exit::Good)
 }

@@ -105,6 +105,19 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     exit.into()
 }
 
+/// Prints to standard output. Whoever reads it may have seen enough and closed it: that is no fault.
+macro_rules! outln {
+    ($($argument:tt)*) => { $crate::cli::out(&format!("{}\n", format_args!($($argument)*))) };
+}
+pub(crate) use outln;
+
+/// Prints a text as it is.
+pub(crate) fn out(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
 /// Leaves out `--ros-args … [--]`, which is rcl's to read.
 fn without_ros_arguments(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut inside = false;

@@ -1,5 +1,7 @@
 //! `navtree models`: what the nodes declare of themselves, for Groot, for editors and for people.
 
+use std::path::PathBuf;
+
 use super::Exit;
 use crate::monitor::models;
 
@@ -11,10 +13,17 @@ pub(crate) struct Arguments {
     /// The node reference page instead of the palette.
     #[arg(long)]
     markdown: bool,
+    /// A palette (TreeNodesModel) whose nodes are included.
+    #[arg(long, value_name = "FILE")]
+    palette: Vec<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Exit {
-    let registry = crate::nav::registry();
+    let mut registry = crate::nav::registry();
+    if let Err(message) = super::add_palettes(&mut registry, &arguments.palette) {
+        eprintln!("navtree models: {message}");
+        return Exit::Failed;
+    }
     let text = if arguments.xsd {
         models::xsd(&registry)
     } else if arguments.markdown {
@@ -22,6 +31,6 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     } else {
         models::palette(&registry)
     };
-    print!("{text}");
+    super::out(&text);
     Exit::Good
 }

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
                 Format::Svg => drawing::svg(&loaded.def),
                 Format::Mermaid => drawing::mermaid(&loaded.def),
             };
-            print!("{text}");
+            super::out(&text);
             Exit::Good
         }
         Err(refused) => {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::Exit;
 use super::scenario::Scenario;
+use super::{Exit, outln};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         .iter()
         .filter(|outcome| outcome.failure.is_some())
         .count();
-    println!("{} passed, {failures} failed", outcomes.len() - failures);
+    outln!("{} passed, {failures} failed", outcomes.len() - failures);
     if let Some(path) = &arguments.junit
         && let Err(error) = std::fs::write(path, junit(&outcomes))
     {
@@ -73,11 +73,11 @@ fn failed(message: &str) -> Exit {
 fn report(outcome: &Outcome, quiet: bool) {
     match &outcome.failure {
         None if quiet => {}
-        None => println!("ok      {}: {}", outcome.file, outcome.name),
+        None => outln!("ok      {}: {}", outcome.file, outcome.name),
         Some(failure) => {
-            println!("FAILED  {}: {}", outcome.file, outcome.name);
+            outln!("FAILED  {}: {}", outcome.file, outcome.name);
             for line in failure.lines() {
-                println!("        {line}");
+                outln!("        {line}");
             }
         }
     }

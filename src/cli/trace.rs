@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::mocks::Mocks;
 use super::stage::{Snapshot, Stage};
-use super::{Exit, TreeArguments};
+use super::{Exit, TreeArguments, outln};
 use crate::bt::{Registry, TreeDef};
 use crate::xml::{Colour, Loader};
 
@@ -103,7 +103,7 @@ fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
     for _ in 0..arguments.ticks {
         let snapshot = stage.tick();
         if arguments.json {
-            println!("{}", object(&stage, &snapshot));
+            outln!("{}", object(&stage, &snapshot));
         } else {
             print_text(stage.definition(), &snapshot);
         }
@@ -148,7 +148,7 @@ fn object(stage: &Stage, snapshot: &Snapshot) -> Value {
 /// One line a node, indented, with its status; then the halts.
 fn print_text(def: &TreeDef, snapshot: &Snapshot) {
     let status = snapshot.result.as_ref().map_or("ERROR", |status| status.name());
-    println!("tick {}: {status}", snapshot.tick);
+    outln!("tick {}: {status}", snapshot.tick);
     for ((node, info), status) in def.nodes().zip(&snapshot.statuses) {
         let mut depth = 1;
         let mut above = info.parent;
@@ -161,7 +161,7 @@ fn print_text(def: &TreeDef, snapshot: &Snapshot) {
         } else {
             ""
         };
-        println!(
+        outln!(
             "{:indent$}{} {}{halted}",
             "",
             status.letter(),

@@ -15,3 +15,87 @@ fn escape(text: &str) -> String {
         .replace('>', "&gt;")
         .replace('"', "&quot;")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+    use crate::blessed;
+    use crate::bt::Registry;
+    use crate::xml::{Diagnostics, Memory, Palette};
+
+    #[test]
+    fn the_reference_the_palette_and_the_schema_are_current() {
+        let registry = crate::nav::registry();
+        blessed::check("docs/nodes.md", &reference(&registry));
+        blessed::check("docs/nodes.xml", &palette(&registry));
+        blessed::check("docs/tree.xsd", &xsd(&registry));
+    }
+
+    /// What Groot gets is what the checker reads back.
+    #[test]
+    fn the_palette_names_every_node_and_port() {
+        let registry = crate::nav::registry();
+        let files = Memory::new([("nodes.xml", palette(&registry))]);
+        let mut diagnostics = Diagnostics::new();
+        let (palette, _) = Palette::read_file(Path::new("nodes.xml"), &files, &mut diagnostics);
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        let mut read = Registry::new();
+        palette.register(&mut read);
+        let names = |registry: &Registry| -> BTreeSet<String> {
+            let manifests = registry.manifests();
+            manifests
+                .flat_map(|it| {
+                    it.ports
+                        .iter()
+                        .map(|port| format!("{} {} {:?}", it.id, port.name, it.kind))
+                })
+                .collect()
+        };
+        assert_eq!(names(&registry), names(&read));
+    }
+
+    /// By xmllint, where it is installed; otherwise nothing is tested. `NAVTREE_TREES` names more directories.
+    #[test]
+    fn trees_are_valid_by_the_schema() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut files = Vec::new();
+        let more = std::env::var_os("NAVTREE_TREES").unwrap_or_default();
+        let directories = std::env::split_paths(&more).filter(|path| !path.as_os_str().is_empty());
+        for directory in directories.chain([root.join("behavior_trees")]) {
+            let entries = std::fs::read_dir(&directory).unwrap();
+            files.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+        let mut xmllint = Command::new("xmllint");
+        xmllint.args(["--noout", "--nonet", "--schema"]);
+        let Ok(output) = xmllint.arg(root.join("docs/tree.xsd")).args(&files).output() else {
+            eprintln!("skipped: xmllint is not installed");
+            return;
+        };
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    /// Every tree that comes with navtree, without a warning.
+    #[test]
+    fn the_trees_of_this_repository_are_good() {
+        let registry = crate::nav::registry();
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("behavior_trees");
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let checked = crate::xml::Loader::new(&registry).check_files(&[&path]);
+            let lines: Vec<String> = checked
+                .diagnostics
+                .iter()
+                .map(|problem| problem.one_line(&checked.sources))
+                .collect();
+            assert_eq!(lines, [""; 0]);
+        }
+    }
+}

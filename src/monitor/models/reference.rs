@@ -7,7 +7,7 @@ use crate::bt::{Direction, Manifest, NodeKind, Registry};
 /// One section a kind, one entry a node, as Markdown.
 pub fn reference(registry: &Registry) -> String {
     let mut out =
-        "# Nodes\n\nGenerated from the nodes' own declarations by `navtree models --markdown`.\n".to_owned();
+        "# Nodes\n\nMade from the nodes' own declarations: `navtree models --markdown`.\n".to_owned();
     let kinds = [
         (NodeKind::Control, "Controls"),
         (NodeKind::Decorator, "Decorators"),
@@ -33,7 +33,8 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
     let _ = write!(out, "\n### {}{suffix}\n\n{}\n", manifest.id, manifest.doc);
     let children = match manifest.children {
         (0, 0) | (1, 1) => String::new(),
-        (least, usize::MAX) => format!("\nAt least {least} children.\n"),
+        (1, usize::MAX) => "\nOne child or more.\n".to_owned(),
+        (least, usize::MAX) => format!("\n{least} children or more.\n"),
         (least, most) if least == most => format!("\nExactly {least} children.\n"),
         (least, most) => format!("\n{least} to {most} children.\n"),
     };
