@@ -40,6 +40,12 @@ pub trait Behavior: Send + Sync {
         Conduct::of(kind, children)
     }
 
+    /// Whether a decorator resets its child itself, by [`Context::tick_only_child`]. For those that do not, the engine
+    /// looks after every tick whether the child has completed.
+    fn resets_child(&self) -> bool {
+        false
+    }
+
     /// Called for every node when a tree got its resources, before its first tick: open what is needed.
     fn attach(&self, _cx: &mut Context<'_>) {}
 
@@ -57,7 +63,7 @@ pub enum NodeKind {
     Condition,
     /// Children in an order of its own.
     Control,
-    /// One child.
+    /// One child, which is reset in the tick in which it completed.
     Decorator,
     /// The root of a subtree instance.
     SubTree,

@@ -205,7 +205,7 @@ impl<'f, 's> Compiler<'f, 's> {
             }
             self.behaviors.push(match substitute {
                 Some(behavior) => (behavior, NodeDef::UNKNOWN),
-                None => (Box::new(SubTree), NodeDef::RESETS_CHILD),
+                None => (Box::new(SubTree), 0),
             });
             self.compile_guards(tree, spec, scope, index);
             if !whole {
@@ -219,9 +219,13 @@ impl<'f, 's> Compiler<'f, 's> {
             let unknown = open || substituted || node_type.is_none();
             let answers = || !behavior.conduct(kind, &[]).outcomes.contains(Outcomes::RUNNING);
             let mut flags = match kind {
-                NodeKind::Decorator => NodeDef::RESETS_CHILD,
+                NodeKind::Decorator if !behavior.resets_child() => NodeDef::RESETS_CHILD,
                 NodeKind::Condition if !unknown && answers() => NodeDef::CONDITION,
-                NodeKind::Condition | NodeKind::Action | NodeKind::Control | NodeKind::SubTree => 0,
+                NodeKind::Condition
+                | NodeKind::Action
+                | NodeKind::Control
+                | NodeKind::Decorator
+                | NodeKind::SubTree => 0,
             };
             if unknown {
                 flags |= NodeDef::UNKNOWN;

@@ -48,8 +48,6 @@ pub(crate) struct Run {
     pub(crate) woken: bool,
     /// The earliest point in time at which a waiting node wants to be ticked.
     pub(crate) wake_at: Option<Time>,
-    /// The node under execution: who panicked.
-    pub(crate) current: u32,
     pub(crate) failure: Option<Box<TickError>>,
     pub(crate) random: Random,
     pub(crate) orders: Orders,
@@ -62,6 +60,28 @@ impl Run {
     pub(crate) fn begin_tick(&mut self, now: Time) {
         self.resources.begin_tick(now);
         self.events.begin_tick(self.woken);
+    }
+}
+
+/// The children of a node, looked up once for a loop over them.
+#[derive(Clone, Copy)]
+pub(crate) struct Children<'t> {
+    nodes: &'t [u32],
+    by_priority: bool,
+}
+
+impl Children<'_> {
+    #[inline(always)]
+    pub(crate) fn len(self) -> usize {
+        self.nodes.len()
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(self, position: usize, cx: &Context<'_>) -> u32 {
+        if self.by_priority {
+            return cx.child_by_priority(position);
+        }
+        self.nodes[position]
     }
 }
 
@@ -188,15 +208,31 @@ impl<'t> Context<'t> {
         self.def.nodes[self.node as usize].child_count as usize
     }
 
-    #[inline]
+    /// The children, for loops over them.
+    #[inline(always)]
+    pub(crate) fn children(&self) -> Children<'t> {
+        let node = &self.def.nodes[self.node as usize];
+        let first = node.first_child as usize;
+        Children {
+            nodes: &self.def.children[first..first + node.child_count as usize],
+            by_priority: node.flags & NodeDef::PRIORITY != 0,
+        }
+    }
+
+    #[inline(always)]
     fn child(&self, position: usize) -> u32 {
         let node = &self.def.nodes[self.node as usize];
-        let position = if node.flags & NodeDef::PRIORITY == 0 {
-            position
-        } else {
-            self.position_in_file(position)
-        };
+        if node.flags & NodeDef::PRIORITY != 0 {
+            return self.child_by_priority(position);
+        }
         self.def.children[node.first_child as usize + position]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn child_by_priority(&self, position: usize) -> u32 {
+        let node = &self.def.nodes[self.node as usize];
+        self.def.children[node.first_child as usize + self.position_in_file(position)]
     }
 
     /// The stored status of a child.
@@ -214,92 +250,122 @@ impl<'t> Context<'t> {
     ///
     /// # Errors
     /// [`Thrown`] where the child, or a node below it, raised an error.
-    #[inline]
+    #[inline(always)]
     pub fn tick_child(&mut self, position: usize) -> Tick {
         let child = self.child(position);
         self.tick_node(child)
     }
 
-    #[inline]
+    /// Ticks the child of a decorator and resets it where it completed, as `DecoratorNode::executeTick` does last.
+    /// For nodes with exactly one child.
+    ///
+    /// # Errors
+    /// As [`Context::tick_child`].
+    #[inline(always)]
+    pub fn tick_only_child(&mut self) -> Tick {
+        // In pre-order the first child follows its parent.
+        let child = self.node + 1;
+        debug_assert_eq!(self.child_count(), 1);
+        let status = self.tick_node(child)?;
+        if status.is_completed() {
+            self.store(child, NodeStatus::Idle);
+        }
+        Ok(status)
+    }
+
+    /// Inlined into every node with children: the call would cost as much as the visit.
+    #[inline(always)]
     pub(crate) fn tick_node(&mut self, node: u32) -> Tick {
+        let def = self.def;
+        let compiled = &def.nodes[node as usize];
+        if compiled.flags & (NodeDef::GUARDED | NodeDef::RESETS_CHILD) != 0 {
+            return self.tick_with_care(node);
+        }
+        let status = self.as_node(node, |cx| compiled.behavior.tick(cx))?;
+        self.finish_tick(node, compiled, status)
+    }
+
+    /// Nodes that need something before or after their own tick.
+    #[inline(never)]
+    fn tick_with_care(&mut self, node: u32) -> Tick {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
         if compiled.flags & NodeDef::GUARDED != 0 {
             return self.tick_guarded(node);
         }
-        self.run.current = node;
-        let status = compiled.behavior.tick(&mut Context {
-            def,
-            run: self.run,
-            node,
-        })?;
-        if compiled.flags & NodeDef::RESETS_CHILD != 0 {
-            self.reset_completed_child(compiled);
-        }
+        let status = self.as_node(node, |cx| compiled.behavior.tick(cx))?;
+        self.reset_completed_child(compiled);
         self.finish_tick(node, compiled, status)
     }
 
-    #[inline]
+    /// Becomes another node for a while. One context serves a whole tick: making one a visit costs more than this, and
+    /// a panic leaves the node under execution in it.
+    #[inline(always)]
+    fn as_node<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
+        let parent = std::mem::replace(&mut self.node, node);
+        let result = act(self);
+        self.node = parent;
+        result
+    }
+
+    #[inline(always)]
     fn finish_tick(&mut self, node: u32, compiled: &NodeDef, status: NodeStatus) -> Tick {
-        match status {
-            NodeStatus::Skipped => {
+        if matches!(status, NodeStatus::Skipped | NodeStatus::Idle)
+            || (status == NodeStatus::Running && compiled.flags & NodeDef::CONDITION != 0)
+        {
+            return self.finish_unusual_tick(node, status);
+        }
+        self.store(node, status);
+        Ok(status)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_unusual_tick(&mut self, node: u32, status: NodeStatus) -> Tick {
+        let message = match status {
+            NodeStatus::Idle => "a node must not return IDLE: it is the status of a node that was not ticked",
+            NodeStatus::Running => {
+                "a condition must not return RUNNING: it looks and answers; make it an action"
+            }
+            NodeStatus::Skipped | NodeStatus::Success | NodeStatus::Failure => {
                 if let Some(observer) = &mut self.run.observer {
                     observer.skipped(self.def, NodeIndex(node), self.run.now);
                 }
+                return Ok(status);
             }
-            NodeStatus::Idle => {
-                return Err(Context {
-                    def: self.def,
-                    run: self.run,
-                    node,
-                }
-                .throw("a node must not return IDLE: it is the status of a node that was not ticked"));
-            }
-            NodeStatus::Running if compiled.flags & NodeDef::CONDITION != 0 => {
-                return Err(Context {
-                    def: self.def,
-                    run: self.run,
-                    node,
-                }
-                .throw("a condition must not return RUNNING: it looks and answers; make it an action"));
-            }
-            NodeStatus::Running | NodeStatus::Success | NodeStatus::Failure => self.store(node, status),
-        }
-        Ok(status)
+        };
+        Err(self.as_node(node, |cx| cx.throw(message)))
     }
 
     #[cold]
     fn tick_guarded(&mut self, node: u32) -> Tick {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
-        let mut inner = Context {
-            def,
-            run: self.run,
-            node,
-        };
-        inner.run.current = node;
         let guards = def.guards.get(&node);
-        let forced = match guards {
-            Some(guards) => guards.before(&mut inner)?,
-            None => None,
-        };
-        let mut status = match forced {
-            Some(status) => status,
-            None => {
-                let status = compiled.behavior.tick(&mut inner)?;
-                if compiled.flags & NodeDef::RESETS_CHILD != 0 {
-                    inner.reset_completed_child(compiled);
+        let status = self.as_node(node, |cx| {
+            let forced = match guards {
+                Some(guards) => guards.before(cx)?,
+                None => None,
+            };
+            let status = match forced {
+                Some(status) => status,
+                None => {
+                    let status = compiled.behavior.tick(cx)?;
+                    if compiled.flags & NodeDef::RESETS_CHILD != 0 {
+                        cx.reset_completed_child(compiled);
+                    }
+                    status
                 }
-                status
+            };
+            match guards {
+                Some(guards) => guards.after(cx, status),
+                None => Ok(status),
             }
-        };
-        if let Some(guards) = guards {
-            status = guards.after(&mut inner, status)?;
-        }
+        })?;
         self.finish_tick(node, compiled, status)
     }
 
-    /// What `DecoratorNode::executeTick` does last: a completed child is reset.
+    /// The same for decorators that do not do it themselves.
     #[inline]
     fn reset_completed_child(&mut self, compiled: &NodeDef) {
         let child = self.def.children[compiled.first_child as usize];
@@ -312,17 +378,35 @@ impl<'t> Context<'t> {
     #[inline]
     pub fn halt_child(&mut self, position: usize, reason: HaltReason) {
         let child = self.child(position);
-        if self.run.cells[child as usize].status == NodeStatus::Running {
-            self.halt_node(child, reason);
-        }
-        self.store(child, NodeStatus::Idle);
+        self.halt_or_reset(child, reason);
     }
 
-    /// Halts what runs and resets every child, in order.
+    #[inline]
+    pub(crate) fn halt_or_reset(&mut self, child: u32, reason: HaltReason) {
+        if self.run.cells[child as usize].status == NodeStatus::Running {
+            self.halt_node(child, reason);
+        } else {
+            self.store(child, NodeStatus::Idle);
+        }
+    }
+
+    /// Halts what runs and resets every child, in the order of the file.
     #[inline]
     pub fn halt_children(&mut self, reason: HaltReason) {
-        for position in 0..self.child_count() {
-            self.halt_child(position, reason);
+        let children = self.children().nodes;
+        if self.run.observer.is_some() {
+            for child in children {
+                self.halt_or_reset(*child, reason);
+            }
+            return;
+        }
+        for child in children {
+            let status = &mut self.run.cells[*child as usize].status;
+            if *status == NodeStatus::Running {
+                self.halt_node(*child, reason);
+            } else {
+                *status = NodeStatus::Idle;
+            }
         }
     }
 
@@ -334,18 +418,17 @@ impl<'t> Context<'t> {
 
     pub(crate) fn halt_node(&mut self, node: u32, reason: HaltReason) {
         let def = self.def;
-        let mut inner = Context {
-            def,
-            run: self.run,
-            node,
-        };
-        inner.run.current = node;
-        def.nodes[node as usize].behavior.halt(&mut inner, reason);
-        inner.store(node, NodeStatus::Idle);
-        if let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref()) {
-            // A script that fails here has no tick to fail: the error stays recorded for the caller of the tick.
-            let _ = inner.run(script);
-        }
+        let compiled = &def.nodes[node as usize];
+        self.as_node(node, |cx| {
+            compiled.behavior.halt(cx, reason);
+            cx.store(node, NodeStatus::Idle);
+            if compiled.flags & NodeDef::GUARDED != 0
+                && let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref())
+            {
+                // A script that fails here has no tick to fail: the error stays recorded for the caller of the tick.
+                let _ = cx.run(script);
+            }
+        });
         if let Some(observer) = &mut self.run.observer {
             observer.halted(def, NodeIndex(node), reason, self.run.now);
         }
@@ -355,11 +438,18 @@ impl<'t> Context<'t> {
         self.halt_node(self.node, reason);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn store(&mut self, node: u32, status: NodeStatus) {
-        let cell = &mut self.run.cells[node as usize];
-        let before = cell.status;
-        cell.status = status;
+        if self.run.observer.is_some() {
+            return self.store_and_tell(node, status);
+        }
+        self.run.cells[node as usize].status = status;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_and_tell(&mut self, node: u32, status: NodeStatus) {
+        let before = std::mem::replace(&mut self.run.cells[node as usize].status, status);
         if before != status
             && let Some(observer) = &mut self.run.observer
         {

@@ -60,7 +60,7 @@ pub(crate) struct NodeDef {
 impl NodeDef {
     /// Pre- or postconditions: the slow path.
     pub(crate) const GUARDED: u32 = 1;
-    /// A completed child is reset after the tick (decorators and subtrees).
+    /// A completed child is reset after the tick (decorators that do not do so themselves).
     pub(crate) const RESETS_CHILD: u32 = 2;
     /// Children have priorities: positions go through an order.
     pub(crate) const PRIORITY: u32 = 4;

@@ -40,7 +40,6 @@ impl Tree {
             now: Time::ZERO,
             woken: false,
             wake_at: None,
-            current: 0,
             failure: None,
             random: Random::default(),
             orders: Orders::default(),
@@ -151,6 +150,7 @@ impl Tree {
         run.ticks += 1;
         let mut cx = Context { def, run, node: 0 };
         let result = panic::catch_unwind(AssertUnwindSafe(|| cx.tick_node(0)));
+        let at = NodeIndex(cx.node);
         match result {
             Ok(Ok(status)) => {
                 // A script in `_onHalted` may have failed although the tick went on.
@@ -167,7 +167,7 @@ impl Tree {
                 }
                 Ok(status)
             }
-            Ok(Err(_)) => Err(self.take_failure("raised an error without a reason", false)),
+            Ok(Err(_)) => Err(self.take_failure(at, "raised an error without a reason", false)),
             Err(payload) => {
                 self.run.failure = None;
                 let message = payload
@@ -175,16 +175,15 @@ impl Tree {
                     .map(|text| (*text).to_owned())
                     .or_else(|| payload.downcast_ref::<String>().cloned())
                     .unwrap_or_else(|| "panicked".to_owned());
-                Err(self.take_failure(&message, true))
+                Err(self.take_failure(at, &message, true))
             }
         }
     }
 
-    fn take_failure(&mut self, message: &str, panicked: bool) -> TickError {
+    fn take_failure(&mut self, node: NodeIndex, message: &str, panicked: bool) -> TickError {
         if let Some(failure) = self.run.failure.take() {
             return *failure;
         }
-        let node = NodeIndex(self.run.current);
         let info = self.def.node(node);
         TickError {
             path: Arc::clone(&info.path),

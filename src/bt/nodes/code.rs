@@ -33,7 +33,15 @@ impl Code {
         match self {
             Self::Fixed(Some(script)) => cx.run(script),
             Self::Fixed(None) => Ok(Value::Empty),
-            Self::Entry(entry) => with_compiled(cx, entry, |cx, script| cx.run(script)),
+            Self::Entry(entry) => {
+                let state = compiled(cx, entry)?;
+                let result = state
+                    .0
+                    .as_ref()
+                    .map_or(Ok(Value::Empty), |(_, script)| cx.run(script));
+                cx.put_state(state);
+                result
+            }
         }
     }
 
@@ -41,16 +49,18 @@ impl Code {
         match self {
             Self::Fixed(Some(script)) => cx.test(script),
             Self::Fixed(None) => Ok(false),
-            Self::Entry(entry) => with_compiled(cx, entry, |cx, script| cx.test(script)),
+            Self::Entry(entry) => {
+                let state = compiled(cx, entry)?;
+                let result = state.0.as_ref().map_or(Ok(false), |(_, script)| cx.test(script));
+                cx.put_state(state);
+                result
+            }
         }
     }
 }
 
-fn with_compiled<R>(
-    cx: &mut Context<'_>,
-    entry: &Input<Text>,
-    then: impl FnOnce(&mut Context<'_>, &Script) -> Result<R, Thrown>,
-) -> Result<R, Thrown> {
+/// The state with the script of an entry, compiled if its text is new. Put it back.
+fn compiled(cx: &mut Context<'_>, entry: &Input<Text>) -> Result<Box<Compiled>, Thrown> {
     let text = entry.require(cx)?;
     let mut state = cx.take_state::<Compiled>();
     if state.0.as_ref().is_none_or(|(of, _)| *of != text) {
@@ -60,12 +70,7 @@ fn with_compiled<R>(
             Err(error) => return Err(cx.throw(format!("script '{text}': {error}"))),
         }
     }
-    let result = match &state.0 {
-        Some((_, script)) => then(cx, script),
-        None => Err(cx.throw("the script was not compiled")),
-    };
-    cx.put_state(state);
-    result
+    Ok(state)
 }
 
 struct NamesAtRunTime<'c, 't>(&'c mut Context<'t>);

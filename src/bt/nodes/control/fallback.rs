@@ -1,7 +1,8 @@
 //! `Fallback` and `AsyncFallback`: children in order, until one succeeds.
 
-use super::sequence::keep;
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// Ticks its children in order and remembers the one that runs.
 #[derive(Debug)]
@@ -75,51 +76,57 @@ impl Behavior for AsyncFallback {
 /// `memory.index` is the child at work, `memory.count` the skipped ones of this activation.
 #[inline]
 fn tick<const YIELDS: bool>(cx: &mut Context<'_>) -> Tick {
-    if cx.is_fresh() {
-        cx.memory().count = 0;
-    }
+    let Memory {
+        mut index,
+        count: skipped,
+        mark,
+    } = *cx.memory();
+    let mut skipped = if cx.is_fresh() { 0 } else { skipped };
     cx.set_status(NodeStatus::Running);
-    let count = cx.child_count();
-    let mut memory = *cx.memory();
-    if memory.index == 0 {
+    if index == 0 {
         cx.order_children()?;
     }
-    while (memory.index as usize) < count {
-        let at_rest = YIELDS && cx.child_status(memory.index as usize) == NodeStatus::Idle;
-        match cx.tick_child(memory.index as usize) {
-            Ok(NodeStatus::Failure | NodeStatus::Idle) => {
-                memory.index += 1;
-                if at_rest && (memory.index as usize) < count {
-                    *cx.memory() = memory;
+    let children = cx.children();
+    let count = children.len() as u32;
+    let result = loop {
+        if index >= count {
+            cx.reset_children();
+            let all_skipped = skipped == count;
+            (index, skipped) = (0, 0);
+            break Ok(if all_skipped {
+                NodeStatus::Skipped
+            } else {
+                NodeStatus::Failure
+            });
+        }
+        let at_rest = YIELDS && cx.child_status(index as usize) == NodeStatus::Idle;
+        match cx.tick_node(children.at(index as usize, cx)) {
+            Ok(NodeStatus::Failure) => {
+                index += 1;
+                if at_rest && index < count {
                     cx.wake();
-                    return Ok(NodeStatus::Running);
+                    break Ok(NodeStatus::Running);
                 }
             }
             Ok(NodeStatus::Skipped) => {
-                memory.index += 1;
-                memory.count += 1;
-            }
-            Ok(NodeStatus::Running) => {
-                *cx.memory() = memory;
-                return Ok(NodeStatus::Running);
+                index += 1;
+                skipped += 1;
             }
             Ok(NodeStatus::Success) => {
                 cx.reset_children();
-                memory.index = 0;
-                *cx.memory() = memory;
-                return Ok(NodeStatus::Success);
+                index = 0;
+                break Ok(NodeStatus::Success);
             }
-            Err(thrown) => return keep(cx, memory, thrown),
+            // After an error the place stays: whoever ticks on without halting first comes back to the same child.
+            other => break other,
         }
-    }
-    let all_skipped = memory.count as usize == count;
-    cx.reset_children();
-    *cx.memory() = Default::default();
-    Ok(if all_skipped {
-        NodeStatus::Skipped
-    } else {
-        NodeStatus::Failure
-    })
+    };
+    *cx.memory() = Memory {
+        index,
+        count: skipped,
+        mark,
+    };
+    result
 }
 
 #[cfg(test)]

@@ -23,10 +23,10 @@ impl Behavior for ReactiveFallback {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         cx.order_children()?;
-        let count = cx.child_count();
+        let children = cx.children();
         let mut all_skipped = true;
-        for position in 0..count {
-            match cx.tick_child(position)? {
+        for position in 0..children.len() {
+            match cx.tick_node(children.at(position, cx))? {
                 NodeStatus::Failure | NodeStatus::Idle => all_skipped = false,
                 NodeStatus::Skipped => cx.halt_child(position, HaltReason::Preempted),
                 NodeStatus::Running => {

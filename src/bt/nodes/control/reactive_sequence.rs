@@ -22,10 +22,10 @@ impl Behavior for ReactiveSequence {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         cx.order_children()?;
-        let count = cx.child_count();
+        let children = cx.children();
         let mut all_skipped = true;
-        for position in 0..count {
-            match cx.tick_child(position)? {
+        for position in 0..children.len() {
+            match cx.tick_node(children.at(position, cx))? {
                 NodeStatus::Success | NodeStatus::Idle => all_skipped = false,
                 NodeStatus::Skipped => cx.halt_child(position, HaltReason::Preempted),
                 NodeStatus::Running => {
@@ -59,11 +59,11 @@ impl Behavior for ReactiveSequence {
 /// wins; what both asked of the world leaves at the end of the tick, cancels first (guarantee G2).
 #[inline]
 pub(super) fn halt_others(cx: &mut Context<'_>, running: usize) {
-    for position in 0..running {
-        cx.halt_child(position, HaltReason::Preempted);
-    }
-    for position in running + 1..cx.child_count() {
-        cx.halt_child(position, HaltReason::Preempted);
+    let children = cx.children();
+    for position in 0..children.len() {
+        if position != running {
+            cx.halt_or_reset(children.at(position, cx), HaltReason::Preempted);
+        }
     }
 }
 

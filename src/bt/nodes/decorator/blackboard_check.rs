@@ -74,12 +74,16 @@ impl<T: Checked> Node for BlackboardCheck<T> {
 }
 
 impl<T: Checked> Behavior for BlackboardCheck<T> {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         if let (Ok(a), Ok(b)) = (self.value_a.get(cx), self.value_b.get(cx))
             && a.same(&b)
         {
-            return cx.tick_child(0);
+            return cx.tick_only_child();
         }
         cx.halt_child(0, HaltReason::Preempted);
         Ok(self.return_on_mismatch.get_or(cx, NodeStatus::Failure))

@@ -29,9 +29,13 @@ impl Node for If {
 }
 
 impl Behavior for If {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if self.condition.test(cx)? {
-            return cx.tick_child(0);
+            return cx.tick_only_child();
         }
         cx.halt_child(0, HaltReason::Preempted);
         self.otherwise.require(cx)

@@ -35,6 +35,10 @@ const WAITING: u32 = 1;
 const WAITED: u32 = 2;
 
 impl Behavior for Delay {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.mark` is when the wait ends.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let delay = self.delay_msec.require(cx)?;
@@ -61,10 +65,9 @@ impl Behavior for Delay {
                 return Ok(NodeStatus::Running);
             }
         }
-        let status = cx.tick_child(0)?;
+        let status = cx.tick_only_child()?;
         if status.is_completed() {
             cx.memory().index = 0;
-            cx.halt_child(0, HaltReason::ParentFinished);
         }
         Ok(status)
     }

@@ -1,6 +1,6 @@
 //! `ForceSuccess` and `ForceFailure`: one result, whatever the child's.
 
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Succeeds when its child has completed.
 #[derive(Debug)]
@@ -17,6 +17,10 @@ impl Node for ForceSuccess {
 }
 
 impl Behavior for ForceSuccess {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         force(cx, NodeStatus::Success)
     }
@@ -43,6 +47,10 @@ impl Node for ForceFailure {
 }
 
 impl Behavior for ForceFailure {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         force(cx, NodeStatus::Failure)
     }
@@ -57,12 +65,8 @@ impl Behavior for ForceFailure {
 #[inline]
 fn force(cx: &mut Context<'_>, forced: NodeStatus) -> Tick {
     cx.set_status(NodeStatus::Running);
-    let status = cx.tick_child(0)?;
-    if !status.is_completed() {
-        return Ok(status);
-    }
-    cx.halt_child(0, HaltReason::ParentFinished);
-    Ok(forced)
+    let status = cx.tick_only_child()?;
+    Ok(if status.is_completed() { forced } else { status })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `Inverter`: success for failure.
 
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Turns its child's result around.
 #[derive(Debug)]
@@ -18,15 +18,17 @@ impl Node for Inverter {
 }
 
 impl Behavior for Inverter {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
-        let status = match cx.tick_child(0)? {
+        Ok(match cx.tick_only_child()? {
             NodeStatus::Success => NodeStatus::Failure,
             NodeStatus::Failure => NodeStatus::Success,
-            other => return Ok(other),
-        };
-        cx.halt_child(0, HaltReason::ParentFinished);
-        Ok(status)
+            other => other,
+        })
     }
 
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {

@@ -1,6 +1,6 @@
 //! `KeepRunningUntilFailure`: the child for ever, or until it fails.
 
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Runs its child over and over, once a tick.
 #[derive(Debug)]
@@ -17,13 +17,13 @@ impl Node for KeepRunningUntilFailure {
 }
 
 impl Behavior for KeepRunningUntilFailure {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
-        let status = cx.tick_child(0)?;
-        if status.is_completed() {
-            cx.halt_child(0, HaltReason::ParentFinished);
-        }
-        Ok(if status == NodeStatus::Failure {
+        Ok(if cx.tick_only_child()? == NodeStatus::Failure {
             NodeStatus::Failure
         } else {
             NodeStatus::Running

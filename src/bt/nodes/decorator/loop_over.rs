@@ -1,8 +1,8 @@
 //! `LoopInt`, `LoopBool`, `LoopDouble`, `LoopString`: the child once for each element of a queue.
 
 use crate::bt::{
-    Behavior, Conduct, Context, Enums, HaltReason, InOut, Input, List, Memory, Node, NodeKind, NodeStatus,
-    Outcomes, Output, PortValue, Ports, Queue, Text, Tick, Value,
+    Behavior, Conduct, Context, Enums, InOut, Input, List, Memory, Node, NodeKind, NodeStatus, Outcomes,
+    Output, PortValue, Ports, Queue, Text, Tick, Value,
 };
 
 /// Takes one element a round.
@@ -82,6 +82,10 @@ struct Elements(Vec<Value>);
 const TAKEN: u64 = 1;
 
 impl<T: Element> Behavior for Loop<T> {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.index` is the next element, `memory.count` 1 while the child runs.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.status() == NodeStatus::Idle {
@@ -97,11 +101,8 @@ impl<T: Element> Behavior for Loop<T> {
             }
         }
         cx.set_status(NodeStatus::Running);
-        let status = cx.tick_child(0)?;
+        let status = cx.tick_only_child()?;
         cx.memory().count = u32::from(status == NodeStatus::Running);
-        if status.is_completed() {
-            cx.halt_child(0, HaltReason::ParentFinished);
-        }
         Ok(if status == NodeStatus::Failure {
             NodeStatus::Failure
         } else {

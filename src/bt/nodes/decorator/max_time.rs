@@ -36,6 +36,10 @@ impl Node for MaxTime {
 }
 
 impl Behavior for MaxTime {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.mark` is when the time is up.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.is_fresh() {
@@ -48,7 +52,7 @@ impl Behavior for MaxTime {
             cx.halt_child(0, HaltReason::TimedOut);
             return self.at_end.require(cx);
         }
-        let status = cx.tick_child(0)?;
+        let status = cx.tick_only_child()?;
         if status == NodeStatus::Running {
             cx.wake_at(end);
         }

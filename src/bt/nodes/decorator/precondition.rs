@@ -1,9 +1,7 @@
 //! `Precondition`: the child if a script says so.
 
 use crate::bt::nodes::code::Code;
-use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Asks a script before it starts its child.
 #[derive(Debug)]
@@ -32,6 +30,10 @@ impl Node for Precondition {
 }
 
 impl Behavior for Precondition {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.index` is 1 from the moment the script was true until the child completes. As in BehaviorTree.CPP,
     /// neither a halt nor a skipped child clears it.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
@@ -42,9 +44,8 @@ impl Behavior for Precondition {
             }
             cx.memory().index = 1;
         }
-        let status = cx.tick_child(0)?;
+        let status = cx.tick_only_child()?;
         if status.is_completed() {
-            cx.halt_child(0, HaltReason::ParentFinished);
             cx.memory().index = 0;
         }
         Ok(status)

@@ -32,6 +32,10 @@ impl Node for Repeat {
 }
 
 impl Behavior for Repeat {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.count` is the successes so far.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let cycles = self.num_cycles.require(cx)?;
@@ -39,12 +43,11 @@ impl Behavior for Repeat {
         let mut rounds = 0;
         while goes_on(cx.memory().count, cycles) {
             let at_rest = cx.child_status(0) == NodeStatus::Idle;
-            match cx.tick_child(0)? {
+            match cx.tick_only_child()? {
                 NodeStatus::Success => {
                     let memory = cx.memory();
                     memory.count = memory.count.saturating_add(1);
                     let more = goes_on(memory.count, cycles);
-                    cx.halt_child(0, HaltReason::ParentFinished);
                     rounds += 1;
                     let yields = match self.dialect {
                         Dialect::V4 => at_rest,
@@ -57,7 +60,6 @@ impl Behavior for Repeat {
                 }
                 NodeStatus::Failure => {
                     cx.memory().count = 0;
-                    cx.halt_child(0, HaltReason::ParentFinished);
                     return Ok(NodeStatus::Failure);
                 }
                 NodeStatus::Skipped => {

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use super::repeat::goes_on;
-use crate::bt::{
-    Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick, Time,
-};
+use crate::bt::{Behavior, Context, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick, Time};
 
 /// Counts its child's failures and waits between them.
 #[derive(Debug)]
@@ -39,6 +37,10 @@ impl Node for Retry {
 }
 
 impl Behavior for Retry {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.count` is the failures so far, `memory.index` 1 during a wait, which ends at `memory.mark`.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let attempts = self.num_attempts.require(cx)?;
@@ -57,11 +59,10 @@ impl Behavior for Retry {
         if !goes_on(cx.memory().count, attempts) {
             return Ok(NodeStatus::Failure);
         }
-        let status = cx.tick_child(0)?;
+        let status = cx.tick_only_child()?;
         if status != NodeStatus::Failure {
             return Ok(status);
         }
-        cx.halt_child(0, HaltReason::ParentFinished);
         let memory = cx.memory();
         memory.count = memory.count.saturating_add(1);
         if !goes_on(memory.count, attempts) {

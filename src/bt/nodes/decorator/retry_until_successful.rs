@@ -33,6 +33,10 @@ impl Node for RetryUntilSuccessful {
 }
 
 impl Behavior for RetryUntilSuccessful {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.count` is the failures so far.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let mut attempts = self.num_attempts.require(cx)?;
@@ -40,10 +44,9 @@ impl Behavior for RetryUntilSuccessful {
         let mut rounds = 0;
         while goes_on(cx.memory().count, attempts) {
             let at_rest = cx.child_status(0) == NodeStatus::Idle;
-            match cx.tick_child(0)? {
+            match cx.tick_only_child()? {
                 NodeStatus::Success => {
                     cx.memory().count = 0;
-                    cx.halt_child(0, HaltReason::ParentFinished);
                     return Ok(NodeStatus::Success);
                 }
                 NodeStatus::Failure => {
@@ -54,7 +57,6 @@ impl Behavior for RetryUntilSuccessful {
                     let memory = cx.memory();
                     memory.count = memory.count.saturating_add(1);
                     let more = goes_on(memory.count, attempts);
-                    cx.halt_child(0, HaltReason::ParentFinished);
                     rounds += 1;
                     let yields = match self.dialect {
                         Dialect::V4 => at_rest,

@@ -1,8 +1,6 @@
 //! `RunOnce`: the child once in the life of a tree.
 
-use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-};
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Remembers its child's first result for good.
 #[derive(Debug)]
@@ -29,15 +27,18 @@ impl Node for RunOnce {
 }
 
 impl Behavior for RunOnce {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.index` is 0 until the child has completed, then 1 for success and 2 for failure.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let first = match cx.memory().index {
             0 => {
                 cx.set_status(NodeStatus::Running);
-                let status = cx.tick_child(0)?;
+                let status = cx.tick_only_child()?;
                 if status.is_completed() {
                     cx.memory().index = if status == NodeStatus::Success { 1 } else { 2 };
-                    cx.halt_child(0, HaltReason::ParentFinished);
                 }
                 return Ok(status);
             }

@@ -39,10 +39,14 @@ impl Node for Signal {
 }
 
 impl Behavior for Signal {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.mark` is the number of the last event that was handled.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.child_status(0) == NodeStatus::Running {
-            let status = cx.tick_child(0)?;
+            let status = cx.tick_only_child()?;
             if status != NodeStatus::Success {
                 return Ok(status);
             }
@@ -60,7 +64,7 @@ impl Behavior for Signal {
             cx.set_status(NodeStatus::Running);
             self.event.set(cx, name)?;
             self.data.set(cx, data)?;
-            result = cx.tick_child(0)?;
+            result = cx.tick_only_child()?;
             if matches!(result, NodeStatus::Running | NodeStatus::Failure) {
                 break;
             }

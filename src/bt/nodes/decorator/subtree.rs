@@ -8,12 +8,16 @@ use crate::bt::{Behavior, Conduct, Context, NodeKind, NodeStatus, Tick};
 pub struct SubTree;
 
 impl Behavior for SubTree {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         // One that completed and was not reset keeps its status while the tree inside is skipped.
         if cx.status() == NodeStatus::Idle {
             cx.set_status(NodeStatus::Running);
         }
-        cx.tick_child(0)
+        cx.tick_only_child()
     }
 
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {

@@ -37,6 +37,10 @@ const STARTED: u32 = 1;
 const SPENT: u32 = 2;
 
 impl Behavior for Timeout {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     /// `memory.mark` is when the time is up.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let limit = self.msec.require(cx)?;
@@ -62,10 +66,9 @@ impl Behavior for Timeout {
                 cx.memory().index = SPENT;
             }
         }
-        let status = cx.tick_child(0)?;
+        let status = cx.tick_only_child()?;
         if status.is_completed() {
             cx.memory().index = 0;
-            cx.halt_child(0, HaltReason::ParentFinished);
         }
         Ok(status)
     }

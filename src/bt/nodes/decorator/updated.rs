@@ -19,6 +19,10 @@ impl Node for SkipUnlessUpdated {
 }
 
 impl Behavior for SkipUnlessUpdated {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         tick(cx, &self.0, NodeStatus::Skipped)
     }
@@ -49,6 +53,10 @@ impl Node for WaitValueUpdate {
 }
 
 impl Behavior for WaitValueUpdate {
+    fn resets_child(&self) -> bool {
+        true
+    }
+
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         tick(cx, &self.0, NodeStatus::Running)
     }
@@ -68,7 +76,7 @@ fn tick(cx: &mut Context<'_>, entry: &Watch, otherwise: NodeStatus) -> Tick {
     if cx.memory().index == 0 && !entry.is_updated(cx) {
         return Ok(otherwise);
     }
-    let status = cx.tick_child(0)?;
+    let status = cx.tick_only_child()?;
     cx.memory().index = u32::from(status == NodeStatus::Running);
     Ok(status)
 }
