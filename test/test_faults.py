@@ -50,7 +50,8 @@ def test_g6_silent_server(stack):
 
 
 def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
-    stack = stack_factory()
+    # The new process has to be discovered first, which takes seconds on a busy machine.
+    stack = stack_factory({"default_server_timeout": 10000})
     stack.robot.controller.destroy()
     script = Path(__file__).parent / "support" / "lone_server.py"
     environment = os.environ | {"ROS_DOMAIN_ID": str(ros_domain)}

@@ -13,6 +13,8 @@ mod feedback;
 mod goal;
 mod kind;
 mod library;
+#[cfg(feature = "ros")]
+mod life;
 mod log;
 #[cfg(feature = "ros")]
 mod node;

@@ -10,14 +10,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::admission::{Admission, Handler};
 use super::client::TopicGoal;
+use super::life::Life;
 use super::parameters::Parameters;
 use super::{Navigator, NavigatorKind, TickClock, TickThread};
-use crate::bt::{HaltReason, Time};
+use crate::bt::Time;
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
-use crate::ros::{ActionServer, Clock, CustodianTask, Endpoints, Ros, RosError};
+use crate::ros::lifecycle::Transition;
+use crate::ros::{ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Ros, RosError};
 
 /// How long the node's thread may take for what is done at start.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -98,6 +100,7 @@ impl Signals {
 struct Node {
     admission: Admission,
     ticks: TickThread,
+    lifecycle: Lifecycle,
     custodian: CustodianTask,
     ros: Ros,
 }
@@ -123,18 +126,29 @@ impl Node {
             Arc::new(ros.clock().clone()),
         )?;
         let admission = Admission::start(Arc::clone(&parameters.library), ticks.handle().clone())?;
+        let bond = (!parameters.bond_period.is_zero())
+            .then(|| Bond::prepare(ros.handle(), ros.clock(), parameters.bond_period))
+            .transpose()?;
+        let life = Life {
+            admission: admission.clone(),
+            navigator: ticks.handle().clone(),
+            bond,
+        };
+        let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
+        if parameters.autostart {
+            for transition in [Transition::Configure, Transition::Activate] {
+                lifecycle.handle().change(transition, PATIENCE)?;
+            }
+        }
         let node = Self {
             admission,
             ticks,
+            lifecycle,
             custodian,
             ros,
         };
         // First active, then visible: whoever sees the actions may use them.
-        node.admission.set_active(parameters.autostart);
         node.serve(&parameters)?;
-        if parameters.autostart {
-            tracing::info!("active: goals are accepted");
-        }
         Ok(node)
     }
 
@@ -183,8 +197,9 @@ impl Node {
     fn run(self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
-        self.admission.set_active(false);
-        if !self.ticks.handle().stop(HaltReason::ShuttingDown, FAREWELL) {
+        // As a lifecycle manager would end it, and with a limit of our own.
+        let ended = self.lifecycle.handle().change(Transition::ShutDown, FAREWELL);
+        if ended.is_err() {
             tracing::error!("the tree did not stop in time");
         }
         let left = FAREWELL.saturating_sub(started.elapsed());

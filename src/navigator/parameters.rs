@@ -23,6 +23,8 @@ pub(crate) struct Parameters {
     pub(crate) adopt: Option<Duration>,
     /// For goals that are found rather than started.
     pub(crate) goal_options: GoalOptions,
+    /// Between two heartbeats for the lifecycle manager; zero: none.
+    pub(crate) bond_period: Duration,
     /// The topic whose poses become goals.
     pub(crate) goal_topic: String,
 }
@@ -148,6 +150,12 @@ impl Parameters {
             result_retention: Duration::from_secs_f64(retention),
             adopt: adopt.then_some(Duration::from_secs(10)),
             goal_options,
+            bond_period: Duration::from_secs_f64(read.number(
+                "bond_heartbeat_period",
+                0.1,
+                (0.0, 60.0),
+                "Seconds between two heartbeats for a lifecycle manager; 0: none.",
+            )?),
             goal_topic: read.text(
                 "goal_topic",
                 "goal_pose",

@@ -1,0 +1,49 @@
+//! What the node does in each transition of its life cycle (`spec/nav2.md` 2.3).
+
+use std::time::Duration;
+
+use super::Handle;
+use super::admission::Admission;
+use crate::bt::HaltReason;
+use crate::ros::lifecycle::{State, Transition, Verdict};
+use crate::ros::{Bond, LifecycleHandler};
+
+/// How long a deactivation may take. Nav2's has no bound and hangs with a tree that hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Everything is made when the process starts: trees are checked then, clients are connected when servers appear. So
+/// what is left for transitions is to take goals, or not to.
+pub(crate) struct Life {
+    pub(crate) admission: Admission,
+    pub(crate) navigator: Handle,
+    /// The heartbeat for a lifecycle manager; `None` where its period is nil.
+    pub(crate) bond: Option<Bond>,
+}
+
+impl LifecycleHandler for Life {
+    fn change(&mut self, transition: Transition, _from: State) -> Verdict {
+        match transition {
+            Transition::Configure | Transition::CleanUp => Verdict::Success,
+            Transition::Activate => {
+                self.admission.set_active(true);
+                if let Some(bond) = &self.bond {
+                    bond.begin();
+                }
+                tracing::info!("active: goals are accepted");
+                Verdict::Success
+            }
+            Transition::Deactivate | Transition::ShutDown => {
+                self.admission.set_active(false);
+                if let Some(bond) = &self.bond {
+                    bond.end();
+                }
+                if !self.navigator.stop(HaltReason::ShuttingDown, PATIENCE) {
+                    tracing::error!(
+                        "not everything stopped within {PATIENCE:?}; it is still being cancelled"
+                    );
+                }
+                Verdict::Success
+            }
+        }
+    }
+}

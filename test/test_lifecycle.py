@@ -1,0 +1,64 @@
+"""The node under a lifecycle manager: states, transitions, and goals only while it is active."""
+
+import time
+
+import pytest
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from support.graph import wait_for
+
+
+class Managed:
+    """The node as a lifecycle manager sees it."""
+
+    def __init__(self, stack):
+        self.graph = stack.graph
+        node = stack.graph.node
+        self.change_client = node.create_client(ChangeState, "bt_navigator/change_state")
+        self.state_client = node.create_client(GetState, "bt_navigator/get_state")
+
+    def state(self):
+        return self.graph.call(self.state_client, GetState.Request()).current_state.id
+
+    def change(self, transition):
+        request = ChangeState.Request()
+        request.transition.id = transition
+        return self.graph.call(self.change_client, request).success
+
+
+@pytest.fixture
+def managed(stack_factory):
+    stack = stack_factory({"autostart_node": False})
+    return stack, Managed(stack)
+
+
+def test_goals_are_taken_only_while_active(managed):
+    stack, node = managed
+    assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
+    assert not stack.navigation.send(1.0, 0.0).accepted
+    assert not node.change(Transition.TRANSITION_ACTIVATE), "activated without being configured"
+    assert node.change(Transition.TRANSITION_CONFIGURE)
+    assert not stack.navigation.send(1.0, 0.0).accepted
+    assert node.change(Transition.TRANSITION_ACTIVATE)
+    assert node.state() == State.PRIMARY_STATE_ACTIVE
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
+    stack, node = managed
+    node.change(Transition.TRANSITION_CONFIGURE)
+    node.change(Transition.TRANSITION_ACTIVATE)
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    started = time.monotonic()
+    assert node.change(Transition.TRANSITION_DEACTIVATE)
+    assert time.monotonic() - started < 3.0
+    assert stack.robot.executing() == 0
+    assert goal.result(2.0)[0] in ("ABORTED", "CANCELED")
+    assert node.state() == State.PRIMARY_STATE_INACTIVE
+    assert not stack.navigation.send(1.0, 0.0).accepted
+    assert node.change(Transition.TRANSITION_ACTIVATE)
+    controller.behaviour.duration = 0.1
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
