@@ -142,6 +142,17 @@ impl PortSink for Binder<'_, '_> {
             .collect()
     }
 
+    fn all_attributes(&self) -> Vec<String> {
+        let names = self
+            .spec
+            .attributes
+            .iter()
+            .map(|attribute| attribute.name.to_string());
+        names
+            .filter(|name| !Guards::NAMES.contains(&name.as_str()))
+            .collect()
+    }
+
     fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
         match self.attribute(declaration).cloned() {
             Some(attribute) => compile_script(&attribute, self.scope, self.scopes, self.enums, self.problems),

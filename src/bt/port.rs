@@ -92,6 +92,8 @@ pub(crate) trait PortSink {
     fn raw(&mut self, name: &str) -> Option<String>;
     /// The names of all attributes that could be ports.
     fn attributes(&self) -> Vec<String>;
+    /// The names of all attributes but conditions, also those that cannot be ports of a manifest.
+    fn all_attributes(&self) -> Vec<String>;
     fn script(&mut self, declaration: &PortDecl) -> Option<Script>;
     /// The entry of a key that the node names in another way than as a port's pointer.
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId>;
@@ -164,6 +166,12 @@ impl<'b> Ports<'b> {
     /// Says that the node writes entries whose keys are known at run time only.
     pub fn writes_any(&mut self) {
         self.sink.writes_any();
+    }
+
+    /// The names of all attributes that the file gives, conditions apart, also those that no manifest can declare: for
+    /// nodes that take fields by dotted path.
+    pub fn all_attributes(&self) -> Vec<String> {
+        self.sink.all_attributes()
     }
 
     /// How many children the node has in this file (zero while declarations are collected).

@@ -290,6 +290,10 @@ impl PortSink for Collector {
         Vec::new()
     }
 
+    fn all_attributes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
         self.ports.push(declaration.clone());
         None

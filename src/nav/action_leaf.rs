@@ -8,7 +8,7 @@ use super::world::World;
 use crate::bt::{
     Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
 };
-use crate::goal::{Outcome, Ticket};
+use crate::goal::{GoalOptions, Outcome, Ticket};
 use crate::msg::Action;
 use crate::msg::action::{GOAL_REJECTED, SEND_GOAL_FAILURE};
 
@@ -32,6 +32,21 @@ pub enum Ending<'r, R> {
     Failed,
 }
 
+/// Why there is no goal.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The tree fails.
+    Thrown(Thrown),
+    /// The node fails, and this is why.
+    Failure(String),
+}
+
+impl From<Thrown> for Refusal {
+    fn from(thrown: Thrown) -> Self {
+        Self::Thrown(thrown)
+    }
+}
+
 /// What tells one action client from another.
 pub trait ActionNode: Send + Sync + Sized + 'static {
     /// The action.
@@ -46,11 +61,22 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     /// Declares the node's own ports; those that all action clients share are declared by the skeleton.
     fn bind(ports: &mut Ports<'_>) -> Self;
 
+    /// The ports that name the server and say how patient to be with it.
+    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
+        Endpoint::action(ports, Self::Action::TYPE, Self::SERVER)
+    }
+
+    /// The tree has got its world: what can be checked before the first tick.
+    fn attached(&self, _cx: &mut Context<'_>) {}
+
+    /// Times and policies beyond those of the shared ports.
+    fn options(&self, _cx: &Context<'_>, _options: &mut GoalOptions) {}
+
     /// The goal of an activation, from the ports.
     ///
     /// # Errors
-    /// [`Thrown`].
-    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Thrown>;
+    /// [`Refusal`].
+    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal>;
 
     /// Called once an activation, before the goal is made: recoveries are counted here.
     ///
@@ -100,6 +126,24 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         Ok(())
     }
 
+    /// Writes outputs of the result that may not fit their keys; `Err` says why, and the node fails.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn extract(&self, _cx: &mut Context<'_>, _result: &ResultOf<Self>) -> Result<Result<(), String>, Thrown> {
+        Ok(Ok(()))
+    }
+
+    /// The code for what no other code says. Wait has none on Jazzy: 740 is what Nav2's main branch gives it.
+    fn unknown_code() -> u16 {
+        code_named::<Self>(&["UNKNOWN"]).unwrap_or(740)
+    }
+
+    /// The code for a server that is too slow. Where Jazzy has none for the action, UNKNOWN; for Wait main's 741.
+    fn timeout_code() -> u16 {
+        code_named::<Self>(&["TIMEOUT", "CONTROLLER_TIMED_OUT", "UNKNOWN"]).unwrap_or(741)
+    }
+
     /// The status of an aborted goal.
     fn status_of_abort(&self, _cx: &Context<'_>) -> NodeStatus {
         NodeStatus::Failure
@@ -145,9 +189,11 @@ impl<N: ActionNode> Node for ActionLeaf<N> {
     const DOC: &'static str = N::DOC;
 
     fn bind(ports: &mut Ports<'_>) -> Self {
+        let node = N::bind(ports);
+        let endpoint = node.endpoint(ports);
         Self {
-            node: N::bind(ports),
-            endpoint: Endpoint::action(ports, N::Action::TYPE, N::SERVER),
+            node,
+            endpoint,
             error_code: ports
                 .output("error_code_id")
                 .doc("0, or why it failed: the action's code, 1 if the server rejected the goal, 2 if it could not be sent, the action's TIMEOUT if it was not answered.")
@@ -187,6 +233,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
         let mut state = cx.take_state::<State<N>>();
         self.endpoint.attach(cx, &mut state.client);
         cx.put_state(state);
+        self.node.attached(cx);
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {
@@ -198,7 +245,11 @@ impl<N: ActionNode> ActionLeaf<N> {
     fn activate(&self, cx: &mut Context<'_>) -> Tick {
         self.node.activated(cx)?;
         let version = self.node.version(cx);
-        let goal = self.node.goal(cx)?;
+        let goal = match self.node.goal(cx) {
+            Ok(goal) => goal,
+            Err(Refusal::Thrown(thrown)) => return Err(thrown),
+            Err(Refusal::Failure(why)) => return self.fail(cx, SEND_GOAL_FAILURE, &why),
+        };
         let mut state = cx.take_state::<State<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         let payload = Payload::new(goal);
@@ -211,7 +262,8 @@ impl<N: ActionNode> ActionLeaf<N> {
         };
         let path = path_of(cx);
         let defaults = world!(cx).settings.goal_options();
-        let options = self.endpoint.options(cx, defaults);
+        let mut options = self.endpoint.options(cx, defaults);
+        self.node.options(cx, &mut options);
         let ticket = world!(cx).start_goal(server, &path, payload, options);
         cx.memory().mark = ticket.0;
         Ok(NodeStatus::Running)
@@ -226,7 +278,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                 progress.outcome.is_some(),
                 progress.feedback.take(),
             ),
-            None => return self.fail(cx, unknown::<N>(), "the goal was forgotten"),
+            None => return self.fail(cx, N::unknown_code(), "the goal was forgotten"),
         };
         if let Some(feedback) = feedback.as_ref().and_then(Payload::get) {
             self.node.feedback(cx, feedback)?;
@@ -250,7 +302,17 @@ impl<N: ActionNode> ActionLeaf<N> {
     #[cold]
     fn update(&self, cx: &mut Context<'_>, ticket: Ticket, sent: &GoalOf<N>) -> Result<(), Thrown> {
         let version = self.node.version(cx);
-        let goal = self.node.goal(cx)?;
+        let goal = match self.node.goal(cx) {
+            Ok(goal) => goal,
+            Err(Refusal::Thrown(thrown)) => return Err(thrown),
+            Err(Refusal::Failure(why)) => {
+                // The goal in work goes on; its inputs are looked at again when they are written again.
+                cx.state::<State<N>>().version = version;
+                let path = path_of(cx);
+                world!(cx).note(&path, why);
+                return Ok(());
+            }
+        };
         let replaces = self.node.replaces(sent, &goal);
         let state = cx.state::<State<N>>();
         state.version = version;
@@ -269,23 +331,29 @@ impl<N: ActionNode> ActionLeaf<N> {
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
         cx.state::<State<N>>().sent = None;
-        let timeout = timeout::<N>();
+        let timeout = N::timeout_code();
         match &outcome {
             Some(Outcome::Succeeded(payload)) => {
                 let Some(result) = payload.get::<ResultOf<N>>() else {
-                    return self.fail(cx, unknown::<N>(), "the result is not of the action's type");
+                    return self.fail(cx, N::unknown_code(), "the result is not of the action's type");
                 };
                 self.report(cx, 0, "")?;
                 self.node.finished(cx, &Ending::Succeeded(result))?;
+                if let Err(why) = self.node.extract(cx, result)? {
+                    return self.fail(cx, N::unknown_code(), &why);
+                }
                 Ok(NodeStatus::Success)
             }
             Some(Outcome::Aborted(payload)) => {
                 let Some(result) = payload.get::<ResultOf<N>>() else {
-                    return self.fail(cx, unknown::<N>(), "the result is not of the action's type");
+                    return self.fail(cx, N::unknown_code(), "the result is not of the action's type");
                 };
                 let code = <N::Action as Action>::error_code(result);
                 self.report(cx, code, <N::Action as Action>::error_message(result))?;
                 self.node.finished(cx, &Ending::Aborted(result))?;
+                if let Err(why) = self.node.extract(cx, result)? {
+                    return self.fail(cx, N::unknown_code(), &why);
+                }
                 Ok(self.node.status_of_abort(cx))
             }
             Some(Outcome::Canceled(payload)) => {
@@ -314,14 +382,14 @@ impl<N: ActionNode> ActionLeaf<N> {
                 self.fail(cx, timeout, "the server did not answer the goal request in time")
             }
             Some(Outcome::ResultTimeout) => self.fail(cx, timeout, "the goal took longer than allowed"),
-            Some(Outcome::ResultLost) => self.fail(cx, unknown::<N>(), "the result of the goal was lost"),
+            Some(Outcome::ResultLost) => self.fail(cx, N::unknown_code(), "the result of the goal was lost"),
             Some(Outcome::ServerGone) if accepted => {
-                self.fail(cx, unknown::<N>(), "the server vanished while it had the goal")
+                self.fail(cx, N::unknown_code(), "the server vanished while it had the goal")
             }
             Some(Outcome::ServerGone) => self.fail(cx, SEND_GOAL_FAILURE, "the server is not there"),
             Some(Outcome::ShuttingDown) => self.fail(cx, SEND_GOAL_FAILURE, "the node shuts down"),
             Some(Outcome::Response(_) | Outcome::ResponseTimeout | Outcome::CancelAnswered(_)) | None => {
-                self.fail(cx, unknown::<N>(), "the goal ended in a way that no goal ends")
+                self.fail(cx, N::unknown_code(), "the goal ended in a way that no goal ends")
             }
         }
     }
@@ -351,16 +419,6 @@ fn code_named<N: ActionNode>(names: &[&str]) -> Option<u16> {
             .find(|(_, name)| name == wanted)
             .map(|(code, _)| *code)
     })
-}
-
-/// The code for what no other code says. Wait has none on Jazzy: 740 is what Nav2's main branch gives it.
-fn unknown<N: ActionNode>() -> u16 {
-    code_named::<N>(&["UNKNOWN"]).unwrap_or(740)
-}
-
-/// The code for a server that is too slow. Where Jazzy has none for the action, UNKNOWN; for Wait main's 741.
-fn timeout<N: ActionNode>() -> u16 {
-    code_named::<N>(&["TIMEOUT", "CONTROLLER_TIMED_OUT", "UNKNOWN"]).unwrap_or(741)
 }
 
 /// The blackboard key in which recoveries are counted: the root's, wherever the node stands. Nav2 counts in the
@@ -502,7 +560,10 @@ mod tests {
     #[test]
     fn a_server_that_cannot_be_opened_is_reported_at_load_and_fails() {
         let mut bench = Bench::new("<Wait server_name=\"no name\" error_code_id=\"{code}\"/>");
-        assert_eq!(bench.faults(), ["'no name' is not a valid ROS name"]);
+        assert_eq!(
+            bench.faults(),
+            ["test.xml:1:49: 'no name' is not a valid ROS name"]
+        );
         assert_eq!(bench.tick(), Failure);
         assert_eq!(bench.get::<u16>("code"), Some(2));
     }

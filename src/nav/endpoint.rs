@@ -21,7 +21,7 @@ macro_rules! world {
     ($cx:expr) => {
         match $cx.resource::<$crate::nav::World>() {
             Some(world) => world,
-            None => return Err($crate::nav::endpoint::no_world($cx)),
+            None => return Err($crate::nav::endpoint::no_world($cx).into()),
         }
     };
 }
@@ -32,15 +32,35 @@ pub(crate) fn path_of(cx: &Context<'_>) -> Arc<str> {
     Arc::clone(&cx.definition().node(cx.node()).path)
 }
 
-/// Which server, and how patient to be with it.
+/// Tells whoever loads the tree that a node's configuration cannot be served, with the place in its file.
+pub(crate) fn report_fault(cx: &mut Context<'_>, text: &str) {
+    let path = path_of(cx);
+    let text = match cx.definition().place(cx.node()) {
+        Some(place) => format!("{place}: {text}"),
+        None => text.to_owned(),
+    };
+    if let Some(world) = cx.resource::<World>() {
+        world.report_fault(&path, text);
+    }
+}
+
+/// Which server, and how patient to be with it: the ports that leaves of one kind share.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     kind: EndpointKind,
-    type_name: &'static str,
+    form: Form,
+    type_name: TypeName,
     default_name: &'static str,
     name: Input<Text>,
     server_timeout: Input<Milliseconds>,
     cancel_timeout: Option<Input<Milliseconds>>,
+}
+
+/// The interface of a server.
+#[derive(Debug)]
+enum TypeName {
+    Fixed(&'static str),
+    Port(Input<Text>),
 }
 
 /// What a leaf keeps of its server.
@@ -69,12 +89,10 @@ impl Endpoint {
     pub(crate) fn cancel(ports: &mut Ports<'_>, type_name: &'static str, default_name: &'static str) -> Self {
         Self {
             kind: EndpointKind::Action,
-            type_name,
+            form: Form::Plain,
+            type_name: TypeName::Fixed(type_name),
             default_name,
-            name: ports
-                .input("server_name")
-                .doc(format!("The action server; {default_name} if absent or empty."))
-                .bind(),
+            name: Self::name(ports, "server_name", "action server", default_name),
             server_timeout: Self::timeout(ports),
             cancel_timeout: None,
         }
@@ -86,20 +104,56 @@ impl Endpoint {
         type_name: &'static str,
         default_name: &'static str,
     ) -> Self {
-        let name = ports.input("service_name");
-        let name = if default_name.is_empty() {
-            name.doc("The service.").required()
-        } else {
-            name.doc(format!("The service; {default_name} if absent or empty."))
-        };
         Self {
             kind: EndpointKind::Service,
-            type_name,
+            form: Form::Plain,
+            type_name: TypeName::Fixed(type_name),
             default_name,
-            name: name.bind(),
+            name: Self::name(ports, "service_name", "service", default_name),
             server_timeout: Self::timeout(ports),
             cancel_timeout: None,
         }
+    }
+
+    fn name(
+        ports: &mut Ports<'_>,
+        port: &'static str,
+        what: &str,
+        default_name: &'static str,
+    ) -> Input<Text> {
+        let port = ports.input(port);
+        if default_name.is_empty() {
+            port.doc(format!("The {what}.")).required().bind()
+        } else {
+            port.doc(format!("The {what}; {default_name} if absent or empty."))
+                .bind()
+        }
+    }
+
+    /// A service of another node, whose name a leaf makes by itself.
+    pub(crate) fn of_node(
+        ports: &mut Ports<'_>,
+        node: Input<Text>,
+        type_name: &'static str,
+        service: &'static str,
+    ) -> Self {
+        Self {
+            kind: EndpointKind::Service,
+            form: Form::Json,
+            type_name: TypeName::Fixed(type_name),
+            default_name: service,
+            name: node,
+            server_timeout: Self::timeout(ports),
+            cancel_timeout: None,
+        }
+    }
+
+    /// The same for an interface that a port names, with messages as JSON.
+    #[must_use]
+    pub(crate) fn of_type(mut self, type_name: Input<Text>) -> Self {
+        self.form = Form::Json;
+        self.type_name = TypeName::Port(type_name);
+        self
     }
 
     fn timeout(ports: &mut Ports<'_>) -> Input<Milliseconds> {
@@ -112,6 +166,7 @@ impl Endpoint {
 
     fn wanted(&self, cx: &Context<'_>) -> Option<Text> {
         match self.name.get(cx) {
+            Ok(node) if self.name.name() == "node" => Some(format!("{node}/{}", self.default_name).into()),
             Ok(name) if !name.is_empty() => Some(name),
             _ if self.default_name.is_empty() => None,
             _ => Some(self.default_name.into()),
@@ -122,18 +177,27 @@ impl Endpoint {
     pub(crate) fn attach(&self, cx: &mut Context<'_>, client: &mut Client) {
         // A name on the blackboard may be written later: no fault yet.
         let Some(name) = self.wanted(cx) else { return };
-        let path = path_of(cx);
-        let Some(world) = cx.resource::<World>() else {
-            return;
-        };
-        self.open(world, name, client);
-        if client.server.is_none() {
-            world.report_fault(&path, client.fault.clone());
+        self.open(cx, name, client);
+        if client.server.is_none() && !client.fault.is_empty() {
+            report_fault(cx, &client.fault);
         }
     }
 
-    fn open(&self, world: &mut World, name: Text, client: &mut Client) {
-        match world.open(self.kind, &name, self.type_name, Form::Plain) {
+    fn open(&self, cx: &mut Context<'_>, name: Text, client: &mut Client) {
+        let type_name = match &self.type_name {
+            TypeName::Fixed(name) => Text::from(*name),
+            TypeName::Port(port) => match port.get(cx) {
+                Ok(name) => name,
+                Err(error) => {
+                    client.fault = format!("port '{}': {error}", port.name());
+                    return;
+                }
+            },
+        };
+        let Some(world) = cx.resource::<World>() else {
+            return;
+        };
+        match world.open(self.kind, &name, &type_name, self.form) {
             Ok(server) => client.server = Some(server),
             Err(error) => {
                 client.server = None;
@@ -149,10 +213,8 @@ impl Endpoint {
             let Some(name) = self.wanted(cx) else {
                 return Err(format!("the port '{}' is empty", self.name.name()));
             };
-            if client.name.as_ref() != Some(&name)
-                && let Some(world) = cx.resource::<World>()
-            {
-                self.open(world, name, client);
+            if client.name.as_ref() != Some(&name) {
+                self.open(cx, name, client);
             }
         }
         client.server.ok_or_else(|| client.fault.clone())

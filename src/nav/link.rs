@@ -55,6 +55,23 @@ pub enum Form {
     Json,
 }
 
+/// Which message of an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// The goal of an action.
+    Goal,
+    /// The result of an action.
+    Result,
+    /// The feedback of an action.
+    Feedback,
+    /// The request of a service.
+    Request,
+    /// The response of a service.
+    Response,
+    /// The message itself, of a topic.
+    Message,
+}
+
 /// A topic to subscribe to or publish on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TopicSpec {
@@ -159,6 +176,15 @@ pub trait Link: Send {
     /// # Errors
     /// As [`Link::open`].
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
+
+    /// A message as JSON with every field at its default: what fields there are, and of which types. `Null` where this
+    /// link cannot tell.
+    ///
+    /// # Errors
+    /// [`LinkError::UnknownInterface`].
+    fn template(&self, _part: Part, _type_name: &str) -> Result<serde_json::Value, LinkError> {
+        Ok(serde_json::Value::Null)
+    }
 
     /// Prepares to publish; an equal specification gives the same number.
     ///

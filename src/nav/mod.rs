@@ -11,10 +11,12 @@
 //! | [`cancel`] | nodes that cancel an action server's goals, by [`CancelLeaf`] |
 //! | [`condition`], [`control`], [`decorator`] | what the names say |
 //! | [`sync`] | actions that need no server |
+//! | [`any`] | actions, services, topics and parameters of any interface |
 #![forbid(unsafe_code)]
 
 pub mod action;
 mod action_leaf;
+pub mod any;
 pub mod cancel;
 mod cancel_leaf;
 pub mod condition;
@@ -36,9 +38,12 @@ mod tracking;
 pub mod values;
 mod world;
 
-pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, ResultOf};
+pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, Refusal, ResultOf};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
-pub use link::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
+pub use endpoint::Endpoint;
+pub use link::{
+    EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
+};
 pub use odometry::{OdometrySample, OdometrySmoother};
 pub use selector::{Selector, SelectorNode};
 pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
@@ -53,6 +58,7 @@ use crate::bt::{Registry, RegistryError};
 /// [`RegistryError`] where one of the IDs is taken.
 pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     action::register(registry)?;
+    any::register(registry)?;
     cancel::register(registry)?;
     condition::register(registry)?;
     control::register(registry)?;

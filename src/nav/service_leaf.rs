@@ -28,6 +28,14 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     /// Declares the node's own ports; those that all service clients share are declared by the skeleton.
     fn bind(ports: &mut Ports<'_>) -> Self;
 
+    /// The ports that name the service and say how patient to be with it.
+    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
+        Endpoint::service(ports, Self::Service::TYPE, Self::SERVER)
+    }
+
+    /// The tree has got its world: what can be checked before the first tick.
+    fn attached(&self, _cx: &mut Context<'_>) {}
+
     /// The request, from the ports; `Err(status)` where there is nothing to ask.
     ///
     /// # Errors
@@ -65,10 +73,9 @@ impl<N: ServiceNode> Node for ServiceLeaf<N> {
     const DOC: &'static str = N::DOC;
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
-            node: N::bind(ports),
-            endpoint: Endpoint::service(ports, N::Service::TYPE, N::SERVER),
-        }
+        let node = N::bind(ports);
+        let endpoint = node.endpoint(ports);
+        Self { node, endpoint }
     }
 }
 
@@ -93,6 +100,7 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         let mut client = cx.take_state::<Client>();
         self.endpoint.attach(cx, &mut client);
         cx.put_state(client);
+        self.node.attached(cx);
     }
 
     /// An action whatever it is called: the answer takes its time.

@@ -1,6 +1,6 @@
 //! Subscriptions of nodes: made when the tree gets its world, shared between trees, never in the way of a tick.
 
-use super::endpoint::path_of;
+use super::endpoint::report_fault;
 use super::link::{Form, TopicId, TopicSpec};
 use super::world::World;
 use crate::bt::{Context, Input, Text};
@@ -67,7 +67,6 @@ impl Subscription {
 
     /// Subscribes to a name; what is wrong with it is reported to whoever loads the tree.
     pub(crate) fn open(&mut self, cx: &mut Context<'_>, kind: TopicKind, name: &Text) {
-        let path = path_of(cx);
         let Some(world) = cx.resource::<World>() else {
             return;
         };
@@ -76,7 +75,7 @@ impl Subscription {
             Ok(topic) => self.topic = Some(topic),
             Err(error) => {
                 self.topic = None;
-                world.report_fault(&path, error.to_string());
+                report_fault(cx, &error.to_string());
             }
         }
     }

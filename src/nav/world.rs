@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::link::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
+use super::link::{
+    EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
+};
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
 use crate::bt::{HaltReason, Resource, Time};
@@ -135,6 +137,14 @@ impl World {
     /// [`LinkError`].
     pub fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         self.link.advertise(topic)
+    }
+
+    /// A message with every field at its default; see [`Link::template`].
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
+        self.link.template(part, type_name)
     }
 
     /// Publishes.

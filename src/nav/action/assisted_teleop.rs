@@ -3,7 +3,7 @@
 use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, count_recovery};
+use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
 /// Has the behavior server pass on a person's commands.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl ActionNode for AssistedTeleop {
         Ok(())
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::AssistedTeleopGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::AssistedTeleopGoal, Refusal> {
         Ok(actions::AssistedTeleopGoal {
             time_allowance: from_seconds(self.time_allowance.require(cx)?),
         })

@@ -4,7 +4,7 @@ use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::Point;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, count_recovery};
+use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
 /// Has the behavior server drive the robot backwards.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl ActionNode for BackUp {
         count_recovery(cx)
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::BackUpGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::BackUpGoal, Refusal> {
         Ok(actions::BackUpGoal {
             target: Point::planar(self.distance.require(cx)?, 0.0),
             speed: self.speed.require(cx)? as f32,

@@ -7,7 +7,7 @@ use crate::bt::{Context, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, Route};
-use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, Refusal, ResultOf};
 
 /// Has the route server find a way and follow the robot on it.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl ActionNode for ComputeAndTrackRoute {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal> {
         let goal = self.request.read(cx)?;
         Ok(actions::ComputeAndTrackRouteGoal {
             start_id: goal.start_id,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Goals, Path, PoseStamped};
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
 /// Has the planner server compute a path through poses.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl ActionNode for ComputePathThroughPoses {
         node
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputePathThroughPosesGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputePathThroughPosesGoal, Refusal> {
         let start = self.start.get(cx).ok();
         Ok(actions::ComputePathThroughPosesGoal {
             goals: self.goals.require(cx)?.0.clone(),

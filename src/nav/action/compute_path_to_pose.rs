@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Goals, Path, PoseStamped};
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 use crate::nav::endpoint::{path_of, world};
 
 /// Has the planner server compute a path.
@@ -53,7 +53,7 @@ impl ActionNode for ComputePathToPose {
         node
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputePathToPoseGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputePathToPoseGoal, Refusal> {
         let start = self.start.get(cx).ok();
         let wanted = self.use_start.get(cx).ok();
         if wanted == Some(true) && start.is_none() {

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, PoseStamped, Route};
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
 /// The inputs by which the route server's actions know start and goal.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ impl ActionNode for ComputeRoute {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputeRouteGoal, Thrown> {
-        self.request.read(cx)
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputeRouteGoal, Refusal> {
+        Ok(self.request.read(cx)?)
     }
 
     fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {

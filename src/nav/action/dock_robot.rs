@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::PoseStamped;
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
 /// Has the docking server dock the robot.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl ActionNode for DockRobot {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::DockRobotGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::DockRobotGoal, Refusal> {
         let defaults = actions::DockRobotGoal::default();
         let navigate_to_staging_pose = self.navigate_to_staging_pose.require(cx)?;
         if self.use_dock_id.require(cx)? {

@@ -1,10 +1,10 @@
 //! `DriveOnHeading`: drives straight on.
 
-use crate::bt::{Context, Input, Ports, Thrown};
+use crate::bt::{Context, Input, Ports};
 use crate::msg::Point;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::ActionNode;
+use crate::nav::action_leaf::{ActionNode, Refusal};
 
 /// Has the behavior server drive the robot straight on.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl ActionNode for DriveOnHeading {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::DriveOnHeadingGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::DriveOnHeadingGoal, Refusal> {
         Ok(actions::DriveOnHeadingGoal {
             target: Point::planar(self.distance.require(cx)?, 0.0),
             speed: self.speed.require(cx)? as f32,

@@ -3,7 +3,7 @@
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::{RosDuration, from_seconds};
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 use std::sync::Arc;
 
 /// Has the following server follow an object.
@@ -45,7 +45,7 @@ impl ActionNode for FollowObject {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::FollowObjectGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::FollowObjectGoal, Refusal> {
         Ok(actions::FollowObjectGoal {
             pose_topic: super::string(&self.pose_topic, cx),
             tracked_frame: super::string(&self.tracked_frame, cx),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, PortError, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Header, Path, TrackingFeedback};
-use crate::nav::action_leaf::{ActionNode, GoalOf};
+use crate::nav::action_leaf::{ActionNode, GoalOf, Refusal};
 use crate::nav::tracking::Tracker;
 
 /// Has the controller server drive along a path.
@@ -57,7 +57,7 @@ impl ActionNode for FollowPath {
         node
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal> {
         let path = match self.path.get(cx) {
             Ok(path) => path,
             // The controller refuses an empty path with its own error code, which recoveries go by.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Ports, Text};
 use crate::msg::Goals;
 use crate::msg::action as actions;
-use crate::nav::action_leaf::ActionNode;
+use crate::nav::action_leaf::{ActionNode, Refusal};
 
 /// Sends goals to a navigator.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl ActionNode for NavigateThroughPoses {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::NavigateThroughPosesGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::NavigateThroughPosesGoal, Refusal> {
         Ok(actions::NavigateThroughPosesGoal {
             poses: self.goals.require(cx)?.0.clone(),
             behavior_tree: super::string(&self.behavior_tree, cx),

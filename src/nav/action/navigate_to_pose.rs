@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Ports, Text};
 use crate::msg::PoseStamped;
 use crate::msg::action as actions;
-use crate::nav::action_leaf::ActionNode;
+use crate::nav::action_leaf::{ActionNode, Refusal};
 
 /// Sends a goal to a navigator.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl ActionNode for NavigateToPose {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::NavigateToPoseGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::NavigateToPoseGoal, Refusal> {
         Ok(actions::NavigateToPoseGoal {
             pose: self.goal.require(cx)?.as_ref().clone(),
             behavior_tree: super::string(&self.behavior_tree, cx),

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::Path;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
 /// Has the smoother server smooth a path.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl ActionNode for SmoothPath {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::SmoothPathGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::SmoothPathGoal, Refusal> {
         Ok(actions::SmoothPathGoal {
             path: self.unsmoothed_path.require(cx)?,
             smoother_id: super::string(&self.smoother_id, cx),

@@ -3,7 +3,7 @@
 use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, count_recovery};
+use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
 /// Has the behavior server turn the robot.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl ActionNode for Spin {
         Ok(())
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::SpinGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::SpinGoal, Refusal> {
         Ok(actions::SpinGoal {
             target_yaw: self.distance.require(cx)? as f32,
             time_allowance: from_seconds(self.time_allowance.require(cx)?),

@@ -2,7 +2,7 @@
 
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, Ending, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
 /// Has the docking server undock the robot.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl ActionNode for UndockRobot {
         }
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::UndockRobotGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::UndockRobotGoal, Refusal> {
         Ok(actions::UndockRobotGoal {
             dock_type: super::string(&self.dock_type, cx),
             max_undocking_time: self.max_undocking_time.require(cx)?,

@@ -3,7 +3,7 @@
 use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, count_recovery};
+use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
 /// Has the behavior server wait.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl ActionNode for Wait {
         count_recovery(cx)
     }
 
-    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::WaitGoal, Thrown> {
+    fn goal(&self, cx: &mut Context<'_>) -> Result<actions::WaitGoal, Refusal> {
         Ok(actions::WaitGoal {
             time: from_seconds(self.duration.require(cx)?.abs()),
         })

@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::bt::{Behavior, Context, Node, NodeKind, Ports, Tick};
 use crate::nav::World;
-use crate::nav::endpoint::{path_of, world};
+use crate::nav::endpoint::{report_fault, world};
 
 /// A forward acceleration below this is no braking, metres per second squared.
 const ACCELERATION: f64 = -10.0;
@@ -45,11 +45,10 @@ impl Behavior for IsStuck {
 
 /// Has the world listen to odometry.
 pub(in crate::nav) fn open_odometry(cx: &mut Context<'_>) {
-    let path = path_of(cx);
     if let Some(world) = cx.resource::<World>()
         && let Err(error) = world.open_odometry()
     {
-        world.report_fault(&path, error.to_string());
+        report_fault(cx, &error.to_string());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
 use crate::nav::World;
-use crate::nav::endpoint::path_of;
+use crate::nav::endpoint::report_fault;
 use crate::nav::link::TopicId;
 
 /// Ticks one of up to four children: what runs, what runs while it is paused, and what runs once on each change.
@@ -129,20 +129,17 @@ impl Behavior for PauseResumeController {
     }
 
     fn attach(&self, cx: &mut Context<'_>) {
-        let (pause, resume) = (self.pause.get(cx), self.resume.get(cx));
-        let path = path_of(cx);
-        let Some(world) = cx.resource::<World>() else {
-            return;
-        };
-        let mut serve = |name: Result<Text, _>| match world.serve_trigger(name.as_deref().unwrap_or_default())
-        {
-            Ok(topic) => Some(topic),
-            Err(error) => {
-                world.report_fault(&path, error.to_string());
-                None
+        let mut serve = |port: &Input<Text>| {
+            let name = port.get(cx).unwrap_or_default();
+            match cx.resource::<World>()?.serve_trigger(&name) {
+                Ok(topic) => Some(topic),
+                Err(error) => {
+                    report_fault(cx, &error.to_string());
+                    None
+                }
             }
         };
-        let (pause, resume) = (serve(pause), serve(resume));
+        let (pause, resume) = (serve(&self.pause), serve(&self.resume));
         let services = cx.state::<Services>();
         services.pause = pause;
         services.resume = resume;

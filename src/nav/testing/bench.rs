@@ -9,7 +9,8 @@ use crate::bt::{HaltReason, NodeStatus, Object, PortValue, Registry, Time, Tree,
 use crate::goal::{Command, ServerId};
 use crate::msg::{Action, Pose, Service, Stamp, Transform, TransformStamped};
 use crate::nav::{
-    EndpointKind, Event, Form, Link, LinkError, Payload, Settings, TopicId, TopicSpec, TransformError, World,
+    EndpointKind, Event, Form, Link, LinkError, Part, Payload, Settings, TopicId, TopicSpec, TransformError,
+    World,
 };
 use crate::xml::Loader;
 
@@ -52,6 +53,10 @@ impl Link for BenchLink {
             form: Form::Plain,
         };
         Ok(lock(&self.0).topic(&spec))
+    }
+
+    fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
+        Ok(lock(&self.0).template(part, type_name))
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
@@ -205,6 +210,15 @@ impl Bench {
     /// Sets a parameter of the node.
     pub fn parameter(&mut self, name: &str, value: &str) {
         self.network().set_parameter(name, value);
+    }
+
+    /// Tells the tree's link what a message of an interface looks like, and gives the tree its world anew.
+    pub fn interfaces<const N: usize>(&mut self, templates: [(Part, &str, serde_json::Value); N]) {
+        for (part, type_name, template) in templates {
+            self.network().set_template(part, type_name, template);
+        }
+        let now = self.now;
+        self.tree.attach(now);
     }
 
     /// Another client sends a goal.

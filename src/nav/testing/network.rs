@@ -10,7 +10,7 @@ use crate::goal::{
     ServerId, Stamp as GoalStamp, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
-use crate::nav::{EndpointKind, Event, Payload, TopicId, TopicSpec, TransformError};
+use crate::nav::{EndpointKind, Event, Part, Payload, TopicId, TopicSpec, TransformError};
 
 type Act = Box<dyn FnMut(&Payload) -> Script + Send>;
 type Answer = Box<dyn FnMut(&Payload) -> Option<(Duration, Payload)> + Send>;
@@ -62,6 +62,7 @@ pub(super) struct Network {
     transforms: BTreeMap<(String, String), TransformStamped>,
     parameters: BTreeMap<String, String>,
     reports: Vec<String>,
+    templates: Vec<(Part, String, serde_json::Value)>,
 }
 
 /// The virtual ROS clock is ahead of the tick clock: stamps are never zero, which has a meaning of its own.
@@ -84,6 +85,7 @@ impl Network {
             transforms: BTreeMap::new(),
             parameters: BTreeMap::new(),
             reports: Vec::new(),
+            templates: Vec::new(),
         }
     }
 
@@ -188,6 +190,19 @@ impl Network {
             from: source.to_owned(),
             to: target.to_owned(),
         })
+    }
+
+    pub(super) fn template(&self, part: Part, type_name: &str) -> serde_json::Value {
+        let templates = self.templates.iter();
+        let mut found = templates.filter(|(of, name, _)| *of == part && name == type_name);
+        found
+            .next()
+            .map(|(_, _, template)| template.clone())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn set_template(&mut self, part: Part, type_name: &str, template: serde_json::Value) {
+        self.templates.push((part, type_name.to_owned(), template));
     }
 
     pub(super) fn parameter(&self, name: &str) -> Option<String> {

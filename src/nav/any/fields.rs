@@ -1,0 +1,300 @@
+//! Messages from ports and into ports, field by field.
+
+use std::sync::Arc;
+
+use serde_json::Value as JsonValue;
+
+use super::json::{from_value, into_value};
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown, Value};
+use crate::msg::Stamp;
+use crate::nav::World;
+use crate::nav::endpoint::{report_fault, world};
+use crate::nav::link::Part;
+
+/// A field by its path: `pose.header.frame_id`.
+#[derive(Debug)]
+struct Field<P> {
+    path: Vec<String>,
+    port: P,
+}
+
+/// The attributes that begin with a prefix and a dot, and the paths behind it.
+fn paths(ports: &Ports<'_>, prefix: &str) -> Vec<(String, Vec<String>)> {
+    let names = ports.all_attributes().into_iter();
+    names
+        .filter_map(|name| {
+            let path = name.strip_prefix(prefix)?.strip_prefix('.')?;
+            let path = path.split('.').map(str::to_owned).collect();
+            Some((name, path))
+        })
+        .collect()
+}
+
+/// The message that a node sends: as a whole, and then by field.
+#[derive(Debug)]
+pub(super) struct MessageIn {
+    part: Part,
+    whole: Input<Value>,
+    fields: Vec<Field<Input<Value>>>,
+}
+
+impl MessageIn {
+    /// Declares the port `prefix`, and takes the attributes `prefix.…`.
+    pub(super) fn bind(ports: &mut Ports<'_>, part: Part, prefix: &'static str) -> Self {
+        let whole = ports
+            .input(prefix)
+            .doc(format!(
+                "The message, as json:{{…}} or from the blackboard; {prefix}.x.y=\"…\" sets single fields. What is set by \
+                 neither has its default. A stamp may be set to `now`."
+            ))
+            .bind();
+        let fields = paths(ports, prefix)
+            .into_iter()
+            .map(|(name, path)| Field {
+                path,
+                port: ports.input(name).bind(),
+            })
+            .collect();
+        Self { part, whole, fields }
+    }
+
+    /// Changes when one of the inputs is written.
+    pub(super) fn version(&self, cx: &Context<'_>) -> u64 {
+        let fields = self.fields.iter().map(|field| field.port.sequence(cx));
+        fields.fold(self.whole.sequence(cx), u64::wrapping_add)
+    }
+
+    /// Compares the fields with the interface, and the texts that the file fixes with their types.
+    pub(super) fn check(&self, cx: &mut Context<'_>, type_name: &str) {
+        let Some(template) = template(cx, self.part, type_name) else {
+            return;
+        };
+        if template.is_null() {
+            return;
+        }
+        for field in &self.fields {
+            let fault = match at(&template, &field.path) {
+                Err(fault) => Some(format!("{type_name}: {fault}")),
+                Ok(like) => field.port.literal().and_then(|literal| {
+                    let fault = fill(literal, like, Stamp::ZERO).err()?;
+                    Some(format!("{}: {fault}", field.port.name()))
+                }),
+            };
+            if let Some(fault) = fault {
+                report_fault(cx, &fault);
+            }
+        }
+    }
+
+    /// The message.
+    pub(super) fn build(&self, cx: &mut Context<'_>, type_name: &str) -> Result<JsonValue, String> {
+        let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+        let stamp = world.stamp();
+        let template = world
+            .template(self.part, type_name)
+            .map_err(|error| error.to_string())?;
+        let known = !template.is_null();
+        let mut message = if known { template } else { empty() };
+        if self.whole.is_set() {
+            let value = self
+                .whole
+                .get(cx)
+                .map_err(|error| format!("{}: {error}", self.whole.name()))?;
+            let given = fill(&value, &message, stamp)?;
+            merge(&mut message, given, known).map_err(|fault| format!("{}: {fault}", self.whole.name()))?;
+        }
+        for field in &self.fields {
+            let value = field
+                .port
+                .get(cx)
+                .map_err(|error| format!("{}: {error}", field.port.name()))?;
+            set(&mut message, &field.path, &value, stamp, known)
+                .map_err(|fault| format!("{}: {fault}", field.port.name()))?;
+        }
+        Ok(message)
+    }
+}
+
+/// A message of an interface, or `None` where the interface is unknown, which whoever opened it has reported.
+fn template(cx: &mut Context<'_>, part: Part, type_name: &str) -> Option<JsonValue> {
+    let world: &World = cx.resource()?;
+    world.template(part, type_name).ok()
+}
+
+/// A value as JSON; `now` for a stamp.
+fn fill(value: &Value, like: &JsonValue, stamp: Stamp) -> Result<JsonValue, String> {
+    let is_stamp = like.as_object().is_some_and(|fields| {
+        fields.len() == 2 && fields.contains_key("sec") && fields.contains_key("nanosec")
+    });
+    match value {
+        Value::Text(text) if &**text == "now" && (is_stamp || like.is_null()) => {
+            Ok(serde_json::json!({"sec": stamp.sec, "nanosec": stamp.nanosec}))
+        }
+        _ => from_value(value, like),
+    }
+}
+
+/// The field of a message.
+fn at<'j>(message: &'j JsonValue, path: &[String]) -> Result<&'j JsonValue, String> {
+    let mut place = message;
+    for name in path {
+        place = place.get(name).ok_or_else(|| no_field(place, name))?;
+    }
+    Ok(place)
+}
+
+fn no_field(place: &JsonValue, name: &str) -> String {
+    let Some(fields) = place.as_object() else {
+        return format!("there is no field '{name}' in what is no message");
+    };
+    let names = || fields.keys().map(String::as_str);
+    match crate::bt::nearest(name, names()) {
+        Some(near) => format!("there is no field '{name}': did you mean '{near}'?"),
+        None => format!(
+            "there is no field '{name}': there are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+fn empty() -> JsonValue {
+    JsonValue::Object(serde_json::Map::new())
+}
+
+/// Sets a field. Of an interface that is not known, the message grows by what is set.
+fn set(
+    message: &mut JsonValue,
+    path: &[String],
+    value: &Value,
+    stamp: Stamp,
+    known: bool,
+) -> Result<(), String> {
+    if known {
+        at(message, path)?;
+    }
+    let mut place = message;
+    for name in path {
+        if place.is_null() {
+            *place = empty();
+        }
+        let fields = place.as_object_mut().ok_or("leads into what is no message")?;
+        place = fields.entry(name.clone()).or_insert(JsonValue::Null);
+    }
+    let value = fill(value, place, stamp)?;
+    merge(place, value, known)
+}
+
+/// Puts the fields of one message over those of another, which has all there are where the interface is known.
+fn merge(into: &mut JsonValue, from: JsonValue, known: bool) -> Result<(), String> {
+    let (JsonValue::Object(fields), true) = (&from, into.is_object()) else {
+        *into = from;
+        return Ok(());
+    };
+    if known && let Some(name) = fields.keys().find(|name| into.get(name).is_none()) {
+        return Err(no_field(into, name));
+    }
+    if let (JsonValue::Object(into), JsonValue::Object(from)) = (into, from) {
+        for (name, value) in from {
+            merge(into.entry(name).or_insert(JsonValue::Null), value, known)?;
+        }
+    }
+    Ok(())
+}
+
+/// The message that a node gets: as a whole, and by field.
+#[derive(Debug)]
+pub(super) struct MessageOut {
+    part: Part,
+    whole: Output<Value>,
+    fields: Vec<Field<Output<Value>>>,
+    name: &'static str,
+}
+
+impl MessageOut {
+    /// Declares the port `prefix`, and takes the attributes `prefix.…`.
+    pub(super) fn bind(ports: &mut Ports<'_>, part: Part, prefix: &'static str) -> Self {
+        let whole = ports
+            .output(prefix)
+            .doc(format!(
+                "The message; {prefix}.x.y=\"{{key}}\" writes single fields."
+            ))
+            .bind();
+        let fields = paths(ports, prefix)
+            .into_iter()
+            .map(|(name, path)| Field {
+                path,
+                port: ports.output(name).bind(),
+            })
+            .collect();
+        Self {
+            part,
+            whole,
+            fields,
+            name: prefix,
+        }
+    }
+
+    /// Compares the fields with the interface.
+    pub(super) fn check(&self, cx: &mut Context<'_>, type_name: &str) {
+        let Some(template) = template(cx, self.part, type_name) else {
+            return;
+        };
+        if template.is_null() {
+            return;
+        }
+        for field in &self.fields {
+            if let Err(fault) = at(&template, &field.path) {
+                report_fault(cx, &format!("{type_name}: {fault}"));
+            }
+        }
+    }
+
+    /// Writes it; `Err` where a field does not fit its key.
+    pub(super) fn write(
+        &self,
+        cx: &mut Context<'_>,
+        message: &JsonValue,
+    ) -> Result<Result<(), String>, Thrown> {
+        let whole = self
+            .whole
+            .slot()
+            .map(|_| (&self.whole, message, self.name.to_owned()));
+        let mut outcome = Ok(());
+        let fields = self
+            .fields
+            .iter()
+            .filter_map(|field| match at(message, &field.path) {
+                Ok(value) => Some((
+                    &field.port,
+                    value,
+                    format!("{}.{}", self.name, field.path.join(".")),
+                )),
+                Err(_) => None,
+            });
+        for (port, value, name) in whole.into_iter().chain(fields) {
+            let Some(slot) = port.slot() else { continue };
+            let declared = cx.blackboard().entry(slot).info();
+            match into_value(value, declared, cx.enums()) {
+                Ok((value, info)) => {
+                    if let Err(clash) = cx.write(slot, value, info) {
+                        outcome = Err(format!("{name}: {clash}"));
+                    }
+                }
+                Err(fault) => outcome = Err(format!("{name}: {fault}")),
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// The text of a port that names an interface.
+pub(super) fn type_name(cx: &Context<'_>, port: &Input<Text>) -> Text {
+    port.get(cx).unwrap_or_else(|_| Arc::from(""))
+}
+
+/// Says why a node fails.
+pub(super) fn note(cx: &mut Context<'_>, text: &str) -> Result<(), Thrown> {
+    let path = crate::nav::endpoint::path_of(cx);
+    world!(cx).note(&path, text);
+    Ok(())
+}

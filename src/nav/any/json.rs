@@ -1,0 +1,185 @@
+//! JSON on the blackboard, and what turns into what.
+
+use serde_json::Value as JsonValue;
+
+use crate::bt::{PortValue, TypeInfo, Value};
+use crate::object;
+
+/// A message, or a part of one, that no other type of the blackboard stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Json(pub JsonValue);
+
+object!(
+    Json,
+    "json",
+    "nlohmann::json",
+    |text| {
+        let text = text.strip_prefix("json:").unwrap_or(text);
+        serde_json::from_str(text)
+            .map(Json)
+            .map_err(|error| error.to_string())
+    },
+    |value| value.0.clone()
+);
+
+/// A value of the blackboard as JSON of the kind that `like` is; `Null` is of any kind.
+///
+/// # Errors
+/// A sentence that says why it does not fit.
+pub(super) fn from_value(value: &Value, like: &JsonValue) -> Result<JsonValue, String> {
+    let json = match value {
+        Value::Empty => return Err("nothing was written".to_owned()),
+        Value::Text(text) => return from_text(text, like),
+        other => without_types(other.to_json()),
+    };
+    let number = json.as_f64();
+    match like {
+        JsonValue::Bool(_) => match number {
+            Some(0.0) => Ok(false.into()),
+            Some(1.0) => Ok(true.into()),
+            _ if json.is_boolean() => Ok(json),
+            _ => Err(format!("{json} is not a boolean")),
+        },
+        JsonValue::Number(wanted) => match number {
+            Some(_) if json.is_f64() && !wanted.is_f64() => {
+                whole(&json).ok_or_else(|| format!("{json} is not a whole number"))
+            }
+            Some(_) => Ok(json),
+            None => Err(format!("{json} is not a number")),
+        },
+        JsonValue::String(_) => match json {
+            JsonValue::String(_) => Ok(json),
+            JsonValue::Number(number) => Ok(number.to_string().into()),
+            other => Err(format!("{other} is not a text")),
+        },
+        JsonValue::Array(_) if !json.is_array() => Err(format!("{json} is not a list")),
+        JsonValue::Object(_) if !json.is_object() => Err(format!("{json} is not a message")),
+        JsonValue::Array(_) | JsonValue::Object(_) | JsonValue::Null => Ok(json),
+    }
+}
+
+fn whole(json: &JsonValue) -> Option<JsonValue> {
+    let number = json
+        .as_f64()
+        .filter(|number| number.fract() == 0.0 && number.abs() < 9.0e15)?;
+    Some((number as i64).into())
+}
+
+/// A text as JSON of the kind that `like` is.
+fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
+    if let Some(json) = text.strip_prefix("json:") {
+        let json = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        return from_value(&Value::object(Json(json)), like);
+    }
+    match like {
+        JsonValue::String(_) => Ok(text.into()),
+        JsonValue::Bool(_) => match text {
+            "true" | "True" | "TRUE" | "1" => Ok(true.into()),
+            "false" | "False" | "FALSE" | "0" => Ok(false.into()),
+            _ => Err(format!("'{text}' is not a boolean")),
+        },
+        JsonValue::Number(wanted) if wanted.is_f64() => text
+            .parse::<f64>()
+            .map(Into::into)
+            .map_err(|_| format!("'{text}' is not a number")),
+        JsonValue::Number(_) => {
+            let signed = text.parse::<i64>().map(JsonValue::from);
+            signed
+                .or_else(|_| text.parse::<u64>().map(Into::into))
+                .map_err(|_| format!("'{text}' is not a whole number"))
+        }
+        JsonValue::Array(items) => {
+            let like = items.first().unwrap_or(&JsonValue::Null);
+            let text = text.strip_suffix(';').unwrap_or(text);
+            let parts = text.split(';').filter(|_| !text.is_empty());
+            parts.map(|part| from_text(part, like)).collect()
+        }
+        JsonValue::Object(_) => Err(format!("'{text}' is not a message: write json:{{…}}")),
+        // Of what kind it should be is not known: what reads as a number or a boolean is one.
+        JsonValue::Null => Ok(match serde_json::from_str(text) {
+            Ok(json @ (JsonValue::Bool(_) | JsonValue::Number(_))) => json,
+            _ => text.into(),
+        }),
+    }
+}
+
+/// Without the `__type` that the export of the blackboard adds: no interface has such a field.
+fn without_types(json: JsonValue) -> JsonValue {
+    match json {
+        JsonValue::Object(mut fields) => {
+            fields.shift_remove("__type");
+            fields
+                .into_iter()
+                .map(|(name, value)| (name, without_types(value)))
+                .collect()
+        }
+        JsonValue::Array(items) => items.into_iter().map(without_types).collect(),
+        other => other,
+    }
+}
+
+/// JSON as a value for an entry of a declared type.
+///
+/// # Errors
+/// A sentence that says why it does not fit.
+pub(super) fn into_value(
+    json: &JsonValue,
+    declared: Option<&'static TypeInfo>,
+    enums: &crate::bt::Enums,
+) -> Result<(Value, &'static TypeInfo), String> {
+    Ok(match json {
+        JsonValue::Null => return Err("there is no value".to_owned()),
+        JsonValue::Bool(value) => (value.into_value(), bool::TYPE),
+        JsonValue::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(number), _, _) => (number.into_value(), i64::TYPE),
+            (_, Some(number), _) => (number.into_value(), u64::TYPE),
+            (_, _, number) => (number.unwrap_or(f64::NAN).into_value(), f64::TYPE),
+        },
+        JsonValue::String(text) => (Value::text(&**text), <crate::bt::Text as PortValue>::TYPE),
+        JsonValue::Array(_) | JsonValue::Object(_) => match declared {
+            // What reads the entry is of a type of its own: a path for FollowPath.
+            Some(info) if info.family == crate::bt::Family::Object => {
+                ((info.parse)(&format!("json:{json}"), enums)?, info)
+            }
+            // No type is known for the entry: as text, which every reader turns into its own.
+            _ => (Value::text(format!("json:{json}")), <Value as PortValue>::TYPE),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn texts_become_what_the_field_is() {
+        let read = |text: &str, like| from_value(&Value::text(text), &like);
+        assert_eq!(read("12", json!(0)), Ok(json!(12)));
+        assert_eq!(read("12", json!(0.0)), Ok(json!(12.0)));
+        assert_eq!(read("12", json!("")), Ok(json!("12")));
+        assert_eq!(read("1", json!(false)), Ok(json!(true)));
+        assert_eq!(read("1;2;", json!([0])), Ok(json!([1, 2])));
+        assert_eq!(read("a;b", json!([])), Ok(json!(["a", "b"])));
+        assert_eq!(read("json:{\"x\":1}", json!({"x": 0})), Ok(json!({"x": 1})));
+        assert_eq!(read("12", json!(null)), Ok(json!(12)));
+        assert_eq!(read("twelve", json!(null)), Ok(json!("twelve")));
+        assert!(read("twelve", json!(0)).is_err());
+        assert!(read("1.5", json!(0)).is_err());
+        assert!(read("x", json!({})).is_err());
+        assert!(read("json:{", json!({})).is_err());
+    }
+
+    #[test]
+    fn values_become_what_the_field_is() {
+        assert_eq!(from_value(&Value::Int(1), &json!(false)), Ok(json!(true)));
+        assert_eq!(from_value(&Value::Real(2.0), &json!(0)), Ok(json!(2)));
+        assert!(from_value(&Value::Real(2.5), &json!(0)).is_err());
+        assert!(from_value(&Value::Int(2), &json!(false)).is_err());
+        let point = Value::object(crate::msg::Point::planar(1.0, 2.0));
+        assert_eq!(
+            from_value(&point, &json!({"x": 0.0, "y": 0.0, "z": 0.0})),
+            Ok(json!({"x": 1.0, "y": 2.0, "z": 0.0}))
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! `RosAction`: a goal for any action server.
+
+use std::time::Duration;
+
+use serde_json::Value as JsonValue;
+
+use super::fields::{MessageIn, MessageOut, note, type_name};
+use crate::bt::{Context, Input, Ports, Text, Thrown};
+use crate::goal::{GoalOptions, UpdatePolicy};
+use crate::msg::Action;
+use crate::nav::action_leaf::{ActionNode, Refusal};
+use crate::nav::endpoint::Endpoint;
+use crate::nav::link::Part;
+use crate::nav::values::Milliseconds;
+
+/// An action whose messages are JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonAction;
+
+impl Action for JsonAction {
+    type Goal = JsonValue;
+    type Result = JsonValue;
+    type Feedback = JsonValue;
+    const TYPE: &'static str = "";
+    const ERROR_CODES: &'static [(u16, &'static str)] = &[];
+
+    /// The field `error_code` that Nav2's actions have, where there is one.
+    fn error_code(result: &JsonValue) -> u16 {
+        let code = result.get("error_code").and_then(JsonValue::as_u64);
+        code.and_then(|code| u16::try_from(code).ok()).unwrap_or(0)
+    }
+
+    fn error_message(result: &JsonValue) -> &str {
+        result.get("error_msg").and_then(JsonValue::as_str).unwrap_or("")
+    }
+
+    fn failure(code: u16, message: &str) -> JsonValue {
+        serde_json::json!({"error_code": code, "error_msg": message})
+    }
+}
+
+/// Sends a goal whose type the tree names.
+#[derive(Debug)]
+pub struct RosAction {
+    action_type: Input<Text>,
+    goal: MessageIn,
+    result: MessageOut,
+    feedback: MessageOut,
+    result_timeout: Input<Milliseconds>,
+    on_change: Input<Text>,
+}
+
+impl ActionNode for RosAction {
+    type Action = JsonAction;
+    const ID: &'static str = "RosAction";
+    const DOC: &'static str = "Sends a goal to any action server. Fields of goal, result and feedback are attributes: \
+        goal.pose.header.frame_id=\"map\", result.error_code=\"{code}\".";
+    const SERVER: &'static str = "";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let node = Self {
+            action_type: ports
+                .input("action_type")
+                .doc("The interface: nav2_msgs/action/Spin.")
+                .required()
+                .bind(),
+            goal: MessageIn::bind(ports, Part::Goal, "goal"),
+            result: MessageOut::bind(ports, Part::Result, "result"),
+            feedback: MessageOut::bind(ports, Part::Feedback, "feedback"),
+            result_timeout: ports
+                .input("result_timeout")
+                .unit("ms")
+                .doc("How long the goal may take after acceptance; then it is cancelled and the node fails.")
+                .bind(),
+            on_change: ports
+                .input("on_change")
+                .default("ignore")
+                .doc("What a goal whose inputs are written again while it is in work does: ignore; preempt: the new goal is sent and the server ends the old one; cancel_first: the old one is cancelled and the new one sent when it has ended.")
+                .bind(),
+        };
+        if let Some(word) = node.on_change.literal()
+            && !matches!(&**word, "ignore" | "preempt" | "cancel_first")
+        {
+            let fault = format!("on_change: '{word}' is none of ignore, preempt, cancel_first");
+            ports.problem(fault);
+        }
+        node
+    }
+
+    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
+        Endpoint::action(ports, "", "").of_type(self.action_type.clone())
+    }
+
+    fn attached(&self, cx: &mut Context<'_>) {
+        let name = type_name(cx, &self.action_type);
+        self.goal.check(cx, &name);
+        self.result.check(cx, &name);
+        self.feedback.check(cx, &name);
+    }
+
+    fn options(&self, cx: &Context<'_>, options: &mut GoalOptions) {
+        let timeout = self.result_timeout.get(cx).ok();
+        options.result_timeout = timeout.map(Duration::from);
+        if self.on_change.as_str(cx) == Some("cancel_first") {
+            options.update = UpdatePolicy::CancelFirst;
+        }
+    }
+
+    fn goal(&self, cx: &mut Context<'_>) -> Result<JsonValue, Refusal> {
+        let name = type_name(cx, &self.action_type);
+        self.goal.build(cx, &name).map_err(Refusal::Failure)
+    }
+
+    fn version(&self, cx: &Context<'_>) -> u64 {
+        self.goal.version(cx)
+    }
+
+    fn is_outdated(&self, cx: &Context<'_>, _sent: &JsonValue, version: u64) -> bool {
+        self.goal.version(cx) != version && self.on_change.as_str(cx) != Some("ignore")
+    }
+
+    fn feedback(&self, cx: &mut Context<'_>, feedback: &JsonValue) -> Result<(), Thrown> {
+        if let Err(fault) = self.feedback.write(cx, feedback)? {
+            note(cx, &fault)?;
+        }
+        Ok(())
+    }
+
+    fn extract(&self, cx: &mut Context<'_>, result: &JsonValue) -> Result<Result<(), String>, Thrown> {
+        self.result.write(cx, result)
+    }
+
+    fn unknown_code() -> u16 {
+        4
+    }
+
+    fn timeout_code() -> u16 {
+        3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::msg::{Header, Path, Pose, PoseStamped};
+    use crate::nav::testing::{Bench, Plan};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    const TYPE: &str = "lift_msgs/action/MoveTo";
+
+    fn bench(attributes: &str) -> Bench {
+        let mut bench = Bench::new(&format!(
+            "<RosAction server_name=\"lift\" action_type=\"{TYPE}\" error_code_id=\"{{code}}\" {attributes}/>"
+        ));
+        bench.interfaces([
+            (
+                Part::Goal,
+                TYPE,
+                json!({"height": 0.0, "slow": false, "pose": {"header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}}}),
+            ),
+            (Part::Result, TYPE, json!({"height": 0.0, "error_code": 0, "path": {}})),
+        ]);
+        bench
+    }
+
+    #[test]
+    fn fields_make_the_goal_and_the_result_makes_fields() {
+        let mut bench = bench(
+            "goal=\"json:{&quot;slow&quot;: true}\" goal.height=\"{wanted}\" goal.pose.header.frame_id=\"map\" \
+             goal.pose.header.stamp=\"now\" result.height=\"{height}\" result=\"{all}\"",
+        );
+        assert!(bench.faults().is_empty());
+        bench.set("wanted", 1.5);
+        bench.action::<JsonAction>("lift", |goal| Plan::result(json!({"height": goal["height"]})));
+        assert_eq!(bench.run(10), Success);
+        let goal = &bench.goals::<JsonAction>("lift")[0];
+        assert_eq!((&goal["height"], &goal["slow"]), (&json!(1.5), &json!(true)));
+        assert_eq!(goal["pose"]["header"]["frame_id"], "map");
+        assert_eq!(goal["pose"]["header"]["stamp"]["sec"], 1001);
+        assert_eq!(bench.get::<f64>("height"), Some(1.5));
+        assert_eq!(bench.get::<Text>("all").as_deref(), Some("json:{\"height\":1.5}"));
+        assert_eq!(bench.type_of("lift").as_deref(), Some(TYPE));
+    }
+
+    #[test]
+    fn a_field_that_does_not_exist_or_fit_is_reported_with_its_place_at_load() {
+        let mut bench = bench("goal.hight=\"1\" goal.slow=\"perhaps\" result.hight=\"{x}\"");
+        let faults = bench.faults();
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(
+            faults[0].starts_with("test.xml:1:") && faults[0].contains("did you mean 'height'"),
+            "{faults:?}"
+        );
+        assert!(
+            faults[1].contains("goal.slow: 'perhaps' is not a boolean"),
+            "{faults:?}"
+        );
+        bench.action::<JsonAction>("lift", |_| Plan::success());
+        assert_eq!(bench.run(10), Failure);
+        assert!(bench.goals::<JsonAction>("lift").is_empty());
+        assert!(bench.notes()[0].contains("hight"));
+    }
+
+    #[test]
+    fn a_field_becomes_the_type_that_its_reader_has() {
+        let mut bench = Bench::new(&format!(
+            "<Sequence><RosAction server_name=\"lift\" action_type=\"{TYPE}\" result.path=\"{{path}}\"/>
+             <GetPoseFromPath path=\"{{path}}\" pose=\"{{pose}}\"/></Sequence>"
+        ));
+        let path = Path::through(Header::in_frame("map"), [Pose::planar(3.0, 0.0, 0.0)]);
+        let json = json!({"path": path});
+        bench.action::<JsonAction>("lift", move |_| Plan::result(json.clone()));
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.object::<PoseStamped>("pose").unwrap().pose.position.x, 3.0);
+    }
+
+    #[test]
+    fn a_message_of_the_blackboard_becomes_a_field_without_its_type() {
+        let mut bench = bench("goal.pose=\"{pose}\"");
+        let header = Header::in_frame("odom");
+        bench.set("pose", Arc::new(header));
+        bench.action::<JsonAction>("lift", |_| Plan::success());
+        assert_eq!(bench.run(10), Failure, "a header is no pose");
+        bench.set("wanted", 0);
+        assert!(bench.notes()[0].contains("goal.pose: there is no field 'stamp'"));
+    }
+
+    #[test]
+    fn codes_tell_the_failures_apart() {
+        for (case, code) in [("reject", 1), ("silent", 3), ("endless", 3), ("abort", 42)] {
+            let mut bench = bench("server_timeout=\"50\" result_timeout=\"100\"");
+            bench.action::<JsonAction>("lift", move |_| match case {
+                "reject" => Plan::reject(),
+                "silent" => Plan::silent(),
+                "endless" => Plan::endless(),
+                _ => Plan::abort(42),
+            });
+            assert_eq!(bench.run(50), Failure);
+            assert_eq!(bench.get::<u16>("code"), Some(code));
+            bench.wait(1000);
+            assert_eq!(bench.active("lift"), 0);
+        }
+    }
+
+    #[test]
+    fn what_a_change_does_is_a_port() {
+        for (word, goals) in [("ignore", 1), ("preempt", 2), ("cancel_first", 2)] {
+            let mut bench = bench(&format!("goal.height=\"{{wanted}}\" on_change=\"{word}\""));
+            bench.set("wanted", 1.0);
+            bench.action::<JsonAction>("lift", |_| Plan::endless());
+            assert_eq!(bench.run(3), Running);
+            bench.set("wanted", 2.0);
+            assert_eq!(bench.run(10), Running);
+            assert_eq!(bench.goals::<JsonAction>("lift").len(), goals, "{word}");
+            assert_eq!(bench.cancels("lift"), usize::from(word == "cancel_first"));
+            assert_eq!(bench.active("lift"), 1);
+        }
+    }
+}

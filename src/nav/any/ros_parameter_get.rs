@@ -1,0 +1,99 @@
+//! `RosParameterGet`: a parameter of any node.
+
+use serde_json::{Value as JsonValue, json};
+
+use super::fields::note;
+use super::json::into_value;
+use super::parameter::from_message;
+use super::ros_service::JsonService;
+use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick, Value};
+use crate::nav::endpoint::Endpoint;
+use crate::nav::service_leaf::ServiceNode;
+
+/// Asks a node for one of its parameters.
+#[derive(Debug)]
+pub struct RosParameterGet {
+    node: Input<Text>,
+    parameter: Input<Text>,
+    value: Output<Value>,
+}
+
+impl ServiceNode for RosParameterGet {
+    type Service = JsonService;
+    const ID: &'static str = "RosParameterGet";
+    const DOC: &'static str = "Writes a parameter of another node. FAILURE if it has none of that name.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            node: ports
+                .input("node")
+                .doc("The node's name: controller_server.")
+                .required()
+                .bind(),
+            parameter: ports
+                .input("parameter")
+                .doc("The parameter's name.")
+                .required()
+                .bind(),
+            value: ports.output("value").doc("Its value.").bind(),
+        }
+    }
+
+    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
+        Endpoint::of_node(
+            ports,
+            self.node.clone(),
+            "rcl_interfaces/srv/GetParameters",
+            "get_parameters",
+        )
+    }
+
+    fn request(&self, cx: &mut Context<'_>) -> Result<Result<JsonValue, NodeStatus>, Thrown> {
+        let parameter = self.parameter.require(cx)?;
+        Ok(Ok(json!({"names": [&*parameter]})))
+    }
+
+    fn answered(&self, cx: &mut Context<'_>, response: &JsonValue) -> Tick {
+        let Some(value) = response.pointer("/values/0").and_then(from_message) else {
+            note(cx, "the node has no parameter of that name")?;
+            return Ok(NodeStatus::Failure);
+        };
+        let Some(slot) = self.value.slot() else {
+            return Ok(NodeStatus::Success);
+        };
+        let declared = cx.blackboard().entry(slot).info();
+        let written = into_value(value, declared, cx.enums())
+            .and_then(|(value, info)| cx.write(slot, value, info).map_err(|clash| clash.to_string()));
+        match written {
+            Ok(()) => Ok(NodeStatus::Success),
+            Err(fault) => {
+                note(cx, &format!("value: {fault}"))?;
+                Ok(NodeStatus::Failure)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn a_parameter_is_read() {
+        let mut bench =
+            Bench::new("<RosParameterGet node=\"controller_server\" parameter=\"rate\" value=\"{rate}\"/>");
+        bench.service::<JsonService>("controller_server/get_parameters", |_| {
+            Some(json!({"values": [{"type": 3, "double_value": 20.0}]}))
+        });
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(bench.get::<f64>("rate"), Some(20.0));
+        let requests = bench.requests::<JsonService>("controller_server/get_parameters");
+        assert_eq!(requests, [json!({"names": ["rate"]})]);
+        bench.service::<JsonService>("controller_server/get_parameters", |_| {
+            Some(json!({"values": [{"type": 0}]}))
+        });
+        assert_eq!(bench.run(3), Failure);
+    }
+}

@@ -1,0 +1,157 @@
+//! `RosParameterSet`: sets a parameter of any node.
+
+use serde_json::{Value as JsonValue, json};
+
+use super::fields::note;
+use super::json::from_value;
+use super::parameter::{is_kind, kinds, like, to_message};
+use super::ros_service::JsonService;
+use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick, Value};
+use crate::nav::endpoint::Endpoint;
+use crate::nav::service_leaf::ServiceNode;
+
+/// Sets one of a node's parameters.
+#[derive(Debug)]
+pub struct RosParameterSet {
+    node: Input<Text>,
+    parameter: Input<Text>,
+    value: Input<Value>,
+    kind: Input<Text>,
+}
+
+impl ServiceNode for RosParameterSet {
+    type Service = JsonService;
+    const ID: &'static str = "RosParameterSet";
+    const DOC: &'static str = "Sets a parameter of another node. FAILURE if the node refuses it.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        let node = Self {
+            node: ports
+                .input("node")
+                .doc("The node's name: controller_server.")
+                .required()
+                .bind(),
+            parameter: ports
+                .input("parameter")
+                .doc("The parameter's name.")
+                .required()
+                .bind(),
+            value: ports.input("value").doc("Its new value.").required().bind(),
+            kind: ports
+                .input("kind")
+                .default("")
+                .doc(format!(
+                    "What it is: {}. Empty: what the value looks like.",
+                    kinds()
+                ))
+                .bind(),
+        };
+        if let Some(kind) = node.kind.literal()
+            && !kind.is_empty()
+            && !is_kind(kind)
+        {
+            let fault = format!("kind: '{kind}' is none of {}", kinds());
+            ports.problem(fault);
+        }
+        node
+    }
+
+    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
+        Endpoint::of_node(
+            ports,
+            self.node.clone(),
+            "rcl_interfaces/srv/SetParameters",
+            "set_parameters",
+        )
+    }
+
+    fn request(&self, cx: &mut Context<'_>) -> Result<Result<JsonValue, NodeStatus>, Thrown> {
+        let parameter = self.parameter.require(cx)?;
+        let value = self.value.require(cx)?;
+        let kind = self.kind.require(cx)?;
+        // A boolean is a number on the blackboard; its entry remembers what it is.
+        let declared = self
+            .value
+            .slot()
+            .and_then(|slot| cx.blackboard().entry(slot).info());
+        let kind = match declared.map(|info| info.family) {
+            Some(crate::bt::Family::Bool) if kind.is_empty() => "bool".into(),
+            _ => kind,
+        };
+        let message = from_value(&value, &like(&kind)).and_then(|json| to_message(&json, Some(&kind)));
+        match message {
+            Ok(message) => Ok(Ok(
+                json!({"parameters": [{"name": &*parameter, "value": message}]}),
+            )),
+            Err(fault) => {
+                note(cx, &format!("value: {fault}"))?;
+                Ok(Err(NodeStatus::Failure))
+            }
+        }
+    }
+
+    fn answered(&self, cx: &mut Context<'_>, response: &JsonValue) -> Tick {
+        let result = response.pointer("/results/0");
+        if result
+            .and_then(|result| result.get("successful"))
+            .and_then(JsonValue::as_bool)
+            == Some(true)
+        {
+            return Ok(NodeStatus::Success);
+        }
+        let reason = result
+            .and_then(|result| result.get("reason"))
+            .and_then(JsonValue::as_str);
+        let reason = reason
+            .filter(|reason| !reason.is_empty())
+            .unwrap_or("the node refused it");
+        note(cx, reason)?;
+        Ok(NodeStatus::Failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+
+    const SERVICE: &str = "controller_server/set_parameters";
+
+    fn sent(attributes: &str, prepare: impl FnOnce(&mut Bench)) -> JsonValue {
+        let mut bench = Bench::new(&format!(
+            "<RosParameterSet node=\"controller_server\" parameter=\"p\" {attributes}/>"
+        ));
+        prepare(&mut bench);
+        bench.service::<JsonService>(SERVICE, |_| Some(json!({"results": [{"successful": true}]})));
+        assert_eq!(bench.run(3), Success);
+        bench.requests::<JsonService>(SERVICE)[0]["parameters"][0]["value"].clone()
+    }
+
+    #[test]
+    fn a_parameter_is_set() {
+        assert_eq!(sent("value=\"0.5\"", |_| ())["double_value"], 0.5);
+        assert_eq!(sent("value=\"5\" kind=\"double\"", |_| ())["type"], 3);
+        assert_eq!(sent("value=\"5\" kind=\"string\"", |_| ())["string_value"], "5");
+        assert_eq!(
+            sent("value=\"a;b\" kind=\"string_array\"", |_| ())["string_array_value"],
+            json!(["a", "b"])
+        );
+        assert_eq!(sent("value=\"true\"", |_| ())["bool_value"], true);
+        assert_eq!(
+            sent("value=\"{flag}\"", |bench| bench.set("flag", true))["bool_value"],
+            true
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_a_failure_with_its_reason() {
+        let mut bench =
+            Bench::new("<RosParameterSet node=\"controller_server\" parameter=\"p\" value=\"1\"/>");
+        bench.service::<JsonService>(SERVICE, |_| {
+            Some(json!({"results": [{"successful": false, "reason": "out of range"}]}))
+        });
+        assert_eq!(bench.run(3), Failure);
+        assert_eq!(bench.notes(), ["out of range"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! `RosService`: a request for any service.
+
+use serde_json::Value as JsonValue;
+
+use super::fields::{MessageIn, MessageOut, note, type_name};
+use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick};
+use crate::msg::Service;
+use crate::nav::endpoint::Endpoint;
+use crate::nav::link::Part;
+use crate::nav::service_leaf::ServiceNode;
+
+/// A service whose messages are JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonService;
+
+impl Service for JsonService {
+    type Request = JsonValue;
+    type Response = JsonValue;
+    const TYPE: &'static str = "";
+}
+
+/// Sends a request whose type the tree names.
+#[derive(Debug)]
+pub struct RosService {
+    service_type: Input<Text>,
+    request: MessageIn,
+    response: MessageOut,
+    success: Input<Text>,
+}
+
+impl ServiceNode for RosService {
+    type Service = JsonService;
+    const ID: &'static str = "RosService";
+    const DOC: &'static str = "Calls any service. Fields of request and response are attributes: request.data=\"true\", \
+        response.message=\"{text}\".";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            service_type: ports
+                .input("service_type")
+                .doc("The interface: std_srvs/srv/SetBool.")
+                .required()
+                .bind(),
+            request: MessageIn::bind(ports, Part::Request, "request"),
+            response: MessageOut::bind(ports, Part::Response, "response"),
+            success: ports
+                .input("success")
+                .default("")
+                .doc("The field of the response that says whether it was a success (a boolean, by dotted path); empty: any answer is one.")
+                .bind(),
+        }
+    }
+
+    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
+        Endpoint::service(ports, "", "").of_type(self.service_type.clone())
+    }
+
+    fn attached(&self, cx: &mut Context<'_>) {
+        let name = type_name(cx, &self.service_type);
+        self.request.check(cx, &name);
+        self.response.check(cx, &name);
+    }
+
+    fn request(&self, cx: &mut Context<'_>) -> Result<Result<JsonValue, NodeStatus>, Thrown> {
+        let name = type_name(cx, &self.service_type);
+        match self.request.build(cx, &name) {
+            Ok(request) => Ok(Ok(request)),
+            Err(fault) => {
+                note(cx, &fault)?;
+                Ok(Err(NodeStatus::Failure))
+            }
+        }
+    }
+
+    fn answered(&self, cx: &mut Context<'_>, response: &JsonValue) -> Tick {
+        if let Err(fault) = self.response.write(cx, response)? {
+            note(cx, &fault)?;
+            return Ok(NodeStatus::Failure);
+        }
+        let path = self.success.get(cx).unwrap_or_default();
+        if path.is_empty() {
+            return Ok(NodeStatus::Success);
+        }
+        let field = path.split('.').try_fold(response, |place, name| place.get(name));
+        match field.and_then(JsonValue::as_bool) {
+            Some(true) => Ok(NodeStatus::Success),
+            Some(false) => Ok(NodeStatus::Failure),
+            None => {
+                note(cx, &format!("success: the response has no boolean '{path}'"))?;
+                Ok(NodeStatus::Failure)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::nav::testing::Bench;
+    use serde_json::json;
+
+    #[test]
+    fn a_field_of_the_response_may_say_whether_it_was_a_success() {
+        let mut bench = Bench::new(
+            "<RosService service_name=\"door\" service_type=\"std_srvs/srv/SetBool\" request.data=\"true\" \
+             response.message=\"{text}\" success=\"success\"/>",
+        );
+        bench.interfaces([
+            (Part::Request, "std_srvs/srv/SetBool", json!({"data": false})),
+            (
+                Part::Response,
+                "std_srvs/srv/SetBool",
+                json!({"success": false, "message": ""}),
+            ),
+        ]);
+        assert!(bench.faults().is_empty());
+        for (success, status) in [
+            (json!(true), Success),
+            (json!(false), Failure),
+            (json!(3), Failure),
+        ] {
+            bench.service::<JsonService>("door", move |request| {
+                Some(json!({"success": success, "message": format!("got {}", request["data"])}))
+            });
+            assert_eq!(bench.run(3), status);
+        }
+        assert_eq!(bench.get::<Text>("text").as_deref(), Some("got true"));
+    }
+
+    #[test]
+    fn an_interface_that_is_not_known_takes_what_is_set() {
+        let mut bench = Bench::new(
+            "<RosService service_name=\"x\" service_type=\"a/srv/B\" request.point.x=\"1.5\" request.name=\"here\"/>",
+        );
+        bench.service::<JsonService>("x", |_| Some(json!({})));
+        assert_eq!(bench.run(3), Success);
+        assert_eq!(
+            bench.requests::<JsonService>("x"),
+            [json!({"point": {"x": 1.5}, "name": "here"})]
+        );
+    }
+}
