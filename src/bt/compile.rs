@@ -522,6 +522,7 @@ impl<'f, 's> Compiler<'f, 's> {
                     },
             })
             .collect();
+        let globals = self.scopes.globals();
         let (scopes, slots) = self.scopes.into_parts();
         let def = TreeDef {
             nodes,
@@ -530,6 +531,7 @@ impl<'f, 's> Compiler<'f, 's> {
             priorities: self.priorities,
             info: self.info.into_boxed_slice(),
             slots,
+            globals,
             scopes,
             enums: Arc::new(self.registry.enums().clone()),
             dialect,

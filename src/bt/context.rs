@@ -7,6 +7,7 @@ use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
 use super::definition::{NodeDef, NodeIndex, TreeDef};
 use super::error::TickError;
 use super::event::{Event, Events};
+use super::globals::Sharing;
 use super::observer::Observer;
 use super::priority::Orders;
 use super::random::Random;
@@ -52,14 +53,30 @@ pub(crate) struct Run {
     pub(crate) random: Random,
     pub(crate) orders: Orders,
     pub(crate) events: Events,
+    pub(crate) sharing: Option<Box<Sharing>>,
     /// Ticks of the root so far.
     pub(crate) ticks: u64,
 }
 
 impl Run {
-    pub(crate) fn begin_tick(&mut self, now: Time) {
+    pub(crate) fn begin_tick(&mut self, def: &TreeDef, now: Time) {
+        self.receive(def, now);
         self.resources.begin_tick(now);
         self.events.begin_tick(self.woken);
+    }
+
+    /// Takes in what other trees wrote.
+    pub(crate) fn receive(&mut self, def: &TreeDef, now: Time) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.receive(&mut self.blackboard, &def.enums, now);
+        }
+    }
+
+    pub(crate) fn end_tick(&mut self, now: Time) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.send(&self.blackboard);
+        }
+        self.resources.end_tick(now);
     }
 }
 
@@ -488,12 +505,16 @@ impl<'t> Context<'t> {
     /// The entry that a key leads to in this node's scope; made where it does not exist. For keys that are only
     /// known at run time: a key that the file names is resolved when the tree is compiled.
     pub fn resolve(&mut self, key: &str) -> SlotId {
-        resolve(
+        let slot = resolve(
             self.def,
             &mut self.run.blackboard,
             self.def.info[self.node as usize].scope,
             key,
-        )
+        );
+        if let (Some(global), Some(sharing)) = (key.strip_prefix('@'), &mut self.run.sharing) {
+            sharing.add(global, slot);
+        }
+        slot
     }
 
     /// The entry that a key leads to, if the run has one.

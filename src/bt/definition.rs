@@ -125,6 +125,8 @@ pub struct TreeDef {
     pub(crate) priorities: FxHashMap<u32, Priorities>,
     pub(crate) info: Box<[NodeInfo]>,
     pub(crate) slots: Box<[SlotDef]>,
+    /// Entries that the tree addresses with `@`, by the key behind it.
+    pub(crate) globals: Box<[(Arc<str>, SlotId)]>,
     pub(crate) scopes: Box<[ScopeDef]>,
     pub(crate) enums: Arc<Enums>,
     pub(crate) dialect: Dialect,
@@ -169,6 +171,26 @@ impl TreeDef {
         self.children[first..first + def.child_count as usize]
             .iter()
             .map(|child| NodeIndex(*child))
+    }
+
+    /// Walks through a node and all below it, depth first: `before` is called on the way down, `after` on the way up.
+    pub fn walk(
+        &self,
+        from: NodeIndex,
+        before: &mut dyn FnMut(NodeIndex, &NodeInfo),
+        after: &mut dyn FnMut(NodeIndex, &NodeInfo),
+    ) {
+        let mut open: Vec<NodeIndex> = Vec::new();
+        let mut close = |node: NodeIndex| after(node, &self.info[node.index()]);
+        for index in from.0..self.node(from).end.0 {
+            let node = NodeIndex(index);
+            while let Some(last) = open.pop_if(|last| self.node(*last).end <= node) {
+                close(last);
+            }
+            before(node, &self.info[node.index()]);
+            open.push(node);
+        }
+        open.into_iter().rev().for_each(close);
     }
 
     /// The key spaces: the main tree first, then subtree instances in pre-order.

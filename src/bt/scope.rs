@@ -291,6 +291,15 @@ impl Scopes {
         }
     }
 
+    /// The slots that keys with `@` lead to, with those keys.
+    pub(crate) fn globals(&self) -> Box<[(Arc<str>, SlotId)]> {
+        let slots = (0..).map(SlotId).zip(&self.slots);
+        slots
+            .filter(|(_, slot)| slot.global)
+            .map(|(id, slot)| (Arc::clone(&slot.key), id))
+            .collect()
+    }
+
     pub(crate) fn into_parts(self) -> (Box<[ScopeDef]>, Box<[SlotDef]>) {
         let slots = self
             .slots

@@ -8,6 +8,7 @@ use super::context::{self, Cell, Context, Run};
 use super::definition::{NodeIndex, TreeDef};
 use super::error::TickError;
 use super::event::Events;
+use super::globals::{Globals, Sharing};
 use super::observer::Observer;
 use super::priority::Orders;
 use super::random::Random;
@@ -44,6 +45,7 @@ impl Tree {
             random: Random::default(),
             orders: Orders::default(),
             events: Events::default(),
+            sharing: None,
             ticks: 0,
         };
         Self { def, run }
@@ -94,6 +96,11 @@ impl Tree {
         self.run.random = Random::new(seed);
     }
 
+    /// Shares the keys that the tree addresses with `@` with all trees that were given the same blackboard.
+    pub fn share(&mut self, globals: Globals) {
+        self.run.sharing = Some(Box::new(Sharing::new(globals, &self.def)));
+    }
+
     /// Tells the nodes that something happened; the next tick sees it, and no later one.
     pub fn emit(&mut self, name: impl Into<Arc<str>>, data: Value) {
         self.run.events.emit(name.into(), data);
@@ -119,9 +126,9 @@ impl Tree {
     /// # Errors
     /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree.
     pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        self.run.begin_tick(now);
+        self.run.begin_tick(&self.def, now);
         let result = self.execute_root(now);
-        self.run.resources.end_tick(now);
+        self.run.end_tick(now);
         result
     }
 
@@ -130,7 +137,7 @@ impl Tree {
     /// # Errors
     /// As [`Tree::tick_exactly_once`].
     pub fn tick(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        self.run.begin_tick(now);
+        self.run.begin_tick(&self.def, now);
         let mut result = self.execute_root(now);
         for _ in 0..MOST_WAKE_UPS {
             if !matches!(result, Ok(NodeStatus::Running)) || !self.run.woken {
@@ -138,7 +145,7 @@ impl Tree {
             }
             result = self.execute_root(now);
         }
-        self.run.resources.end_tick(now);
+        self.run.end_tick(now);
         result
     }
 
@@ -197,6 +204,7 @@ impl Tree {
     /// Ends the run: halts what runs (guarantee G2), resets the root and lets every node forget what it keeps
     /// between activations. Returns at once (guarantee G3).
     pub fn halt(&mut self, reason: HaltReason, now: Time) {
+        self.run.receive(&self.def, now);
         self.run.resources.begin_tick(now);
         let Self { def, run } = self;
         run.now = now;
@@ -224,7 +232,7 @@ impl Tree {
             });
         }
         run.failure = None;
-        run.resources.end_tick(now);
+        run.end_tick(now);
     }
 
     /// Whether a node asked for a tick at once during the last one.

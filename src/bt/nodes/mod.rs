@@ -15,6 +15,7 @@ pub use decorator::*;
 
 use super::behavior::Node;
 use super::registry::{Registry, RegistryError};
+use super::{Input, NodeStatus, Outcomes};
 
 /// Registers every built-in node type.
 pub(crate) fn register(registry: &mut Registry) {
@@ -27,6 +28,18 @@ pub(crate) fn register(registry: &mut Registry) {
     };
     let outcome = outcome();
     debug_assert_eq!(outcome, Ok(()), "built-in IDs are distinct");
+}
+
+/// What a port that holds a status may make a node return.
+fn outcomes_of(port: &Input<NodeStatus>) -> Outcomes {
+    match port.literal() {
+        Some(NodeStatus::Running) => Outcomes::RUNNING,
+        Some(NodeStatus::Skipped) => Outcomes::SKIPPED,
+        Some(NodeStatus::Success) => Outcomes::SUCCESS,
+        Some(NodeStatus::Failure) => Outcomes::FAILURE,
+        Some(NodeStatus::Idle) => Outcomes::NONE,
+        None => Outcomes::COMPLETED | Outcomes::RUNNING | Outcomes::SKIPPED,
+    }
 }
 
 /// Names under which other systems know the same nodes.

@@ -1,7 +1,8 @@
 //! `If`: the child while a script is true.
 
 use crate::bt::nodes::code::Code;
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::nodes::outcomes_of;
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script at every tick.
 #[derive(Debug)]
@@ -39,6 +40,10 @@ impl Behavior for If {
         }
         cx.halt_child(0, HaltReason::Preempted);
         self.otherwise.require(cx)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | outcomes_of(&self.otherwise)).at_times()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `LoopInt`, `LoopBool`, `LoopDouble`, `LoopString`: the child once for each element of a queue.
 
+use crate::bt::nodes::outcomes_of;
 use crate::bt::{
     Behavior, Conduct, Context, Enums, InOut, Input, List, Memory, Node, NodeKind, NodeStatus, Outcomes,
     Output, PortValue, Ports, Queue, Text, Tick, Value,
@@ -110,13 +111,8 @@ impl<T: Element> Behavior for Loop<T> {
         })
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        let empty = match self.if_empty.literal() {
-            Some(NodeStatus::Running) => Outcomes::RUNNING,
-            Some(NodeStatus::Skipped) => Outcomes::SKIPPED,
-            Some(_) => Outcomes::COMPLETED,
-            None => Conduct::of(kind, children).outcomes,
-        };
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        let empty = outcomes_of(&self.if_empty);
         Conduct::around(children, |child| {
             child.and(Outcomes::FAILURE) | Outcomes::RUNNING | empty
         })

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::nodes::outcomes_of;
+use crate::bt::{
+    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time,
+};
 
 /// Halts its child when the time is up.
 #[derive(Debug)]
@@ -57,6 +60,10 @@ impl Behavior for MaxTime {
             cx.wake_at(end);
         }
         Ok(status)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | outcomes_of(&self.at_end))
     }
 }
 

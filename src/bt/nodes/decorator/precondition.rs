@@ -1,7 +1,8 @@
 //! `Precondition`: the child if a script says so.
 
 use crate::bt::nodes::code::Code;
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::nodes::outcomes_of;
+use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script before it starts its child.
 #[derive(Debug)]
@@ -51,13 +52,8 @@ impl Behavior for Precondition {
         Ok(status)
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        let otherwise = match self.otherwise.literal() {
-            Some(NodeStatus::Running) => Outcomes::RUNNING,
-            Some(NodeStatus::Skipped) => Outcomes::SKIPPED,
-            Some(_) => Outcomes::COMPLETED,
-            None => Conduct::of(kind, children).outcomes,
-        };
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        let otherwise = outcomes_of(&self.otherwise);
         Conduct::around(children, |child| child | otherwise).at_times()
     }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::repeat::goes_on;
-use crate::bt::{Behavior, Context, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::{
+    Behavior, Conduct, Context, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+};
 
 /// Counts its child's failures and waits between them.
 #[derive(Debug)]
@@ -78,6 +80,10 @@ impl Behavior for Retry {
             }
         }
         Ok(NodeStatus::Running)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | Outcomes::FAILURE | Outcomes::RUNNING)
     }
 }
 

@@ -1,7 +1,9 @@
 //! `Signal`: the child when an event has arrived.
 
+use crate::bt::nodes::outcomes_of;
 use crate::bt::{
-    Behavior, Context, Event, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick, Value, matches,
+    Behavior, Conduct, Context, Event, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick, Value,
+    matches,
 };
 
 /// Lets a tick pass when an event matches.
@@ -71,6 +73,10 @@ impl Behavior for Signal {
             cx.halt_child(0, crate::bt::HaltReason::ParentFinished);
         }
         Ok(result)
+    }
+
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | outcomes_of(&self.otherwise)).at_times()
     }
 }
 
