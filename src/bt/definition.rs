@@ -260,3 +260,28 @@ impl fmt::Debug for TreeDef {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::NodeIndex;
+    use crate::bt::builder::{inverter, sequence};
+    use crate::bt::testing::{Scene, leaf};
+
+    #[test]
+    fn a_walk_goes_down_before_and_up_after() {
+        let root = sequence([inverter(leaf("a", "S")).name("not"), leaf("b", "S")]).name("root");
+        let tree = Scene::new(root).compile().unwrap();
+        let def = tree.definition();
+        let walk = |from| {
+            let told = std::cell::RefCell::new(Vec::new());
+            def.walk(
+                from,
+                &mut |_, node| told.borrow_mut().push(format!("<{}", node.name)),
+                &mut |_, node| told.borrow_mut().push(format!("{}>", node.name)),
+            );
+            told.into_inner().join(" ")
+        };
+        assert_eq!(walk(NodeIndex::ROOT), "<root <not <a a> not> <b b> root>");
+        assert_eq!(walk(NodeIndex(1)), "<not <a a> not>");
+    }
+}
