@@ -14,6 +14,7 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`bt`] | the engine: statuses, nodes, ports, blackboard, scripts, tick, halt; no ROS, no async, no I/O |
+//! | [`job`] | leaves made of an `async fn`, on any executor |
 //! | [`xml`] | source text to spanned document to `TreeDef`; diagnostics |
 //! | [`msg`] | the messages that trees carry, as plain structs |
 //! | [`goal`] | the life of a goal: pure state machines and the Custodian |
@@ -29,6 +30,7 @@ mod blessed;
 pub mod bt;
 pub mod cli;
 pub mod goal;
+pub mod job;
 pub mod monitor;
 pub mod msg;
 pub mod nav;

@@ -1,0 +1,285 @@
+//! The leaf that starts a job and waits for it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::{CancellationToken, Job, Progress, Spawn};
+use crate::bt::{
+    Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick,
+};
+
+/// A node type whose work is an `async fn`.
+pub trait AsyncNode: Send + Sync + Sized + 'static {
+    /// What the work needs, by value.
+    type Input: Send + 'static;
+    /// What the work finds.
+    type Output: Send + 'static;
+    /// The ID in tree files.
+    const ID: &'static str;
+    /// One to three sentences for the reference page and the palette.
+    const DOC: &'static str;
+
+    /// Declares every port and takes its binding.
+    fn bind(ports: &mut Ports<'_>) -> Self;
+
+    /// Reads the ports, at each activation.
+    ///
+    /// # Errors
+    /// [`Thrown`], from a port that cannot be read.
+    fn input(&self, cx: &mut Context<'_>) -> Result<Self::Input, Thrown>;
+
+    /// Does the work. `cancel` is set when the leaf was halted: the result is wanted no more, and what was started
+    /// elsewhere has to be stopped.
+    fn run(
+        input: Self::Input,
+        cancel: CancellationToken,
+    ) -> impl Future<Output = Self::Output> + Send + 'static;
+
+    /// Writes the ports, and says how it ended. Not called for a job that was cancelled.
+    ///
+    /// # Errors
+    /// [`Thrown`], from a port that cannot be written.
+    fn output(&self, cx: &mut Context<'_>, output: Self::Output) -> Tick;
+}
+
+/// The behaviour of an [`AsyncNode`].
+pub struct AsyncLeaf<N> {
+    node: N,
+    executor: Arc<dyn Spawn>,
+}
+
+/// The job of one tree's run. Dropped with the tree, which cancels it.
+struct Activation<T>(Option<Job<T>>);
+
+impl<T> Default for Activation<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let start = |cx: &mut Context<'_>| {
+            let input = self.node.input(cx)?;
+            let cancel = CancellationToken::new();
+            let work = N::run(input, cancel.clone());
+            Ok(Job::start(&*self.executor, cancel, work))
+        };
+        advance(cx, start, |cx, output| self.node.output(cx, output))
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
+        *cx.state::<Activation<N::Output>>() = Activation(None);
+    }
+}
+
+/// Starts a job on activation, then looks for its result at every tick. The first tick never completes, however fast the
+/// executor is: the same tree gives the same trace (guarantee G9).
+fn advance<T: Send + 'static>(
+    cx: &mut Context<'_>,
+    start: impl FnOnce(&mut Context<'_>) -> Result<Job<T>, Thrown>,
+    finish: impl FnOnce(&mut Context<'_>, T) -> Tick,
+) -> Tick {
+    match cx.status() {
+        NodeStatus::Running => {}
+        NodeStatus::Idle | NodeStatus::Skipped => {
+            let job = start(cx)?;
+            *cx.state::<Activation<T>>() = Activation(Some(job));
+            return Ok(NodeStatus::Running);
+        }
+        // Ticked again without a reset: the same answer, as BehaviorTree.CPP's StatefulActionNode gives it.
+        done @ (NodeStatus::Success | NodeStatus::Failure) => return Ok(done),
+    }
+    let activation = cx.state::<Activation<T>>();
+    match activation.0.as_ref().map_or(Progress::Lost, Job::poll) {
+        Progress::Running => Ok(NodeStatus::Running),
+        Progress::Done(output) => {
+            activation.0 = None;
+            finish(cx, output)
+        }
+        Progress::Lost => {
+            activation.0 = None;
+            Err(cx.throw("its job ended without a result: it panicked, or its executor has shut down"))
+        }
+    }
+}
+
+/// Adds an asynchronous node type, whose jobs run on `executor`.
+///
+/// # Errors
+/// [`RegistryError`].
+pub fn register<N: AsyncNode>(registry: &mut Registry, executor: impl Spawn) -> Result<(), RegistryError> {
+    let executor: Arc<dyn Spawn> = Arc::new(executor);
+    registry.register_with(N::ID, NodeKind::Action, (0, 0), N::DOC, move |ports| {
+        Box::new(AsyncLeaf {
+            node: N::bind(ports),
+            executor: Arc::clone(&executor),
+        })
+    })
+}
+
+/// Adds an asynchronous action without ports, made of a function that returns a future.
+///
+/// # Errors
+/// [`RegistryError`].
+pub fn register_function<W, F>(
+    registry: &mut Registry,
+    id: &str,
+    executor: impl Spawn,
+    work: W,
+) -> Result<(), RegistryError>
+where
+    W: Fn(CancellationToken) -> F + Send + Sync + 'static,
+    F: Future<Output = NodeStatus> + Send + 'static,
+{
+    let executor: Arc<dyn Spawn> = Arc::new(executor);
+    let work = Arc::new(work);
+    registry.register_with(id, NodeKind::Action, (0, 0), "", move |_| {
+        Box::new(FunctionLeaf {
+            work: Arc::clone(&work),
+            executor: Arc::clone(&executor),
+        })
+    })
+}
+
+struct FunctionLeaf<W> {
+    work: Arc<W>,
+    executor: Arc<dyn Spawn>,
+}
+
+impl<W, F> Behavior for FunctionLeaf<W>
+where
+    W: Fn(CancellationToken) -> F + Send + Sync + 'static,
+    F: Future<Output = NodeStatus> + Send + 'static,
+{
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let start = |_: &mut Context<'_>| {
+            let cancel = CancellationToken::new();
+            let work = (self.work)(cancel.clone());
+            Ok(Job::start(&*self.executor, cancel, work))
+        };
+        advance(cx, start, |_, status| Ok(status))
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
+        *cx.state::<Activation<NodeStatus>>() = Activation(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::super::Local;
+    use super::*;
+    use crate::bt::builder::{forest, leaf, reactive_sequence, tree};
+    use crate::bt::{Input, NodeBuilder, Output, Time, Tree, Value, compile};
+
+    /// How many jobs of `Add` noticed that they were cancelled.
+    static CANCELLED: AtomicU32 = AtomicU32::new(0);
+
+    struct Add {
+        a: Input<i32>,
+        sum: Output<i32>,
+    }
+
+    impl AsyncNode for Add {
+        type Input = i32;
+        type Output = i32;
+        const ID: &'static str = "Add";
+        const DOC: &'static str = "Adds one, in its own time.";
+
+        fn bind(ports: &mut Ports<'_>) -> Self {
+            Self {
+                a: ports.input("a").required().bind(),
+                sum: ports.output("sum").bind(),
+            }
+        }
+
+        fn input(&self, cx: &mut Context<'_>) -> Result<i32, Thrown> {
+            self.a.require(cx)
+        }
+
+        async fn run(a: i32, cancel: CancellationToken) -> i32 {
+            if a == 0 {
+                cancel.cancelled().await;
+                CANCELLED.fetch_add(1, Ordering::SeqCst);
+            }
+            a + 1
+        }
+
+        fn output(&self, cx: &mut Context<'_>, sum: i32) -> Tick {
+            self.sum.set(cx, sum)?;
+            Ok(NodeStatus::Success)
+        }
+    }
+
+    fn run(root: NodeBuilder) -> (Tree, Local) {
+        let executor = Local::new();
+        let mut registry = Registry::builtin();
+        register::<Add>(&mut registry, executor.clone()).unwrap();
+        let compiled = compile(&forest([tree("Main", root)]), "Main", &registry).unwrap();
+        (Tree::new(compiled.def), executor)
+    }
+
+    fn add() -> NodeBuilder {
+        leaf("Add").port("a", "{a}").port("sum", "{sum}")
+    }
+
+    #[test]
+    fn a_job_takes_its_inputs_along_and_its_outputs_come_with_a_tick() {
+        let (mut tree, executor) = run(add());
+        tree.set("a", 1).unwrap();
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        tree.set("a", 5).unwrap();
+        executor.run_until_stalled();
+        assert_eq!(tree.get("sum"), None);
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Success);
+        assert_eq!(tree.get("sum"), Some(&Value::Int(2)));
+    }
+
+    /// Guarantee G4 for jobs: what ends after the halt changes nothing, not even the next activation.
+    #[test]
+    fn g4_a_halted_job_is_cancelled_and_its_result_goes_nowhere() {
+        let (mut tree, executor) = run(reactive_sequence([
+            leaf("ScriptCondition").port("code", "go"),
+            add(),
+        ]));
+        tree.set("a", 0).unwrap();
+        tree.set("go", true).unwrap();
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        executor.run_until_stalled();
+        tree.set("go", false).unwrap();
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Failure);
+        executor.run_until_stalled();
+        assert_eq!(CANCELLED.load(Ordering::SeqCst), 1);
+        assert!(executor.is_empty());
+        tree.set("go", true).unwrap();
+        tree.set("a", 7).unwrap();
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        assert_eq!(tree.get("sum"), None);
+        executor.run_until_stalled();
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Success);
+        assert_eq!(tree.get("sum"), Some(&Value::Int(8)));
+    }
+
+    #[test]
+    fn a_lost_job_is_an_error() {
+        let mut registry = Registry::builtin();
+        register::<Add>(&mut registry, |future: super::super::BoxFuture| drop(future)).unwrap();
+        let compiled = compile(
+            &forest([tree("Main", leaf("Add").port("a", 1))]),
+            "Main",
+            &registry,
+        );
+        let mut tree = Tree::new(compiled.unwrap().def);
+        assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        assert!(
+            tree.tick(Time::ZERO)
+                .unwrap_err()
+                .to_string()
+                .contains("without a result")
+        );
+    }
+}

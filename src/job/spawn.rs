@@ -1,0 +1,62 @@
+//! Executors.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+/// A future on its way to an executor.
+pub type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Something that runs futures to their end. It must not run them within the call: the tick would wait for them.
+pub trait Spawn: Send + Sync + 'static {
+    /// Takes a future over.
+    fn spawn(&self, future: BoxFuture);
+}
+
+impl<F: Fn(BoxFuture) + Send + Sync + 'static> Spawn for F {
+    fn spawn(&self, future: BoxFuture) {
+        self(future);
+    }
+}
+
+#[cfg(feature = "ros")]
+impl Spawn for tokio::runtime::Handle {
+    fn spawn(&self, future: BoxFuture) {
+        drop(tokio::runtime::Handle::spawn(self, future));
+    }
+}
+
+/// A thread for each future: the simplest executor there is, enough for a few leaves that wait for files or devices.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Threads;
+
+impl Spawn for Threads {
+    fn spawn(&self, future: BoxFuture) {
+        let started = std::thread::Builder::new()
+            .name("navtree job".to_owned())
+            .spawn(move || block_on(future));
+        if let Err(error) = started {
+            // The future was dropped with the closure, so its leaf learns that it is lost.
+            tracing::error!("no thread for a job: {error}");
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on(future: BoxFuture) {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    while let Poll::Pending = future.as_mut().poll(&mut cx) {
+        std::thread::park();
+    }
+}
