@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::{Exit, TreeArguments, outln, tree_files};
+use crate::bt::Registry;
 use crate::xml::{Checked, Colour, Loader, Severity};
 
 #[derive(clap::Args)]
@@ -33,8 +34,7 @@ enum Format {
     Sarif,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
-    let mut registry = crate::nav::registry();
+pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let outcome = arguments.trees.levels().and_then(|levels| {
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok((levels, tree_files(&arguments.paths)?))

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::Exit;
-use crate::bt::{NodeStatus, Resource, TreeDef};
+use crate::bt::{NodeStatus, Registry, Resource, TreeDef};
 use crate::goal::{GoalOptions, Outcome, Ticket};
 use crate::monitor::live::LiveTree;
 use crate::monitor::track::Track;
@@ -37,9 +37,9 @@ pub(crate) struct Arguments {
     patience: u64,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
+pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     crate::ros::start_log();
-    match Drive::start(arguments).and_then(|mut drive| drive.run(arguments)) {
+    match Drive::start(arguments).and_then(|mut drive| drive.run(arguments, registry)) {
         Ok(exit) => exit,
         Err(message) => {
             eprintln!("navtree drive: {message}");
@@ -112,14 +112,13 @@ impl Drive {
         }
     }
 
-    fn run(&mut self, arguments: &Arguments) -> Result<Exit, String> {
+    fn run(&mut self, arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
         let file = match &arguments.tree {
             Some(file) => Some(file.clone()),
             None => self.default_tree(),
         };
         let def = file.and_then(|file| {
-            let registry = crate::nav::registry();
-            Loader::new(&registry)
+            Loader::new(registry)
                 .load_file(&file, None)
                 .ok()
                 .map(|loaded| loaded.def)

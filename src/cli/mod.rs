@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::bt::Registry;
+
 mod check;
 mod convert;
 #[cfg(feature = "ros")]
@@ -74,8 +76,14 @@ enum Command {
     Run,
 }
 
-/// Runs the program.
+/// Runs the program with BehaviorTree.CPP's nodes, navtree's own and Nav2's.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    main_with(arguments, crate::nav::registry())
+}
+
+/// Runs the program with other nodes: the whole `main` of somebody who has nodes of their own. All commands know them,
+/// the ROS node among them.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> ExitCode {
     let arguments = without_ros_arguments(arguments);
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
@@ -86,16 +94,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let exit = match parsed.command {
-        Some(Command::Check(arguments)) => check::run(&arguments),
-        Some(Command::Show(arguments)) => show::run(&arguments),
-        Some(Command::Trace(arguments)) => trace::run(&arguments),
-        Some(Command::Test(arguments)) => test::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments, registry),
+        Some(Command::Show(arguments)) => show::run(&arguments, registry),
+        Some(Command::Trace(arguments)) => trace::run(&arguments, registry),
+        Some(Command::Test(arguments)) => test::run(&arguments, &registry),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
-        Some(Command::Models(arguments)) => models::run(&arguments),
+        Some(Command::Models(arguments)) => models::run(&arguments, registry),
         #[cfg(feature = "ros")]
-        Some(Command::Drive(arguments)) => drive::run(&arguments),
+        Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]
-        Some(Command::Run) | None => return run::run(),
+        Some(Command::Run) | None => return run::run(registry),
         #[cfg(not(feature = "ros"))]
         None => {
             eprintln!("navtree: this build has no ROS: see navtree --help for what it can do");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Exit;
+use crate::bt::Registry;
 use crate::monitor::models;
 
 #[derive(clap::Args)]
@@ -18,8 +19,7 @@ pub(crate) struct Arguments {
     palette: Vec<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
-    let mut registry = crate::nav::registry();
+pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     if let Err(message) = super::add_palettes(&mut registry, &arguments.palette) {
         eprintln!("navtree models: {message}");
         return Exit::Failed;

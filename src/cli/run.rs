@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-pub(crate) fn run() -> ExitCode {
+use crate::bt::Registry;
+
+pub(crate) fn run(registry: Registry) -> ExitCode {
     crate::ros::start_log();
-    crate::navigator::run()
+    crate::navigator::run(registry)
 }

@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use super::mocks::Mocks;
 use super::stage::{Snapshot, Stage};
-use crate::bt::{NodeIndex, TreeDef};
+use crate::bt::{NodeIndex, Registry, TreeDef};
 use crate::xml::Loader;
 
 /// One scenario as written.
@@ -120,8 +120,8 @@ impl Scenario {
     ///
     /// # Errors
     /// Everything that was not as expected, with what was expected and what was seen in full.
-    pub(crate) fn run(&self, directory: &Path) -> Result<(), String> {
-        let mut registry = crate::nav::registry();
+    pub(crate) fn run(&self, directory: &Path, registry: &Registry) -> Result<(), String> {
+        let mut registry = registry.clone();
         self.mocks.check()?;
         self.mocks.clone().apply(&mut registry);
         let loader = Loader::new(&registry);
@@ -321,7 +321,7 @@ mod tests {
 
     fn run(text: &str) -> Result<(), String> {
         let scenario: Scenario = serde_yaml::from_str(text).unwrap();
-        scenario.run(Path::new("."))
+        scenario.run(Path::new("."), &crate::nav::registry())
     }
 
     const PATROL: &str = "

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Exit, TreeArguments};
+use crate::bt::Registry;
 use crate::monitor::drawing;
 use crate::xml::{Colour, Loader};
 
@@ -35,8 +36,7 @@ enum Format {
     Mermaid,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
-    let mut registry = crate::nav::registry();
+pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let prepared = arguments.trees.levels().and_then(|levels| {
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok(levels)

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::scenario::Scenario;
 use super::{Exit, outln};
+use crate::bt::Registry;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -27,7 +28,7 @@ struct Outcome {
     failure: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
+pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     let files = match super::files_below(&arguments.paths, &["yaml", "yml"]) {
         Ok(files) => files,
         Err(message) => return failed(&message),
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         let directory = file.parent().unwrap_or(Path::new("."));
         for scenario in scenarios {
             let start = Instant::now();
-            let failure = scenario.run(directory).err();
+            let failure = scenario.run(directory, registry).err();
             let outcome = Outcome {
                 file: file.display().to_string(),
                 name: scenario.name,

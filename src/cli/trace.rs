@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
     trees: TreeArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
-    match prepare(arguments) {
+pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
+    match prepare(arguments, registry) {
         Ok(stage) => trace(arguments, stage),
         Err((message, exit)) => {
             eprintln!("{message}");
@@ -53,9 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-fn prepare(arguments: &Arguments) -> Result<Stage, (String, Exit)> {
+fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
-    let mut registry: Registry = crate::nav::registry();
     if let Some(path) = &arguments.mock {
         let read = |message: String| failed(format!("{}: {message}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| read(error.to_string()))?;

@@ -13,7 +13,7 @@ use super::client::TopicGoal;
 use super::life::Life;
 use super::parameters::Parameters;
 use super::{Navigator, NavigatorKind, TickClock, TickThread};
-use crate::bt::Time;
+use crate::bt::{Registry, Time};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
@@ -57,12 +57,12 @@ impl TickClock for Clock {
     }
 }
 
-/// Runs the node `bt_navigator` until it is told to end.
-pub fn run() -> ExitCode {
+/// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`.
+pub fn run(registry: Registry) -> ExitCode {
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)
-        .and_then(|signals| Ok((Node::start()?, signals)));
+        .and_then(|signals| Ok((Node::start(registry)?, signals)));
     match started {
         Ok((node, signals)) => node.run(signals),
         Err(error) => {
@@ -106,9 +106,9 @@ struct Node {
 }
 
 impl Node {
-    fn start() -> Result<Self, StartError> {
+    fn start(registry: Registry) -> Result<Self, StartError> {
         let ros = Ros::start("bt_navigator", "")?;
-        let parameters = Parameters::declare(ros.parameters())
+        let parameters = Parameters::declare(ros.parameters(), registry)
             .map_err(|error| StartError::Parameter(error.to_string()))?;
         ros.serve_parameters()?;
         ros.listen_to_transforms()?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NavigatorKind, Options, TreeLibrary, share_file};
+use crate::bt::Registry;
 use crate::goal::GoalOptions;
 use crate::nav::Settings;
 use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue};
@@ -77,7 +78,7 @@ impl Parameters {
     /// # Errors
     /// The first value that cannot be taken: a node that ran on other values than it was given would be worse than one
     /// that does not start.
-    pub(crate) fn declare(store: &ParameterStore) -> Result<Self, ParameterError> {
+    pub(crate) fn declare(store: &ParameterStore, mut registry: Registry) -> Result<Self, ParameterError> {
         let read = Reader(store);
         let settings = settings(&read)?;
         let options = options(&read)?;
@@ -101,8 +102,14 @@ impl Parameters {
             false,
             "Read the tree file again for each goal.",
         )?;
+        for key in [&options.goal_key, &options.goals_key, &options.path_key]
+            .into_iter()
+            .chain(&options.error_code_keys)
+        {
+            registry.provide_key(key);
+        }
         let library = Arc::new(TreeLibrary::new(
-            crate::nav::registry(),
+            registry,
             directories.into_iter().map(PathBuf::from).collect(),
             always_reload,
         ));
