@@ -117,7 +117,7 @@ pub(crate) struct SlotDef {
 }
 
 /// A tree, checked and compiled: nodes in pre-order, ports resolved, scripts compiled. Immutable; shared by
-/// every run ([`Tree`](super::Tree)) of it. Made by [`compile`](super::compile).
+/// every run ([`Tree`](super::Tree)) of it. Made by [`compile`](super::compile()).
 pub struct TreeDef {
     pub(crate) nodes: Box<[NodeDef]>,
     pub(crate) children: Box<[u32]>,

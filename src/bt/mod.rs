@@ -1,6 +1,6 @@
 //! The engine: statuses, nodes, ports, blackboard, scripts, tick and halt. No ROS, no async, no I/O.
 //!
-//! Trees as written ([`ForestSpec`]) are compiled by [`compile`] into a [`TreeDef`], which any number of [`Tree`]s
+//! Trees as written ([`ForestSpec`]) are compiled by [`compile()`] into a [`TreeDef`], which any number of [`Tree`]s
 //! run. A node type is a [`Node`]: its ports, its documentation and its [`Behavior`]; a [`Registry`] holds the types
 //! that trees may use.
 #![forbid(unsafe_code)]

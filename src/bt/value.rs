@@ -107,7 +107,7 @@ impl fmt::Debug for Value {
 
 /// A shared, immutable value of any type: messages, lists, a user's own.
 ///
-/// Implemented by [`object!`](crate::bt::object) for types that are `Debug + PartialEq + Send + Sync`.
+/// Implemented by [`object!`](crate::object) for types that are `Debug + PartialEq + Send + Sync`.
 pub trait Object: Any + Send + Sync + fmt::Debug {
     /// The type's declaration.
     fn info(&self) -> &'static TypeInfo;

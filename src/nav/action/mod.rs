@@ -1,4 +1,4 @@
-//! Clients of actions: one file a node, one skeleton for all ([`ActionLeaf`](super::ActionLeaf)).
+//! Clients of actions: one file a node, one skeleton for all ([`ActionLeaf`]).
 
 mod assisted_teleop;
 mod back_up;

@@ -1,5 +1,5 @@
 //! Nodes that cancel whatever an action server does: one file a node, one skeleton for all
-//! ([`CancelLeaf`](super::CancelLeaf)).
+//! ([`CancelLeaf`]).
 
 mod assisted_teleop;
 mod back_up;

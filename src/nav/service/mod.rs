@@ -1,4 +1,4 @@
-//! Clients of services: one file a node, one skeleton for all ([`ServiceLeaf`](super::ServiceLeaf)).
+//! Clients of services: one file a node, one skeleton for all ([`ServiceLeaf`]).
 
 mod check_pose_occupancy;
 mod clear_costmap_around_pose;

@@ -1,7 +1,7 @@
 //! The parameters of the node.
 //!
 //! r2r's own handler cannot refuse a change, knows no ranges and dies with the first client that does not wait for its
-//! answer. Here a [`ParameterStore`] is a table of what was declared, without ROS; [`serve`] puts it on the wire.
+//! answer. Here a [`ParameterStore`] is a table of what was declared, without ROS; [`serve()`] puts it on the wire.
 
 mod declaration;
 mod serve;
