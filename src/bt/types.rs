@@ -334,7 +334,7 @@ impl PortValue for NodeStatus {
     }
 }
 
-/// Implements [`Object`](crate::bt::Object) and [`PortValue`](crate::bt::PortValue) (for `Arc<T>`) for a type that is `Debug + PartialEq + Send + Sync`.
+/// Implements [`Object`](crate::bt::Object) and [`PortValue`] (for `Arc<T>`) for a type that is `Debug + PartialEq + Send + Sync`.
 ///
 /// `object!(Path, "nav_msgs/Path", "nav_msgs::msg::Path", parse_function, json_function)`: `parse_function` is
 /// `fn(&str) -> Result<Path, String>`, `json_function` is `fn(&Path) -> serde_json::Value`.
