@@ -1,47 +1,18 @@
 """What every test here gets: a ROS domain of its own, the built executables, and processes that surely end."""
 
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import tempfile
 import time
 
 import pytest
+from support.domains import free_domain
 from support.fixtures import stack, stack_factory  # noqa: F401 - fixtures for every test
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-# Above 101 the ports of a domain fall into the range that Linux hands out for outgoing connections.
-DOMAINS = range(1, 102)
-
-
-@contextlib.contextmanager
-def free_domain():
-    """Hold a domain id that no other test on this machine holds, whoever runs it."""
-    folder = pathlib.Path(tempfile.gettempdir()) / f"navtree-domains-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
-    deadline = time.monotonic() + 300
-    # A different start for each process keeps parallel workers from trying the same locks in the same order.
-    order = [DOMAINS[(os.getpid() * 17 + i) % len(DOMAINS)] for i in range(len(DOMAINS))]
-    while time.monotonic() < deadline:
-        for domain in order:
-            lock = open(folder / str(domain), "w")
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.close()
-                continue
-            try:
-                yield domain
-            finally:
-                lock.close()
-            return
-        time.sleep(0.2)
-    raise TimeoutError("all ROS domains are taken")
 
 
 @pytest.fixture(autouse=True)

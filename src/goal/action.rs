@@ -338,6 +338,8 @@ impl ActionGoal {
                 self.report_slow_stop(now, steps);
                 if self.is_due(now) {
                     if self.acknowledged {
+                        // A yes is believed for one period: some servers say it and go on.
+                        self.acknowledged = false;
                         steps.push(Step::RequestResult);
                         self.due = Some(now + self.options.cancel_retry);
                     } else {

@@ -361,6 +361,19 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_server_that_says_yes_and_goes_on_is_asked_again() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.cancel_answer(goal, 1, CancelCode::None);
+        rig.pass(100);
+        assert_eq!(rig.wanted(), ["cancel #1", "ask", "cancel #2"]);
+        rig.cancel_answer(goal, 2, CancelCode::None);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
     fn g3_second_cancel_refused_as_terminated_is_no_proof_of_an_end() {
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(7);

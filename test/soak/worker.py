@@ -1,0 +1,32 @@
+"""The process of one lane."""
+
+import os
+import traceback
+from collections import Counter
+from pathlib import Path
+
+
+def work(number, chosen, folder, outcomes):
+    """A lane in a process of its own: rclpy keeps to one core."""
+    from support.domains import free_domain
+
+    from .lane import Lane
+
+    with free_domain() as domain:
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        lane = None
+        try:
+            lane = Lane(domain, Path(folder))
+            for outcome in lane.run(chosen):
+                outcomes.put(("outcome", number, outcome))
+        except BaseException:  # noqa: BLE001 - whatever it is, it has to reach the one who counts
+            outcomes.put(("failure", number, traceback.format_exc()))
+        finally:
+            if lane is not None:
+                for failure in lane.failures:
+                    outcomes.put(("failure", number, failure))
+                ledger = lane.ledger
+                outcomes.put(("end", number, (ledger.accepted, ledger.ended, ledger.most)))
+                lane.close()
+            else:
+                outcomes.put(("end", number, (Counter(), Counter(), 0)))

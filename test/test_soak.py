@@ -1,0 +1,30 @@
+"""G1 to G6 under attack: a server with every fault, halted at every moment; no goal may stay alive (`scripts/soak`).
+
+1,000 trials take about four minutes on two cores; NAVTREE_SOAK_TRIALS asks for another number.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.executable import find
+
+TRIALS = int(os.environ.get("NAVTREE_SOAK_TRIALS", "1000"))
+
+
+@pytest.mark.timeout(120 + 2 * TRIALS)
+def test_g3_no_orphan_goal_whatever_the_server_does_and_whenever_the_leaf_is_halted():
+    find("navtree")
+    answer = subprocess.run(
+        [sys.executable, "-m", "soak", "--trials", str(TRIALS), "--seed", "1"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=100 + 2 * TRIALS,
+    )
+    print(answer.stdout)
+    last = answer.stdout.strip().splitlines()[-1:]
+    assert answer.returncode == 0, f"{last}\n{answer.stderr[-20000:]}"
+    assert last[0].startswith("orphan goals: 0 of ")
