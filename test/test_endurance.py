@@ -2,6 +2,11 @@
 
 import time
 
+import pytest
+
+# Measures the processor.
+pytestmark = pytest.mark.alone
+
 
 def idle_share(node, seconds=3.0):
     """The share of one core that the node uses while nothing is asked of it."""

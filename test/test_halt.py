@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from sensor_msgs.msg import BatteryState
 from support.fixtures import tree
 from support.graph import wait_for
@@ -69,6 +70,7 @@ def test_g3_what_does_not_stop_is_named(stack_factory):
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
 
 
+@pytest.mark.alone
 def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_factory, tmp_path):
     path = tmp_path / "guarded.xml"
     path.write_text(BATTERY_TREE)
@@ -93,6 +95,7 @@ def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_
     assert cancel[0].time < replacement[0].time, "the replacement started before the cancel was sent"
 
 
+@pytest.mark.alone
 def test_g3_goal_accepted_after_its_leaf_was_halted_is_cancelled_at_once(stack):
     controller = stack.robot.controller
     controller.behaviour.accept_delay, controller.behaviour.duration = 0.5, None

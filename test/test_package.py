@@ -40,7 +40,7 @@ def installed(tmp_path_factory, target_folder, executables):
     return workspace / "install" / "navtree"
 
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("package")]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(900), pytest.mark.xdist_group("package")]
 
 
 def test_colcon_installs_executables_and_share(installed):

@@ -20,6 +20,7 @@ def run_setup(**environment):
     )
 
 
+@pytest.mark.alone
 def test_second_run_takes_less_than_20_seconds():
     begin = time.monotonic()
     answer = run_setup()
