@@ -93,7 +93,7 @@ pub struct TypeClash {
 pub struct Blackboard {
     entries: Vec<Entry>,
     /// Keys that no port or script names, made at run time (`SetBlackboard` with a computed key, a caller's `set`).
-    dynamic: FxHashMap<(ScopeId, Arc<str>), SlotId>,
+    dynamic: FxHashMap<ScopeId, FxHashMap<Arc<str>, SlotId>>,
 }
 
 impl Blackboard {
@@ -166,24 +166,19 @@ impl Blackboard {
     }
 
     pub(crate) fn dynamic(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
-        if self.dynamic.is_empty() {
-            return None;
-        }
-        self.dynamic.get(&(scope, Arc::from(key))).copied()
+        self.dynamic.get(&scope)?.get(key).copied()
     }
 
     pub(crate) fn make_dynamic(&mut self, scope: ScopeId, key: &str) -> SlotId {
         let slot = SlotId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         self.entries.push(Entry::default());
-        self.dynamic.insert((scope, Arc::from(key)), slot);
+        self.dynamic.entry(scope).or_default().insert(key.into(), slot);
         slot
     }
 
     pub(crate) fn dynamic_keys(&self, scope: ScopeId) -> impl Iterator<Item = (&str, SlotId)> {
-        self.dynamic
-            .iter()
-            .filter(move |((of, _), _)| *of == scope)
-            .map(|((_, key), slot)| (&**key, *slot))
+        let keys = self.dynamic.get(&scope).into_iter().flatten();
+        keys.map(|(key, slot)| (&**key, *slot))
     }
 }
 

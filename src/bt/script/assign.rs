@@ -95,7 +95,7 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
             )),
         },
         (Some(before), Some(info)) if operators::is_number(before) && number && !info.is_numeric() => {
-            number_like(before, value, enums)
+            number_like(before, &value, enums)
         }
         (_, Some(info)) => {
             let from = match &value {
@@ -119,7 +119,7 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
                 )
             })
         }
-        (Some(before), None) if operators::is_number(before) && number => number_like(before, value, enums),
+        (Some(before), None) if operators::is_number(before) && number => number_like(before, &value, enums),
         (Some(Value::Object(before)), None) => match &value {
             Value::Object(object) if object.info() == before.info() => Ok(value),
             other => Err(format!(
@@ -137,16 +137,16 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
 }
 
 /// A number in the form of the one that was there.
-fn number_like(before: &Value, value: Value, enums: &Enums) -> Result<Value, Refusal> {
+fn number_like(before: &Value, value: &Value, enums: &Enums) -> Result<Value, Refusal> {
     let into = match before {
         Value::Int(_) => i64::TYPE,
         Value::UInt(_) => u64::TYPE,
         _ => f64::TYPE,
     };
-    let shown = described(&value);
-    convert(value, f64::TYPE, into, enums).map_err(|_| {
+    convert(value.clone(), f64::TYPE, into, enums).map_err(|_| {
         format!(
-            "it holds an integer and cannot take {shown}; begin with a number like 0.0 where fractions come"
+            "it holds an integer and cannot take {}; begin with a number like 0.0 where fractions come",
+            described(value)
         )
     })
 }

@@ -75,9 +75,13 @@ impl<T: Element> Node for Loop<T> {
     }
 }
 
-/// The elements of a text or a list, as they were when the activation began.
+/// The elements of a text or a list, as they were when the activation began. Looked at anew only where the entry holds
+/// something else by then.
 #[derive(Default)]
-struct Elements(Vec<Value>);
+struct Elements {
+    source: Value,
+    items: Vec<Value>,
+}
 
 /// `memory.mark` once [`Elements`] holds this activation's.
 const TAKEN: u64 = 1;
@@ -131,20 +135,23 @@ impl<T: Element> Loop<T> {
         if let Some(queue) = value.downcast::<Queue>() {
             return Ok(queue.pop());
         }
+        let enums = cx.enums();
         if cx.memory().mark != TAKEN {
-            let elements = elements::<T>(&value, cx.enums());
-            match elements {
-                Ok(elements) => cx.state::<Elements>().0 = elements,
-                Err(reason) => return Err(cx.throw(format!("port 'queue': {reason}"))),
+            let elements = cx.state::<Elements>();
+            if elements.source != value {
+                match read::<T>(&value, enums) {
+                    Ok(items) => *elements = Elements { source: value, items },
+                    Err(reason) => return Err(cx.throw(format!("port 'queue': {reason}"))),
+                }
             }
             cx.memory().mark = TAKEN;
         }
         cx.memory().index += 1;
-        Ok(cx.state::<Elements>().0.get(next).cloned())
+        Ok(cx.state::<Elements>().items.get(next).cloned())
     }
 }
 
-fn elements<T: Element>(value: &Value, enums: &Enums) -> Result<Vec<Value>, String> {
+fn read<T: Element>(value: &Value, enums: &Enums) -> Result<Vec<Value>, String> {
     if let Value::Text(text) = value {
         return split::<T>(text, enums);
     }
