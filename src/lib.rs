@@ -39,3 +39,6 @@ pub mod navigator;
 pub mod ros;
 pub mod sim;
 pub mod xml;
+
+#[doc(hidden)]
+pub use serde_json;

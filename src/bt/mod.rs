@@ -73,5 +73,5 @@ pub use substitution::{SubstitutionError, Substitutions};
 pub use suggest::nearest;
 pub use time::Time;
 pub use tree::{MOST_WAKE_UPS, Tree};
-pub use types::{Family, PortValue, Text, TypeInfo};
+pub use types::{Family, ObjectType, PortValue, Text, TypeInfo};
 pub use value::{List, Object, Value};

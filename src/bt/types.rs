@@ -334,7 +334,25 @@ impl PortValue for NodeStatus {
     }
 }
 
-/// Implements [`Object`](crate::bt::Object) and [`PortValue`] (for `Arc<T>`) for a type that is `Debug + PartialEq + Send + Sync`.
+/// A type that stands on the blackboard as a shared object: ports of it are of type `Arc<T>`. [`object!`](crate::object) implements it.
+pub trait ObjectType: super::Object + Sized {
+    /// Its declaration.
+    const TYPE: &'static TypeInfo;
+}
+
+impl<T: ObjectType> PortValue for Arc<T> {
+    const TYPE: &'static TypeInfo = T::TYPE;
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        value.downcast::<T>().ok_or_else(|| mismatch(value, T::TYPE))
+    }
+
+    fn into_value(self) -> Value {
+        Value::Object(self)
+    }
+}
+
+/// Implements [`Object`](crate::bt::Object) and [`ObjectType`] for a type that is `Debug + PartialEq + Send + Sync`.
 ///
 /// `object!(Path, "nav_msgs/Path", "nav_msgs::msg::Path", parse_function, json_function)`: `parse_function` is
 /// `fn(&str) -> Result<Path, String>`, `json_function` is `fn(&Path) -> serde_json::Value`.
@@ -343,7 +361,7 @@ macro_rules! object {
     ($type:ty, $name:literal, $cpp:literal, $parse:expr, $json:expr) => {
         impl $crate::bt::Object for $type {
             fn info(&self) -> &'static $crate::bt::TypeInfo {
-                <std::sync::Arc<$type> as $crate::bt::PortValue>::TYPE
+                <$type as $crate::bt::ObjectType>::TYPE
             }
 
             fn equals(&self, other: &dyn $crate::bt::Object) -> bool {
@@ -353,8 +371,8 @@ macro_rules! object {
                     .is_some_and(|other| self == other)
             }
 
-            fn to_json(&self) -> serde_json::Value {
-                let convert: fn(&$type) -> serde_json::Value = $json;
+            fn to_json(&self) -> $crate::serde_json::Value {
+                let convert: fn(&$type) -> $crate::serde_json::Value = $json;
                 convert(self)
             }
 
@@ -367,7 +385,7 @@ macro_rules! object {
             }
         }
 
-        impl $crate::bt::PortValue for std::sync::Arc<$type> {
+        impl $crate::bt::ObjectType for $type {
             const TYPE: &'static $crate::bt::TypeInfo = &$crate::bt::TypeInfo {
                 name: $name,
                 cpp_name: $cpp,
@@ -378,16 +396,6 @@ macro_rules! object {
                 },
                 family: $crate::bt::Family::Object,
             };
-
-            fn from_value(value: &$crate::bt::Value) -> Result<Self, String> {
-                value
-                    .downcast::<$type>()
-                    .ok_or_else(|| format!("holds {} where {} is wanted", value.type_name(), $name))
-            }
-
-            fn into_value(self) -> $crate::bt::Value {
-                $crate::bt::Value::Object(self)
-            }
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use super::{BoxFuture, Spawn};
 
@@ -47,7 +47,12 @@ impl Local {
                 }
                 progress = true;
                 let waker = Waker::from(Arc::clone(&task.woken));
-                if let Poll::Pending = task.future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                if task
+                    .future
+                    .as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+                {
                     waiting.push(task);
                 }
             }

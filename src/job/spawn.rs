@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::thread::Thread;
 
 /// A future on its way to an executor.
@@ -56,7 +56,7 @@ fn block_on(future: BoxFuture) {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
-    while let Poll::Pending = future.as_mut().poll(&mut cx) {
+    while future.as_mut().poll(&mut cx).is_pending() {
         std::thread::park();
     }
 }

@@ -1,0 +1,73 @@
+//! A decorator: a node with one child.
+//!
+//! This one lets its child through only so often in a run, and skips it from then on.
+
+use navtree::bt::builder::{forest, leaf, node, sequence, tree};
+use navtree::bt::{
+    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Registry,
+    Tick, Time, Tree, compile,
+};
+
+/// Ticks its child at most `times` times to the end.
+struct AtMost {
+    times: Input<u32>,
+}
+
+impl Node for AtMost {
+    const ID: &'static str = "AtMost";
+    const KIND: NodeKind = NodeKind::Decorator;
+    const DOC: &'static str = "Its child, until that has completed so often; then SKIPPED.";
+
+    fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            times: ports.input("times").required().doc("how often").bind(),
+        }
+    }
+}
+
+impl Behavior for AtMost {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        // `memory` is zero when the tree begins and stays the node's own.
+        if cx.memory().count >= self.times.require(cx)? {
+            return Ok(NodeStatus::Skipped);
+        }
+        cx.set_status(NodeStatus::Running);
+        let status = cx.tick_child(0)?;
+        if status.is_completed() {
+            cx.memory().count += 1;
+            // A child that has completed is reset, so that it begins anew next time.
+            cx.halt_child(0, HaltReason::ParentFinished);
+        }
+        Ok(status)
+    }
+
+    // `halt` is not needed: its default stops the child, and the count is to survive it.
+
+    /// What it may return, for the warnings of `navtree check`: what its child does, or SKIPPED.
+    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+        Conduct::around(children, |child| child | Outcomes::SKIPPED).at_times()
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut registry = Registry::builtin();
+    registry.register::<AtMost>()?;
+    registry.action("Greet", |_| {
+        println!("hello");
+        Ok(NodeStatus::Success)
+    })?;
+
+    let greet_twice = node("AtMost").port("times", 2).child(leaf("Greet"));
+    let forest = forest([tree("Main", sequence([greet_twice]))]);
+    let compiled = compile(&forest, "Main", &registry).map_err(|problems| format!("{problems:?}"))?;
+    let mut tree = Tree::new(compiled.def);
+    for expected in [NodeStatus::Success, NodeStatus::Success, NodeStatus::Skipped] {
+        assert_eq!(tree.tick(Time::ZERO)?, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn runs() {
+    main().unwrap();
+}
