@@ -94,7 +94,7 @@ mod tests {
         tree.set_observer(Some(Box::new(
             Hooks::new()
                 .on_enter(move |def, node, _| {
-                    entered.lock().unwrap().push(format!("+{}", def.node(node).name))
+                    entered.lock().unwrap().push(format!("+{}", def.node(node).name));
                 })
                 .on_terminate(move |def, node, how, _| {
                     let how = match how {
