@@ -74,6 +74,21 @@ impl Navigator {
         navigator
     }
 
+    /// Makes the tree of goals that are yet to come, so that its clients and topics are open before the first of them:
+    /// what an earlier run left on those servers is found without waiting for a goal (guarantee G3).
+    pub fn prepare(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) {
+        let vacant = self.trees[kind.index()].is_none();
+        if !vacant || !matches!(self.state, State::Idle) {
+            return;
+        }
+        let mut tree = Tree::new(Arc::clone(def));
+        tree.set_observer(Some(self.log.observer()));
+        tree.put_resources(std::mem::take(&mut self.resources));
+        tree.attach(now);
+        self.resources = tree.take_resources();
+        self.trees[kind.index()] = Some(tree);
+    }
+
     fn advertise_log(&mut self) -> Result<TopicId, LinkError> {
         self.world()
             .map_or(Err(LinkError::Refused("there is no world".to_owned())), |world| {

@@ -121,8 +121,18 @@ impl Node {
         );
         let link = endpoints.link(parameters.settings.transform_tolerance);
         let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
+        let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
         let ticks = TickThread::start(
-            move |_| Navigator::new(World::new(Box::new(link), settings), options),
+            move |_| {
+                let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
+                for kind in NavigatorKind::ALL {
+                    // Without a default tree there is nothing to prepare, and goals are told so.
+                    if let Ok(def) = library.for_goal(kind, "") {
+                        navigator.prepare(kind, &def, clock.steady());
+                    }
+                }
+                navigator
+            },
             Arc::new(ros.clock().clone()),
         )?;
         let admission = Admission::start(Arc::clone(&parameters.library), ticks.handle().clone())?;
