@@ -359,6 +359,13 @@ impl Navigator {
         tree.put_resources(std::mem::take(&mut self.resources));
         if !keeps {
             tree.attach(now);
+            for fault in tree
+                .resource::<World>()
+                .map(World::take_faults)
+                .unwrap_or_default()
+            {
+                tracing::error!("{}: {}", fault.leaf, fault.text);
+            }
         }
         super::seed::goal(tree, &self.options, request.kind, &request.poses);
         self.state = State::Running(Session::new(request.kind, request.client, now));
@@ -375,6 +382,13 @@ impl Navigator {
             return;
         };
         let result = tree.tick(now);
+        for note in tree
+            .resource::<World>()
+            .map(World::take_notes)
+            .unwrap_or_default()
+        {
+            tracing::warn!("{}: {}", note.leaf, note.text);
+        }
         let def = Arc::clone(tree.definition());
         match result {
             Ok(NodeStatus::Running | NodeStatus::Idle | NodeStatus::Skipped) => {

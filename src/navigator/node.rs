@@ -119,7 +119,7 @@ impl Node {
             ros.parameters(),
             parameters.adopt,
         );
-        let link = endpoints.link(parameters.settings.transform_tolerance);
+        let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
         let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
         let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
         let ticks = TickThread::start(

@@ -221,7 +221,15 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         "transform_tolerance",
         default.transform_tolerance.as_secs_f64(),
         (0.0, 3600.0),
-        "Seconds that a transform may be old. Nav2 waits this long for one instead.",
+        "Accepted for compatibility: Nav2 waits this long for a transform, here nothing waits.",
+    )?;
+    let age_limit = read.number(
+        "transform_age_limit",
+        default
+            .transform_age_limit
+            .map_or(0.0, |limit| limit.as_secs_f64()),
+        (0.0, 3600.0),
+        "Seconds after which a transform counts as missing; 0: never, as in Nav2.",
     )?;
     let filter = read.number(
         "filter_duration",
@@ -241,6 +249,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             "The robot's own frame.",
         )?,
         transform_tolerance: Duration::from_secs_f64(tolerance),
+        transform_age_limit: (age_limit > 0.0).then(|| Duration::from_secs_f64(age_limit)),
         server_timeout: read.milliseconds(
             "default_server_timeout",
             milliseconds(default.server_timeout),
@@ -274,6 +283,11 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             "latch_on_activation",
             default.latch_on_activation,
             "GoalUpdated and its kin forget their reference whenever they are reset, as in Nav2.",
+        )?,
+        battery_unknown_is_low: read.flag(
+            "battery_unknown_is_low",
+            default.battery_unknown_is_low,
+            "IsBatteryLow succeeds as long as no battery has said anything.",
         )?,
         ..default
     })

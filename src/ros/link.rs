@@ -9,11 +9,14 @@ use super::custodian_task::{Input, LINK_SHIFT};
 use super::inbox::Inbox;
 use super::interfaces::{self, knows_action, knows_service, knows_topic};
 use super::names::is_name;
-use super::{CustodianHandle, ParameterStore, TransformBuffer};
+use super::{CustodianHandle, ParameterStore, TransformBuffer, serve_service};
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
-use crate::msg::{Stamp, TransformStamped};
-use crate::nav::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
+use crate::msg::service::{Trigger, TriggerResponse};
+use crate::msg::{Service, Stamp, TransformStamped};
+use crate::nav::{
+    EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
+};
 
 /// Everything that was ever opened by name, shared by all links of a node: r2r destroys no entity, so a name is opened
 /// once in the life of the process, and every tree and every swap finds it again.
@@ -75,7 +78,7 @@ impl Endpoints {
         }
     }
 
-    /// A link for one world. `transform_tolerance`: how old a transform may be.
+    /// A link for one world. `transform_tolerance`: how old the newest transform may be.
     pub fn link(&self, transform_tolerance: Duration) -> RosLink {
         let id = self.next_link.fetch_add(1, Ordering::Relaxed);
         let inbox = Arc::new(Inbox::default());
@@ -186,7 +189,7 @@ impl Link for RosLink {
         form: Form,
     ) -> Result<ServerId, LinkError> {
         let known = match kind {
-            EndpointKind::Action => knows_action(type_name),
+            EndpointKind::Action => knows_action(type_name, form == Form::Json),
             EndpointKind::Service => knows_service(type_name, form == Form::Json),
         };
         checked(name, type_name, known)?;
@@ -240,6 +243,47 @@ impl Link for RosLink {
                 Ok(publisher) => inlet.send(Input::Publisher(id, publisher)),
                 Err(error) => tracing::error!("{}: {error}", spec.name),
             });
+        Ok(id)
+    }
+
+    fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
+        interfaces::template(part, type_name).ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))
+    }
+
+    fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
+        checked(name, Trigger::TYPE, true)?;
+        let topic = TopicSpec {
+            name: name.into(),
+            type_name: Trigger::TYPE.into(),
+            depth: 1,
+            reliable: true,
+            transient_local: false,
+            form: Form::Plain,
+        };
+        let mut inner = self.endpoints.lock();
+        if let Some((id, fan)) = inner.subscriptions.get(&topic) {
+            fan.join(*id, &topic, &self.inbox);
+            return Ok(*id);
+        }
+        inner.next += 1;
+        let id = TopicId(inner.next);
+        let fan = Arc::new(Fan::default());
+        fan.join(id, &topic, &self.inbox);
+        inner.subscriptions.insert(topic.clone(), (id, Arc::clone(&fan)));
+        drop(inner);
+        self.endpoints.custodian.ros().post(move |node| {
+            let name = Arc::clone(&topic.name);
+            let served = serve_service::<Trigger>(node, &name, move |call| {
+                fan.deliver(id, &topic, &Payload::new(()));
+                call.respond(&TriggerResponse {
+                    success: true,
+                    message: String::new(),
+                });
+            });
+            if let Err(error) = served {
+                tracing::error!("{name}: {error}");
+            }
+        });
         Ok(id)
     }
 

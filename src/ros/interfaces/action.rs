@@ -8,10 +8,10 @@ use super::{from_json, to_json};
 use crate::goal::{CancelTag, GoalId, Selection, ServerId};
 use crate::msg::action::{
     AssistedTeleop, BackUp, ComputeAndTrackRoute, ComputePathThroughPoses, ComputePathToPose, ComputeRoute,
-    DockRobot, DriveOnHeading, FollowPath, NavigateThroughPoses, NavigateToPose, SmoothPath, Spin,
-    UndockRobot, Wait,
+    DockRobot, DriveOnHeading, FollowObject, FollowPath, NavigateThroughPoses, NavigateToPose, SmoothPath,
+    Spin, UndockRobot, Wait,
 };
-use crate::nav::{Form, LinkError, Payload};
+use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::action_client::ActionClient;
 use crate::ros::custodian_task::Inlet;
 use crate::ros::mirror::{ActionType, ActionWire, Mirror};
@@ -87,6 +87,46 @@ pub(super) trait ActionInterface: Sync {
         form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ActionTransport>, RosError>;
+    /// A message with every field at its default.
+    fn template(&self, part: Part) -> Option<serde_json::Value>;
+}
+
+fn template<W: ActionWire>(part: Part) -> Option<serde_json::Value> {
+    match part {
+        Part::Goal => serde_json::to_value(W::Goal::default()).ok(),
+        Part::Result => serde_json::to_value(W::Result::default()).ok(),
+        Part::Feedback => serde_json::to_value(W::Feedback::default()).ok(),
+        Part::Request | Part::Response | Part::Message => None,
+    }
+}
+
+/// An action type that room `msg` does not know: in JSON only.
+struct JsonOnly<W> {
+    name: &'static str,
+    wire: PhantomData<fn() -> W>,
+}
+
+impl<W: ActionWire> ActionInterface for JsonOnly<W> {
+    fn type_name(&self) -> &'static str {
+        self.name
+    }
+
+    fn open(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        server: ServerId,
+        _form: Form,
+        inlet: Inlet,
+    ) -> Result<Box<dyn ActionTransport>, RosError> {
+        Ok(Box::new(ActionClient::<Json<W>>::open(
+            node, name, server, inlet,
+        )?))
+    }
+
+    fn template(&self, part: Part) -> Option<serde_json::Value> {
+        template::<W>(part)
+    }
 }
 
 struct Registered<A>(PhantomData<fn() -> A>);
@@ -109,6 +149,10 @@ impl<A: ActionType> ActionInterface for Registered<A> {
             Form::Json => Box::new(ActionClient::<Json<A::Wire>>::open(node, name, server, inlet)?),
         })
     }
+
+    fn template(&self, part: Part) -> Option<serde_json::Value> {
+        template::<A::Wire>(part)
+    }
 }
 
 macro_rules! registry {
@@ -127,6 +171,7 @@ static ACTIONS: &[&dyn ActionInterface] = registry![
     ComputeRoute,
     DockRobot,
     DriveOnHeading,
+    FollowObject,
     FollowPath,
     NavigateThroughPoses,
     NavigateToPose,
@@ -143,7 +188,21 @@ pub(super) fn find(type_name: &str) -> Option<&'static dyn ActionInterface> {
         .find(|action| action.type_name() == type_name)
 }
 
-/// Makes a client for an action server.
+/// Every action type that r2r made for this build, whether room `msg` knows it or not: written by `build.rs` from the
+/// same resource index and the same filter that r2r goes by.
+static JSON_ACTIONS: &[&dyn ActionInterface] = include!(concat!(env!("OUT_DIR"), "/json_actions.rs"));
+
+/// An action type for use in JSON.
+pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ActionInterface> {
+    find(type_name).or_else(|| {
+        JSON_ACTIONS
+            .iter()
+            .copied()
+            .find(|action| action.type_name() == type_name)
+    })
+}
+
+/// Makes a client for an action server. In JSON any action type of the build will do.
 ///
 /// # Errors
 /// What the middleware says, as text of a [`LinkError`].
@@ -155,7 +214,11 @@ pub(in crate::ros) fn open_action(
     form: Form,
     inlet: Inlet,
 ) -> Result<Box<dyn ActionTransport>, LinkError> {
-    find(type_name)
+    let found = match form {
+        Form::Plain => find(type_name),
+        Form::Json => find_json(type_name),
+    };
+    found
         .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
         .open(node, name, server, form, inlet)
         .map_err(|error| LinkError::Refused(error.to_string()))

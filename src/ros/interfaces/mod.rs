@@ -10,22 +10,37 @@ pub(super) use service::{ServiceCodec, ServiceTransport, open_service};
 pub(super) use topic::{Publish, advertise, knows_topic, subscribe};
 
 use super::RosError;
-use crate::nav::Payload;
+use crate::nav::{Part, Payload};
 
-/// Whether an action of this name (`nav2_msgs/action/Spin`) can be carried, in either form.
-pub fn knows_action(type_name: &str) -> bool {
-    action::find(type_name).is_some()
+/// Whether an action of this name (`nav2_msgs/action/Spin`) can be carried. `json`: as JSON, which any action type of the
+/// build can.
+pub fn knows_action(type_name: &str, json: bool) -> bool {
+    if json {
+        action::find_json(type_name).is_some()
+    } else {
+        action::find(type_name).is_some()
+    }
 }
 
-/// Whether a service of this name can be carried. `json`: as JSON, where room `msg` has no struct for it; then
-/// only opening it tells for sure.
+/// Whether a service of this name can be carried. `json`: as JSON, which any service type of the build can.
 pub fn knows_service(type_name: &str, json: bool) -> bool {
     service::find(type_name).is_some()
         || json
-            && matches!(type_name.split('/').collect::<Vec<_>>()[..], [package, "srv", name]
-                if !package.is_empty() && !name.is_empty())
+            && service::template(Part::Request, type_name).is_some()
             // Arrays of fixed length: r2r panics on any other length, with the client's lock in hand.
             && type_name != "sensor_msgs/srv/SetCameraInfo"
+}
+
+/// A message with every field at its default; `None` where the interface is not known.
+pub(super) fn template(part: Part, type_name: &str) -> Option<serde_json::Value> {
+    match part {
+        Part::Goal | Part::Result | Part::Feedback => action::find_json(type_name)?.template(part),
+        Part::Request | Part::Response => service::template(part, type_name),
+        Part::Message => r2r::WrappedNativeMsgUntyped::new_from(type_name)
+            .ok()?
+            .to_json()
+            .ok(),
+    }
 }
 
 /// A payload's JSON as one of r2r's structs. Fields that are missing have their defaults.
@@ -58,16 +73,39 @@ mod tests {
 
     #[test]
     fn names_are_known_or_not() {
-        assert!(knows_action("nav2_msgs/action/FollowPath"));
-        assert!(!knows_action("nav2_msgs/action/FollowObject"), "not in Jazzy");
+        assert!(knows_action("nav2_msgs/action/FollowPath", false));
+        assert!(!knows_action("nav2_msgs/action/DriveToTheMoon", true));
+        assert!(knows_action("nav2_msgs/action/FollowPath", true));
         assert!(knows_service("nav2_msgs/srv/ClearEntireCostmap", false));
         assert!(!knows_service("std_srvs/srv/SetBool", false));
         assert!(knows_service("std_srvs/srv/SetBool", true));
         assert!(!knows_service("SetBool", true));
+        assert!(!knows_service("no_msgs/srv/None", true));
         assert!(knows_topic("nav_msgs/msg/Path", false));
         assert!(!knows_topic("sensor_msgs/msg/Range", false));
         assert!(knows_topic("sensor_msgs/msg/Range", true));
         assert!(!knows_topic("no_msgs/msg/None", true));
+    }
+
+    #[test]
+    fn templates_tell_the_fields_and_their_types() {
+        use serde_json::json;
+        let of = |part, name| template(part, name).unwrap_or_default();
+        let goal = of(Part::Goal, "nav2_msgs/action/Spin");
+        assert_eq!(goal["target_yaw"], json!(0.0));
+        assert_eq!(goal["time_allowance"], json!({"sec": 0, "nanosec": 0}));
+        assert_eq!(of(Part::Result, "nav2_msgs/action/Spin")["error_code"], json!(0));
+        assert_eq!(
+            of(Part::Feedback, "nav2_msgs/action/Spin")["angular_distance_traveled"],
+            json!(0.0)
+        );
+        assert_eq!(of(Part::Request, "std_srvs/srv/SetBool"), json!({"data": false}));
+        assert_eq!(
+            of(Part::Response, "std_srvs/srv/SetBool"),
+            json!({"success": false, "message": ""})
+        );
+        assert_eq!(of(Part::Message, "std_msgs/msg/String"), json!({"data": ""}));
+        assert_eq!(template(Part::Message, "no_msgs/msg/None"), None);
     }
 
     #[test]

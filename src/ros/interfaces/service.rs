@@ -10,7 +10,7 @@ use crate::msg::service::{
     ClearCostmapAroundPose, ClearCostmapAroundRobot, ClearCostmapExceptRegion, ClearEntireCostmap, Empty,
     IsPathValid, ManageLifecycleNodes, Toggle, Trigger,
 };
-use crate::nav::{Form, LinkError, Payload};
+use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::custodian_task::Inlet;
 use crate::ros::mirror::{Mirror, ServiceType, ServiceWire};
 use crate::ros::service_client::{JsonServiceClient, ServiceClient};
@@ -121,6 +121,25 @@ pub(super) fn find(type_name: &str) -> Option<&'static dyn ServiceInterface> {
         .iter()
         .copied()
         .find(|service| service.type_name() == type_name)
+}
+
+type Template = fn() -> Option<serde_json::Value>;
+
+fn default_of<T: Default + serde::Serialize>() -> Option<serde_json::Value> {
+    serde_json::to_value(T::default()).ok()
+}
+
+/// Request and response of every service type that r2r made for this build: written by `build.rs`.
+static TEMPLATES: &[(&str, Template, Template)] = include!(concat!(env!("OUT_DIR"), "/json_services.rs"));
+
+/// A request or response with every field at its default.
+pub(super) fn template(part: Part, type_name: &str) -> Option<serde_json::Value> {
+    let (_, request, response) = TEMPLATES.iter().find(|(name, ..)| *name == type_name)?;
+    if part == Part::Request {
+        request()
+    } else {
+        response()
+    }
 }
 
 /// Makes a client for a service. In JSON any service type of the build will do.

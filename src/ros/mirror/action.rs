@@ -11,12 +11,13 @@ use crate::msg::action::{
     ComputePathThroughPosesGoal, ComputePathThroughPosesResult, ComputePathToPose, ComputePathToPoseFeedback,
     ComputePathToPoseGoal, ComputePathToPoseResult, ComputeRoute, ComputeRouteFeedback, ComputeRouteGoal,
     ComputeRouteResult, DockRobot, DockRobotFeedback, DockRobotGoal, DockRobotResult, DriveOnHeading,
-    DriveOnHeadingFeedback, DriveOnHeadingGoal, DriveOnHeadingResult, FollowPath, FollowPathFeedback,
-    FollowPathGoal, FollowPathResult, NavigateThroughPoses, NavigateThroughPosesFeedback,
-    NavigateThroughPosesGoal, NavigateThroughPosesResult, NavigateToPose, NavigateToPoseFeedback,
-    NavigateToPoseGoal, NavigateToPoseResult, SmoothPath, SmoothPathFeedback, SmoothPathGoal,
-    SmoothPathResult, Spin, SpinFeedback, SpinGoal, SpinResult, UndockRobot, UndockRobotFeedback,
-    UndockRobotGoal, UndockRobotResult, Wait, WaitFeedback, WaitGoal, WaitResult,
+    DriveOnHeadingFeedback, DriveOnHeadingGoal, DriveOnHeadingResult, FollowObject, FollowObjectFeedback,
+    FollowObjectGoal, FollowObjectResult, FollowPath, FollowPathFeedback, FollowPathGoal, FollowPathResult,
+    NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
+    NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult, SmoothPath,
+    SmoothPathFeedback, SmoothPathGoal, SmoothPathResult, Spin, SpinFeedback, SpinGoal, SpinResult,
+    UndockRobot, UndockRobotFeedback, UndockRobotGoal, UndockRobotResult, Wait, WaitFeedback, WaitGoal,
+    WaitResult,
 };
 
 impl ActionType for AssistedTeleop {
@@ -198,6 +199,32 @@ mirror!(
     }
 );
 mirror!(DriveOnHeadingFeedback = wire::DriveOnHeading::Feedback { distance_traveled });
+
+impl ActionType for FollowObject {
+    type Wire = wire::FollowObject::Action;
+}
+mirror!(
+    FollowObjectGoal = wire::FollowObject::Goal {
+        pose_topic,
+        tracked_frame,
+        max_duration
+    }
+);
+mirror!(
+    FollowObjectResult = wire::FollowObject::Result {
+        total_elapsed_time,
+        error_code,
+        num_retries,
+        error_msg
+    }
+);
+mirror!(
+    FollowObjectFeedback = wire::FollowObject::Feedback {
+        state,
+        following_time,
+        num_retries
+    }
+);
 
 impl ActionType for FollowPath {
     type Wire = wire::FollowPath::Action;
