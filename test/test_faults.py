@@ -49,6 +49,18 @@ def test_g6_silent_server(stack):
     assert failed_within_bound(stack, stack.navigation.send(1.0, 0.0)).error_code != 0
 
 
+def test_g1_silent_server_holds_up_no_tick(stack_factory):
+    stack = stack_factory({"default_server_timeout": 3000})
+    stack.robot.planner.behaviour.accept_delay = 2.0
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(lambda: stack.robot.planner.seen("requested"), 10, "the goal request at the planner")
+    before = len(goal.feedback)
+    # Feedback is sent by the thread that ticks, twenty times a second.
+    wait_for(lambda: len(goal.feedback) - before >= 10, 1.5, "ten feedbacks while the planner is silent")
+    assert not stack.robot.planner.seen("accepted")
+    assert goal.result()[0] == "SUCCEEDED"
+
+
 def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
     # The new process has to be discovered first, which takes seconds on a busy machine.
     stack = stack_factory({"default_server_timeout": 10000})

@@ -289,7 +289,6 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             default.battery_unknown_is_low,
             "IsBatteryLow succeeds as long as no battery has said anything.",
         )?,
-        ..default
     })
 }
 
