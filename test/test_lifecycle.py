@@ -18,7 +18,9 @@ class Managed:
         self.state_client = node.create_client(GetState, "bt_navigator/get_state")
 
     def state(self):
-        return self.graph.call(self.state_client, GetState.Request()).current_state.id
+        wait_for(self.state_client.service_is_ready, 10, "the life cycle's services")
+        answer = self.graph.ask(lambda: self.state_client.call_async(GetState.Request()), "the state")
+        return answer.current_state.id
 
     def change(self, transition):
         request = ChangeState.Request()
@@ -46,6 +48,7 @@ def test_goals_are_taken_only_while_active(managed):
 
 def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     stack, node = managed
+    assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
     node.change(Transition.TRANSITION_CONFIGURE)
     node.change(Transition.TRANSITION_ACTIVATE)
     controller = stack.robot.controller

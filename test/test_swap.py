@@ -11,14 +11,14 @@ WAIT = '<root BTCPP_format="4">\n  <BehaviorTree ID="W">\n    <Wait wait_duratio
 def set_tree(stack, value):
     client = stack.parameter_client()
     assert client.wait_for_services(10.0)
-    future = client.set_parameters([Parameter(NAME, Parameter.Type.STRING, str(value))])
-    return stack.graph.result(future, 10.0, "answer of set_parameters").results[0]
+    parameter = Parameter(NAME, Parameter.Type.STRING, str(value))
+    return stack.graph.ask(lambda: client.set_parameters([parameter]), "answer of set_parameters").results[0]
 
 
 def get_tree(stack):
     client = stack.parameter_client()
-    future = client.get_parameters([NAME])
-    return stack.graph.result(future, 10.0, "answer of get_parameters").values[0].string_value
+    answer = stack.graph.ask(lambda: client.get_parameters([NAME]), "answer of get_parameters")
+    return answer.values[0].string_value
 
 
 def test_good_tree_takes_effect_with_the_next_goal(stack, tmp_path):

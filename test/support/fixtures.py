@@ -56,6 +56,7 @@ def stack_factory(ros_domain):
         navigation = Navigation(graph)
         if node:
             navigation.wait()
+            navigation.warm_up()
         return Stack(ros_domain, graph, servers, navigation, executable)
 
     yield make

@@ -50,6 +50,19 @@ class Graph:
         wait_for(future.done, timeout, what)
         return future.result()
 
+    def ask(self, send, what, tries=5, timeout=3.0):
+        """The answer to a request that may be sent again: ``send()`` returns a future.
+
+        A server may answer before the client's reader is matched to it, and the middleware then drops the answer,
+        although the client sees the service as ready.
+        """
+        for attempt in range(tries):
+            try:
+                return self.result(send(), timeout, what)
+            except AssertionError:
+                if attempt + 1 == tries:
+                    raise
+
     def close(self):
         self.executor.shutdown(timeout_sec=2.0)
         self.node.destroy_node()
