@@ -3,7 +3,7 @@
 use super::Enums;
 use super::behavior::{Dialect, Manifest};
 use super::blackboard::{ScopeId, SlotId};
-use super::definition::{NodeIndex, Span};
+use super::definition::Span;
 use super::guard::Guards;
 use super::port::{Binding, Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
@@ -21,7 +21,6 @@ pub(crate) struct Binder<'b, 's> {
     pub(crate) scopes: &'b mut Scopes,
     pub(crate) enums: &'b Enums,
     pub(crate) problems: &'b mut Vec<Problem>,
-    pub(crate) node: NodeIndex,
 }
 
 impl<'s> Binder<'_, 's> {
@@ -207,7 +206,6 @@ impl PortSink for Binder<'_, '_> {
     }
 
     fn problem(&mut self, message: String) {
-        let _ = self.node;
         self.problems
             .push(Problem::new(ProblemKind::Refused, self.spec.span, message));
     }

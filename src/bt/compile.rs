@@ -307,7 +307,6 @@ impl<'f, 's> Compiler<'f, 's> {
             scopes: &mut self.scopes,
             enums: self.registry.enums(),
             problems: &mut self.problems,
-            node: index,
         };
         let behavior = (node_type.make)(&mut Ports { sink: &mut binder });
         binder.check_attributes();
@@ -344,7 +343,6 @@ impl<'f, 's> Compiler<'f, 's> {
             scopes: &mut self.scopes,
             enums: self.registry.enums(),
             problems: &mut self.problems,
-            node: index,
         };
         let info = &self.info[index.index()];
         substitute.behavior(info, &mut Ports { sink: &mut binder })

@@ -311,7 +311,6 @@ struct Show {
     drawn: usize,
     last: Instant,
     line: String,
-    running: Vec<String>,
 }
 
 impl Show {
@@ -327,7 +326,6 @@ impl Show {
             drawn: 0,
             last: Instant::now(),
             line: String::new(),
-            running: Vec::new(),
         }
     }
 
@@ -361,11 +359,11 @@ impl Show {
         if self.terminal {
             self.redraw();
         } else if !self.line.is_empty() {
-            let running: Vec<String> = self.tree.as_ref().map_or_else(Vec::new, |(def, live)| {
-                live.running_leaves(def).into_iter().map(str::to_owned).collect()
-            });
+            let running = self
+                .tree
+                .as_ref()
+                .map_or_else(Vec::new, |(def, live)| live.running_leaves(def));
             println!("  {}  [{}]", self.line, running.join(", "));
-            self.running = running;
         }
     }
 

@@ -316,17 +316,7 @@ The timers:
 
 #[test]
 fn g3_the_life_cycle_document_says_what_the_code_does() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/goal-lifecycle.md");
-    let expected = document();
-    if std::env::var_os("NAVTREE_BLESS").is_some() {
-        std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).unwrap();
-        std::fs::write(path, &expected).unwrap();
-    }
-    let found = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        found == expected,
-        "docs/goal-lifecycle.md is not what the code does; NAVTREE_BLESS=1 writes it anew"
-    );
+    crate::blessed::check("docs/goal-lifecycle.md", &document());
 }
 
 #[test]

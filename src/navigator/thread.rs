@@ -98,7 +98,7 @@ pub struct TickThread {
 }
 
 impl TickThread {
-    /// Starts ticking. `before` runs on the new thread first (scheduling class, name of a trace).
+    /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it.
     ///
     /// # Errors
     /// Where the thread cannot be made.
