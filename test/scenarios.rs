@@ -1,6 +1,11 @@
-//! Runs the scenarios of `test/scenarios`, as `navtree test test/scenarios` does.
+//! Runs the scenarios of `test/scenarios`, as `navtree test test/scenarios` does, and makes the page of conformance.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
+
+use serde::Deserialize;
 
 #[test]
 fn all_scenarios_hold() {
@@ -13,11 +18,28 @@ fn all_scenarios_hold() {
     );
 }
 
-/// One entry of `test/conformance.yaml`.
-#[derive(serde::Deserialize)]
+/// One key at the top of `test/conformance.yaml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    title: String,
+    says: String,
+    families: Vec<Family>,
+}
+
+/// What is told under one heading.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    family: String,
+    items: Vec<Item>,
+}
+
+/// One thing that is asserted elsewhere, and what covers it here.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Item {
-    file: String,
+    what: String,
     #[serde(default)]
     tests: Vec<String>,
     #[serde(default)]
@@ -27,31 +49,42 @@ struct Item {
 /// Every test that the list names exists, and the page made of the list is current (`NAVTREE_BLESS=1` writes it).
 #[test]
 fn the_conformance_list_names_tests_that_exist() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let list = std::fs::read_to_string(root.join("test/conformance.yaml")).unwrap();
-    let items: Vec<Item> = serde_yaml::from_str(&list).unwrap();
+    let parts: BTreeMap<String, Part> = serde_yaml::from_str(&list).unwrap();
+    let mut sources = BTreeMap::new();
     let mut page = String::from(
-        "# Conformance\n\nThe test files of BehaviorTree.CPP 4.10 and the files whose tests cover them here. Made of \
-         `test/conformance.yaml`.\n\n| there | here | what does not apply, and why |\n|---|---|---|\n",
+        "# Conformance\n\nWhat others assert about themselves, item by item, and the tests that cover it here. Made of \
+         `test/conformance.yaml`.\n",
     );
-    for item in &items {
-        assert!(!item.tests.is_empty() || item.not.is_some(), "{}", item.file);
-        for test in &item.tests {
-            let (file, name) = test.split_once("::").unwrap_or((test, ""));
-            let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
-            let is_there =
-                text.contains("#[test]") || text.contains("#![proptest") || file.ends_with(".yaml");
-            let is_named = name.is_empty() || text.contains(&format!("fn {name}("));
-            assert!(
-                !text.is_empty() && is_there && is_named,
-                "{}: no test {test}",
-                item.file
-            );
+    let mut wrong = Vec::new();
+    for part in parts.values() {
+        write!(page, "\n## {}\n\n{}\n", part.title, part.says.trim()).unwrap();
+        for family in &part.families {
+            write!(
+                page,
+                "\n### {}\n\n| asserted there | test here | what does not apply, and why |\n|---|---|---|\n",
+                family.family
+            )
+            .unwrap();
+            for item in &family.items {
+                let place = format!("{}: {}", family.family, item.what);
+                if item.tests.is_empty() && item.not.is_none() {
+                    wrong.push(format!("{place}: neither a test nor a reason"));
+                }
+                for test in &item.tests {
+                    if !exists(root, test, &mut sources) {
+                        wrong.push(format!("{place}: no test {test}"));
+                    }
+                }
+                let tests: Vec<String> = item.tests.iter().map(|test| format!("`{test}`")).collect();
+                let not = item.not.as_deref().unwrap_or_default();
+                let row = format!("| {} | {} | {not} |\n", item.what, tests.join("<br>"));
+                page.push_str(&row);
+            }
         }
-        let tests: Vec<String> = item.tests.iter().map(|test| format!("`{test}`")).collect();
-        let not = item.not.as_deref().unwrap_or_default();
-        page.push_str(&format!("| {} | {} | {not} |\n", item.file, tests.join(", ")));
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let path = root.join("docs/conformance.md");
     if std::env::var_os("NAVTREE_BLESS").is_some() {
         std::fs::write(&path, &page).unwrap();
@@ -61,4 +94,47 @@ fn the_conformance_list_names_tests_that_exist() {
         found == page,
         "run with NAVTREE_BLESS=1 and commit docs/conformance.md"
     );
+}
+
+/// Whether a test `file::name` is there: a function marked as a test, or a scenario of that name.
+fn exists(root: &Path, test: &str, sources: &mut BTreeMap<String, String>) -> bool {
+    let (file, name) = test.split_once("::").unwrap_or((test, ""));
+    let text = sources
+        .entry(file.to_owned())
+        .or_insert_with(|| std::fs::read_to_string(root.join(file)).unwrap_or_default());
+    match file.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("yaml") => name.is_empty() && !text.is_empty() || names(text).any(|it| it == name),
+        Some("py") => text.lines().any(|line| is_function(line, "def ", name)),
+        _ if name.is_empty() => text.contains("#[test]"),
+        _ => {
+            let lines: Vec<&str> = text.lines().collect();
+            let found = |at: usize| is_function(lines[at], "fn ", name) && is_marked(&lines[..at]);
+            (0..lines.len()).any(found)
+        }
+    }
+}
+
+/// The names of the scenarios of a file.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter_map(|line| line.trim_start_matches("- ").strip_prefix("name: "))
+        .map(|name| name.trim().trim_matches(['\'', '"']))
+}
+
+fn is_function(line: &str, keyword: &str, name: &str) -> bool {
+    let rest = line
+        .trim_start()
+        .strip_prefix(keyword)
+        .and_then(|rest| rest.strip_prefix(name));
+    rest.is_some_and(|rest| rest.starts_with('('))
+}
+
+/// Whether one of the attributes just above says that a test follows.
+fn is_marked(above: &[&str]) -> bool {
+    above
+        .iter()
+        .rev()
+        .map(|line| line.trim())
+        .take_while(|line| line.starts_with("#[") || line.starts_with("//"))
+        .any(|line| line.contains("test]"))
 }
