@@ -243,6 +243,8 @@ settings! {
         obstacles: String = "";
         /// Marks in the costmaps where nothing is, `x y radius [from]`, separated by `;`; only clearing removes them.
         ghosts: String = "";
+        /// What `compute_route` knows: nodes `id x y` and two-way edges `id id`, separated by `;`; empty for no graph.
+        route_graph: String = "";
         /// How far the costmaps see real obstacles, metres.
         sensor_range: f64 = 2.5;
         /// Radius of the robot, metres.
@@ -313,9 +315,10 @@ settings! {
 }
 
 /// The names of the action servers, as faults and topics name them.
-pub const ACTION_SERVERS: [&str; 8] = [
+pub const ACTION_SERVERS: [&str; 9] = [
     "compute_path_to_pose",
     "compute_path_through_poses",
+    "compute_route",
     "follow_path",
     "spin",
     "backup",
@@ -512,6 +515,10 @@ impl Base {
         })?;
         super::costmap::parse_obstacles(&self.ghosts).map_err(|reason| SettingError::Text {
             name: "ghosts".into(),
+            reason,
+        })?;
+        super::route_graph::RouteGraph::parse(&self.route_graph).map_err(|reason| SettingError::Text {
+            name: "route_graph".into(),
             reason,
         })?;
         super::battery::parse_charger(&self.charger).map_err(|reason| SettingError::Text {

@@ -2,7 +2,8 @@
 
 use crate::bt::Time;
 use crate::msg::action::{
-    BackUp, ComputePathThroughPoses, ComputePathToPose, DriveOnHeading, FollowPath, SmoothPath, Spin, Wait,
+    BackUp, ComputePathThroughPoses, ComputePathToPose, ComputeRoute, DriveOnHeading, FollowPath, SmoothPath,
+    Spin, Wait,
 };
 use crate::msg::service::{
     ClearCostmapAroundPoseRequest, ClearCostmapAroundRobotRequest, ClearCostmapExceptRegionRequest,
@@ -15,6 +16,7 @@ use super::costmap::{Costmap, Region};
 use super::map::MapError;
 use super::path_check;
 use super::plan_path::{PlanThroughPoses, PlanToPose};
+use super::plan_route::Routing;
 use super::server::{Event, Execution, Server};
 use super::settings::Settings;
 use super::smoother::Smoothing;
@@ -39,6 +41,8 @@ pub struct Events {
     pub compute_path_to_pose: Vec<Event<ComputePathToPose>>,
     /// Of `compute_path_through_poses`.
     pub compute_path_through_poses: Vec<Event<ComputePathThroughPoses>>,
+    /// Of `compute_route`.
+    pub compute_route: Vec<Event<ComputeRoute>>,
     /// Of `smooth_path`.
     pub smooth_path: Vec<Event<SmoothPath>>,
     /// Of `follow_path`.
@@ -83,6 +87,8 @@ pub struct Simulation {
     pub compute_path_to_pose: Server<PlanToPose>,
     /// The server `compute_path_through_poses`.
     pub compute_path_through_poses: Server<PlanThroughPoses>,
+    /// The server `compute_route`.
+    pub compute_route: Server<Routing>,
     /// The server `smooth_path`.
     pub smooth_path: Server<Smoothing>,
     /// The server `follow_path`.
@@ -107,6 +113,7 @@ impl Simulation {
             world: World::new(settings.base.clone())?,
             compute_path_to_pose: Server::default(),
             compute_path_through_poses: Server::default(),
+            compute_route: Server::default(),
             smooth_path: Server::default(),
             follow_path: Server::default(),
             spin: Server::default(),
@@ -132,6 +139,7 @@ impl Simulation {
         }
         plan(&mut self.compute_path_to_pose, settings)?;
         plan(&mut self.compute_path_through_poses, settings)?;
+        plan(&mut self.compute_route, settings)?;
         plan(&mut self.smooth_path, settings)?;
         plan(&mut self.follow_path, settings)?;
         plan(&mut self.spin, settings)?;
@@ -152,6 +160,7 @@ impl Simulation {
             .step(world, &mut events.compute_path_to_pose);
         self.compute_path_through_poses
             .step(world, &mut events.compute_path_through_poses);
+        self.compute_route.step(world, &mut events.compute_route);
         self.smooth_path.step(world, &mut events.smooth_path);
         self.follow_path.step(world, &mut events.follow_path);
         self.spin.step(world, &mut events.spin);
@@ -168,6 +177,7 @@ impl Simulation {
             .admit(world, &mut events.compute_path_to_pose);
         self.compute_path_through_poses
             .admit(world, &mut events.compute_path_through_poses);
+        self.compute_route.admit(world, &mut events.compute_route);
         self.smooth_path.admit(world, &mut events.smooth_path);
         self.follow_path.admit(world, &mut events.follow_path);
         self.spin.admit(world, &mut events.spin);

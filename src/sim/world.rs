@@ -14,6 +14,7 @@ use super::battery::Battery;
 use super::costmap::{Costmap, Obstacle, parse_obstacles};
 use super::map::{Map, MapError};
 use super::plane::{Limits, Noise, PlanarPose, Robot};
+use super::route_graph::RouteGraph;
 use super::settings::Base;
 use super::space::{Disc, Space};
 
@@ -35,6 +36,8 @@ pub struct World {
     pub global_costmap: Costmap,
     /// What controller and behaviors know.
     pub local_costmap: Costmap,
+    /// What the route server knows.
+    pub route_graph: RouteGraph,
     /// The battery.
     pub battery: Battery,
     /// Steps in which two servers drove at once. More than none means that somebody left a goal running: a tree
@@ -79,6 +82,7 @@ impl World {
             map: load_map(&settings)?,
             global_costmap: Costmap::default(),
             local_costmap: Costmap::default(),
+            route_graph: RouteGraph::parse(&settings.route_graph).unwrap_or_default(),
             battery: Battery::new(&settings),
             conflicts: 0,
             obstacles: parse_obstacles(&settings.obstacles).unwrap_or_default(),
@@ -117,6 +121,7 @@ impl World {
             self.global_costmap.reset();
             self.local_costmap.reset();
         }
+        self.route_graph = RouteGraph::parse(&settings.route_graph).unwrap_or_default();
         self.robot.limits = limits(&settings);
         self.robot.noise = noise(&settings);
         self.battery.configure(&settings);

@@ -79,8 +79,10 @@ class Navigation:
             if handle.accepted:
                 self.graph.ask(handle.get_result_async, "result of the first goal")
 
-    def send(self, x, y, tree="", frame="map"):
+    def send(self, x, y, tree="", frame="map", stamp=None):
         message = NavigateToPose.Goal(pose=pose(x, y, frame), behavior_tree=str(tree))
+        if stamp is not None:
+            message.pose.header.stamp = stamp
         return Goal(self.graph, self.to_pose, message)
 
     def send_through(self, points, tree=""):

@@ -18,6 +18,7 @@ use crate::sim::behaviors::{BackingUp, DrivingOnHeading, Spinning, Waiting};
 use crate::sim::controller::Follower;
 use crate::sim::faults::GoalSet;
 use crate::sim::plan_path::{PlanThroughPoses, PlanToPose};
+use crate::sim::plan_route::Routing;
 use crate::sim::server::{EndStatus, Event, Execution, GoalNumber, Server};
 use crate::sim::simulation::{Events, Simulation};
 use crate::sim::smoother::Smoothing;
@@ -282,6 +283,7 @@ macro_rules! ports {
 ports! {
     compute_path_to_pose: PlanToPose,
     compute_path_through_poses: PlanThroughPoses,
+    compute_route: Routing,
     smooth_path: Smoothing,
     follow_path: Follower,
     spin: Spinning,

@@ -1,0 +1,184 @@
+"""Every tree file of Nav2's releases on nav_sim: to SUCCESS, to FAILURE, and through a cancel while it drives.
+
+The files are not part of this repository: they lie in ../shared/corpus, and without them these tests are skipped.
+"""
+
+import os
+import subprocess
+
+import pytest
+from geometry_msgs.msg import PoseStamped
+from support.client import pose
+from support.domains import free_domain
+from support.executable import find
+from support.field import Field
+from support.fixtures import CORPUS
+from support.graph import wait_for
+
+FILES = sorted(str(path.relative_to(CORPUS)) for path in CORPUS.glob("*/*.xml"))
+
+#: Files that are refused, and why: the text stands in the refusal.
+REFUSED = {
+    # An element in lower case, that BehaviorTree.CPP does not know either.
+    "nav2_jazzy/application_example.xml": "inverter",
+    "nav2_main/application_example.xml": "inverter",
+}
+#: Trees that end by failure or by a cancel only: KeepRunningUntilFailure stands around what drives.
+ENDLESS = {f"{release}/follow_point.xml" for release in ("nav2_humble", "nav2_jazzy", "nav2_main")}
+NAVIGATIONS = [name for name in FILES if name not in REFUSED]
+
+#: What fails where a tree is to fail, and with which code: whatever it plans or drives with.
+FAULTS = {
+    "compute_path_to_pose": 208,
+    "compute_path_through_poses": 308,
+    "compute_route": 405,
+    "drive_on_heading": 723,
+}
+#: Seconds that a goal may take on a busy machine.
+PATIENCE = 60.0
+
+pytestmark = [
+    pytest.mark.skipif(not FILES, reason=f"the corpus of tree files is not beside the checkout: {CORPUS}"),
+    pytest.mark.timeout(180),
+]
+
+
+@pytest.fixture(scope="module")
+def field():
+    """One robot and one node for all trees: that each leaves both as it found them is part of what is tested."""
+    faults = {f"faults.{server}.abort_code": code for server, code in FAULTS.items()}
+    with pytest.MonkeyPatch.context() as environment, free_domain() as domain:
+        environment.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        field = Field(domain, sim_parameters=faults)
+        yield field
+        field.close()
+
+
+@pytest.fixture
+def run(field, request):
+    """Sends a goal with a tree of the corpus, `distance` metres ahead of the robot."""
+    field.wait_until_idle()
+    sent = []
+
+    def send(name, distance):
+        x, y = field.position
+        # A graph beside the robot and the goal, so that the trees with a route have both a first and a last mile.
+        places = [f"{index + 1} {x + index * distance / 3} {y + 1.0}" for index in range(4)]
+        field.set_sim(route_graph="; ".join([*places, "1 2; 2 3; 3 4"]))
+        path = CORPUS / name
+        if "through_poses" in name:
+            points = [(x + distance / 2, y + 0.5), (x + distance, y)]
+            goal = field.navigation.send_through(points, tree=path)
+        else:
+            # Stamped, as RViz does: an update of an earlier goal is then too old for this one.
+            stamp = field.odometry.header.stamp
+            goal = field.navigation.send(x + distance, y, tree=path, stamp=stamp)
+        assert goal.accepted
+        sent.append(goal)
+        return goal, (x + distance, y)
+
+    yield send
+    for goal in sent:
+        if not goal.done():
+            goal.cancel()
+            goal.result(PATIENCE)
+    if request.node.report_of_call.failed:
+        print("\n".join(["--- navtree", *field.node.lines[-60:], "--- nav_sim", *field.sim.lines[-20:]]))
+
+
+@pytest.fixture
+def broken(field):
+    """Planning and driving by heading fail."""
+    field.set_sim(**{f"faults__{server}__abort_goals": "all" for server in FAULTS})
+    yield
+    field.set_sim(**{f"faults__{server}__abort_goals": "" for server in FAULTS})
+
+
+@pytest.mark.parametrize("name", [name for name in NAVIGATIONS if name not in ENDLESS])
+def test_ends_in_success(field, run, name):
+    goal, there = run(name, 3.0)
+    status, result = goal.result(PATIENCE)
+    assert (status, result.error_code) == ("SUCCEEDED", 0), result.error_msg
+    # The calibration drives squares; everything else goes where it was told.
+    if "odometry_calibration" not in name:
+        wait_for(lambda: field.distance_to(*there) < 0.3, 5.0, f"robot at {there}, is at {field.position}")
+    field.wait_until_idle()
+
+
+@pytest.mark.parametrize("name", NAVIGATIONS)
+def test_ends_in_failure(field, run, broken, name):
+    goal, _ = run(name, 3.0)
+    status, result = goal.result(PATIENCE)
+    assert status == "ABORTED"
+    text = (CORPUS / name).read_text()
+    if "{compute_path_error_code}" in text and "ComputeRoute" not in text:
+        assert result.error_code == (308 if "through_poses" in name else 208), result.error_msg
+    assert result.error_msg
+    field.wait_until_idle()
+
+
+@pytest.mark.parametrize("name", NAVIGATIONS)
+def test_is_cancelled_while_it_drives(field, run, name):
+    # The calibration takes no distance: it drives for two metres in any case.
+    goal, there = run(name, 30.0)
+    wait_for(lambda: field.speed > 0.1, PATIENCE, "the robot to drive")
+    assert goal.cancel().goals_canceling
+    status, result = goal.result(PATIENCE)
+    assert status == "CANCELED", result.error_msg
+    field.wait_until_idle()
+    wait_for(lambda: field.speed < 0.01, 5.0, "the robot to stand")
+    assert field.distance_to(*there) > 5.0
+
+
+@pytest.mark.parametrize("name", sorted(ENDLESS & set(FILES)))
+def test_follows_a_point_until_it_is_told_to_stop(field, run, name):
+    updates = field.graph.node.create_publisher(PoseStamped, "goal_update", 1)
+    goal, (x, y) = run(name, 3.0)
+    wait_for(lambda: field.distance_to(x, y) < 1.3, PATIENCE, "a robot a metre away from the goal")
+    wait_for(lambda: updates.get_subscription_count() > 0, 10.0, "a subscription of goal_update")
+    further = pose(x + 3.0, y)
+    further.header.stamp = field.odometry.header.stamp
+    updates.publish(further)
+    wait_for(lambda: field.distance_to(x + 3.0, y) < 1.3, PATIENCE, "a robot a metre away from the new goal")
+    assert not goal.done()
+    goal.cancel()
+    assert goal.result(PATIENCE)[0] == "CANCELED"
+    field.wait_until_idle()
+
+
+@pytest.mark.parametrize("name", sorted(set(REFUSED) & set(FILES)))
+def test_is_refused_with_its_place(field, run, name):
+    goal, _ = run(name, 3.0)
+    status, result = goal.result(PATIENCE)
+    assert (status, result.error_code) == ("ABORTED", 9001)
+    assert name in result.error_msg and REFUSED[name] in result.error_msg
+
+
+#: The example of an application is the tree of a task above navigation: it sends goals to the very actions that are
+#: served here. With the one word mended it runs on leaves that do as they are told.
+APPLICATION = """\
+- name: succeeds
+  tree: {tree}
+  mocks: {{IsBatteryCharging: [SUCCESS], UndockRobot: [RUNNING, SUCCESS], NavigateToPose: [RUNNING, SUCCESS],
+    Wait: [RUNNING, SUCCESS], DockRobot: [RUNNING, SUCCESS]}}
+  expect: {{root: R R R R R R S}}
+- name: fails where the robot cannot be docked
+  tree: {tree}
+  mocks: {{IsBatteryCharging: [FAILURE], NavigateToPose: [FAILURE], DockRobot: [RUNNING, FAILURE]}}
+  expect: {{root: R F}}
+- name: is cancelled on its way
+  tree: {tree}
+  mocks: {{IsBatteryCharging: [FAILURE], NavigateToPose: [RUNNING]}}
+  events: {{3: {{halt: true}}}}
+  expect: {{root: R R I, halted: {{3: ["NavigateToPose::8"]}}}}
+"""
+
+
+@pytest.mark.parametrize("name", sorted(set(REFUSED) & set(FILES)))
+def test_mended_application_runs_on_mocks(tmp_path, name):
+    (tmp_path / "tree.xml").write_text((CORPUS / name).read_text().replace("inverter>", "Inverter>"))
+    (tmp_path / "scenarios.yaml").write_text(APPLICATION.format(tree="tree.xml"))
+    command = [find("navtree"), "test", str(tmp_path / "scenarios.yaml")]
+    answer = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=30)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "3 passed, 0 failed" in answer.stdout
