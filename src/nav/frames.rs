@@ -101,3 +101,38 @@ pub(crate) fn in_frame(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::NodeStatus::Success;
+    use crate::msg::{Pose, PoseStamped};
+    use crate::nav::testing::Bench;
+
+    // test_bt_utils
+    #[test]
+    fn a_port_wins_over_the_parameter_and_an_absent_or_empty_one_is_it() {
+        for (attributes, x) in [
+            ("", 1.0),
+            ("robot_base_frame=\"\"", 1.0),
+            ("robot_base_frame=\"arm\"", 2.0),
+            ("global_frame=\"hall\"", 11.0),
+            ("global_frame=\"hall\" robot_base_frame=\"arm\"", 12.0),
+        ] {
+            let mut bench = Bench::new(&format!(
+                "<GetCurrentPose current_pose=\"{{pose}}\" {attributes}/>"
+            ));
+            bench.world().settings.robot_base_frame = "base".to_owned();
+            for (parent, child, at) in [
+                ("map", "base", 1.0),
+                ("map", "arm", 2.0),
+                ("hall", "base", 11.0),
+                ("hall", "arm", 12.0),
+            ] {
+                bench.transform(parent, child, Pose::planar(at, 0.0, 0.0));
+            }
+            assert_eq!(bench.tick(), Success);
+            let pose = bench.object::<PoseStamped>("pose").unwrap();
+            assert_eq!(pose.pose.position.x, x, "{attributes}");
+        }
+    }
+}

@@ -297,7 +297,7 @@ pub fn duration_value(duration: Duration) -> Arc<RosDuration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bt::Enums;
+    use crate::bt::{Enums, List};
 
     fn parsed<T: PortValue>(text: &str) -> Result<T, String> {
         (T::TYPE.parse)(text, &Enums::default()).and_then(|value| T::from_value(&value))
@@ -335,6 +335,77 @@ mod tests {
         }
     }
 
+    /// A leaf with a port of each type that has a text form.
+    struct Everything;
+
+    impl crate::bt::Node for Everything {
+        const ID: &'static str = "Everything";
+        const KIND: crate::bt::NodeKind = crate::bt::NodeKind::Action;
+        const DOC: &'static str = "Takes what it is given.";
+
+        fn bind(ports: &mut crate::bt::Ports<'_>) -> Self {
+            ports.input::<Arc<Point>>("point").bind();
+            ports.input::<Arc<Quaternion>>("quaternion").bind();
+            ports.input::<Arc<PoseStamped>>("pose").bind();
+            ports.input::<Arc<Goals>>("goals").bind();
+            ports.input::<Arc<Path>>("path").bind();
+            ports.input::<Milliseconds>("milliseconds").bind();
+            ports.input::<Arc<List<i64>>>("set").bind();
+            Self
+        }
+    }
+
+    impl crate::bt::Behavior for Everything {
+        fn tick(&self, _cx: &mut crate::bt::Context<'_>) -> crate::bt::Tick {
+            Ok(crate::bt::NodeStatus::Success)
+        }
+    }
+
+    fn refusal(attribute: &str) -> Option<String> {
+        let mut registry = crate::bt::Registry::builtin();
+        registry.register::<Everything>().unwrap();
+        let text = format!(
+            "<root BTCPP_format=\"4\">\n<BehaviorTree ID=\"T\">\n<Everything {attribute}/></BehaviorTree></root>"
+        );
+        let loaded =
+            crate::xml::Loader::new(&registry).load_text("t.xml", &text, std::path::Path::new("."), None);
+        loaded.err().map(|refused| refused.one_line())
+    }
+
+    // test_bt_utils
+    #[test]
+    fn wrong_field_counts_refuse_the_tree_at_the_place() {
+        for attribute in [
+            "point=\"1;2\"",
+            "point=\"1;2;3;4\"",
+            "quaternion=\"1;2;3\"",
+            "quaternion=\"1;2;3;4;5\"",
+            "pose=\"0;map;1;2;3;4;5;6\"",
+            "pose=\"0;map;1;2;3;4;5;6;7;8\"",
+            "goals=\"0;map;1;2;3;4;5;6;7;0;map\"",
+            "path=\"0\"",
+            "path=\"0;map;0;map;1;2;3;4;5;6\"",
+            "milliseconds=\"soon\"",
+            "set=\"1;x\"",
+        ] {
+            let refusal = refusal(attribute).unwrap();
+            let port = attribute.split('=').next().unwrap();
+            assert!(refusal.starts_with("t.xml:3:"), "{refusal}");
+            assert!(refusal.contains(port), "{refusal}");
+        }
+        for attribute in [
+            "point=\"1;2;3\"",
+            "quaternion=\"0;0;0;1\"",
+            "pose=\"0;map;1;2;3;0;0;0;1\"",
+            "goals=\"0;map;1;2;3;0;0;0;1;0;map;1;2;3;0;0;0;1\"",
+            "path=\"0;map;0;map;1;2;3;0;0;0;1\"",
+            "milliseconds=\"123.4\"",
+            "set=\"100;204;212\"",
+        ] {
+            assert_eq!(refusal(attribute), None);
+        }
+    }
+
     #[test]
     fn texts_give_exact_values() {
         let point: Arc<Point> = parsed("1.0;2.5;-3").unwrap();
@@ -353,6 +424,8 @@ mod tests {
         let path: Arc<Path> = parsed("7;map;1;odom;1;2;3;0;0;0;1;2;odom;4;5;6;0;0;0;1").unwrap();
         assert_eq!((path.header.stamp.nanosec, &*path.header.frame_id), (7, "map"));
         assert_eq!(path.poses[1].header.stamp.nanosec, 2);
+        let set: Arc<List<i64>> = parsed("100;204;212").unwrap();
+        assert_eq!(set.0, [100, 204, 212]);
     }
 
     #[test]

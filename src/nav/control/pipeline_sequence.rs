@@ -109,4 +109,10 @@ mod tests {
              R R . .",
         );
     }
+
+    #[test]
+    fn test_pipeline_sequence_a_child_that_returns_idle_is_an_error() {
+        pipeline([("a", "I"), ("b", "S"), ("c", "S")]).check("= a b c\nE I . .");
+        pipeline([("a", "S"), ("b", "I"), ("c", "S")]).check("= a b c\nE S I .");
+    }
 }

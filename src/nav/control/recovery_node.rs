@@ -126,4 +126,27 @@ mod tests {
     fn a_halt_gives_the_retries_back() {
         recovery(1, "FRFR", "S").check("= a b\nR FR S\nhalt !a\nR FR S");
     }
+
+    #[test]
+    fn test_recovery_node_a_child_that_returns_idle_is_an_error() {
+        recovery(1, "I", "S").check("= a b\nE I .");
+        recovery(1, "F", "I").check("= a b\nE F I");
+    }
+
+    #[test]
+    fn test_recovery_node_has_two_children() {
+        for children in [
+            "",
+            "<AlwaysSuccess/>",
+            "<AlwaysSuccess/><AlwaysSuccess/><AlwaysSuccess/>",
+        ] {
+            let text = format!(
+                "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\"><RecoveryNode>{children}</RecoveryNode></BehaviorTree></root>"
+            );
+            let registry = crate::nav::registry();
+            let refused =
+                crate::xml::Loader::new(&registry).load_text("t.xml", &text, std::path::Path::new("."), None);
+            assert!(refused.unwrap_err().to_string().contains("NT0302"), "{children}");
+        }
+    }
 }

@@ -137,4 +137,10 @@ mod tests {
              S S . .",
         );
     }
+
+    #[test]
+    fn test_round_robin_node_a_child_that_returns_idle_is_an_error() {
+        round(&[], &[("a", "I"), ("b", "S")]).check("= a b\nE I .");
+        round(&[], &[("a", "F"), ("b", "I")]).check("= a b\nE F I");
+    }
 }
