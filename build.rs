@@ -30,9 +30,8 @@ fn main() {
         )
     });
     write("json_services.rs", found("srv"), |package, name| {
-        let module = format!("r2r::{package}::srv::{name}");
         format!(
-            "(\"{package}/srv/{name}\", default_of::<{module}::Request>, default_of::<{module}::Response>)"
+            "&JsonOnly::<r2r::{package}::srv::{name}::Service> {{ name: \"{package}/srv/{name}\", wire: PhantomData }}"
         )
     });
 }

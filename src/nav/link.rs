@@ -186,6 +186,15 @@ pub trait Link: Send {
         Ok(serde_json::Value::Null)
     }
 
+    /// Whether JSON is a message of an interface, with all that a type has beyond its fields: ranges of numbers,
+    /// lengths of arrays, texts. What passes here can be sent.
+    ///
+    /// # Errors
+    /// [`LinkError::UnknownInterface`]; [`LinkError::Refused`] with what does not fit.
+    fn check(&self, _part: Part, _type_name: &str, _message: &serde_json::Value) -> Result<(), LinkError> {
+        Ok(())
+    }
+
     /// Prepares to publish; an equal specification gives the same number.
     ///
     /// # Errors

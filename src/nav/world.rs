@@ -147,6 +147,14 @@ impl World {
         self.link.template(part, type_name)
     }
 
+    /// Whether JSON is a message of an interface; see [`Link::check`].
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
+        self.link.check(part, type_name, message)
+    }
+
     /// Publishes.
     pub fn publish(&mut self, topic: TopicId, payload: Payload) {
         self.link.publish(topic, payload);

@@ -250,6 +250,10 @@ impl Link for RosLink {
         interfaces::template(part, type_name).ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))
     }
 
+    fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
+        interfaces::check(part, type_name, message)
+    }
+
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         checked(name, Trigger::TYPE, true)?;
         let topic = TopicSpec {

@@ -186,43 +186,6 @@ impl RosNode {
         Ok(self.caller(send, probe))
     }
 
-    /// A service client for a type that is known by name only.
-    ///
-    /// # Errors
-    /// [`RosError::Entity`].
-    pub fn client_json(
-        &mut self,
-        name: &str,
-        type_name: &str,
-    ) -> Result<Caller<serde_json::Value>, RosError> {
-        let client = self
-            .node
-            .create_client_untyped(name, type_name, QosProfile::services_default())
-            .map_err(|error| entity("client", name, &error))?;
-        let client = Arc::new(client);
-        let probe = Arc::clone(&client);
-        let probe = Box::new(move || {
-            r2r::Node::is_available(&*probe)
-                .ok()
-                .map(|future| future.map(|answer| answer.is_ok()).boxed())
-        });
-        let send = Box::new(move |request: &dyn std::any::Any| {
-            let request = request
-                .downcast_ref::<serde_json::Value>()
-                .ok_or(RosError::WrongPayload("request of the service"))?;
-            match client.request(request.clone()) {
-                Ok(future) => Ok(future
-                    .map(|answer| match answer {
-                        Ok(Ok(answer)) => Ok(answer),
-                        Ok(Err(error)) | Err(error) => Err(RosError::Send(error.to_string())),
-                    })
-                    .boxed()),
-                Err(error) => Err(RosError::Send(error.to_string())),
-            }
-        });
-        Ok(self.caller(send, probe))
-    }
-
     /// Watches the servers of some clients: `callback` is told when all of them are there, and when one is not any
     /// more. Nobody is there until it says so.
     pub fn watch(

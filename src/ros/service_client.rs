@@ -47,49 +47,6 @@ impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     }
 }
 
-/// A service whose type is known to the build and not to room `msg`.
-pub(super) struct JsonServiceClient {
-    inlet: Inlet,
-    caller: Caller<serde_json::Value>,
-}
-
-impl JsonServiceClient {
-    /// As [`ServiceClient::open`].
-    pub(super) fn open(
-        node: &mut RosNode,
-        name: &str,
-        type_name: &str,
-        server: ServerId,
-        inlet: Inlet,
-    ) -> Result<Self, RosError> {
-        let mut caller = node.client_json(name, type_name)?;
-        watch(node, caller.take_probe(), server, &inlet);
-        Ok(Self { inlet, caller })
-    }
-}
-
-impl ServiceTransport for JsonServiceClient {
-    fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
-        let request = payload
-            .get::<serde_json::Value>()
-            .ok_or(RosError::WrongPayload("JSON value"))?;
-        let inlet = self.inlet.clone();
-        self.caller.call(ticket.0, request, move |answer| {
-            inlet.wire(match answer {
-                Ok(answer) => WireEvent::Response {
-                    ticket,
-                    payload: Payload::new(answer),
-                },
-                Err(_) => WireEvent::CallFailed { ticket },
-            });
-        })
-    }
-
-    fn forget(&mut self, ticket: Ticket) {
-        self.caller.forget(ticket.0);
-    }
-}
-
 fn watch(node: &mut RosNode, probe: Option<Probe>, server: ServerId, inlet: &Inlet) {
     let inlet = inlet.clone();
     node.watch(probe, move |present| {

@@ -64,7 +64,7 @@ impl MessageIn {
         fields.fold(self.whole.sequence(cx), u64::wrapping_add)
     }
 
-    /// Compares the fields with the interface, and the texts that the file fixes with their types.
+    /// Compares the fields with the interface, and the values that the file fixes with their types.
     pub(super) fn check(&self, cx: &mut Context<'_>, type_name: &str) {
         let Some(template) = template(cx, self.part, type_name) else {
             return;
@@ -72,18 +72,38 @@ impl MessageIn {
         if template.is_null() {
             return;
         }
-        for field in &self.fields {
-            let fault = match at(&template, &field.path) {
+        let whole = [&self.whole].into_iter().filter(|port| port.literal().is_some());
+        let whole = whole.map(|port| (port, [].as_slice()));
+        let fields = self.fields.iter().map(|field| (&field.port, &*field.path));
+        for (port, path) in whole.chain(fields) {
+            let fault = match at(&template, path) {
                 Err(fault) => Some(format!("{type_name}: {fault}")),
-                Ok(like) => field.port.literal().and_then(|literal| {
-                    let fault = fill(literal, like, Stamp::ZERO).err()?;
-                    Some(format!("{}: {fault}", field.port.name()))
+                Ok(_) => port.literal().and_then(|literal| {
+                    let fault = self.fits(cx, type_name, &template, path, literal).err()?;
+                    Some(format!("{}: {fault}", port.name()))
                 }),
             };
             if let Some(fault) = fault {
                 report_fault(cx, &fault);
             }
         }
+    }
+
+    /// Whether a value can be a field, among others at their defaults.
+    fn fits(
+        &self,
+        cx: &mut Context<'_>,
+        type_name: &str,
+        template: &JsonValue,
+        path: &[String],
+        value: &Value,
+    ) -> Result<(), String> {
+        let mut message = template.clone();
+        set(&mut message, path, value, Stamp::ZERO, true)?;
+        let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+        world
+            .check(self.part, type_name, &message)
+            .map_err(|error| error.to_string())
     }
 
     /// The message.
@@ -111,6 +131,10 @@ impl MessageIn {
             set(&mut message, &field.path, &value, stamp, known)
                 .map_err(|fault| format!("{}: {fault}", field.port.name()))?;
         }
+        let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+        world
+            .check(self.part, type_name, &message)
+            .map_err(|error| format!("{}: {error}", self.whole.name()))?;
         Ok(message)
     }
 }

@@ -28,6 +28,9 @@ object!(
 /// A sentence that says why it does not fit.
 pub(super) fn from_value(value: &Value, like: &JsonValue) -> Result<JsonValue, String> {
     let json = match value {
+        Value::Real(number) if !number.is_finite() => {
+            return Err(format!("{number} is not a finite number"));
+        }
         Value::Empty => return Err("nothing was written".to_owned()),
         Value::Text(text) => return from_text(text, like),
         other => without_types(other.to_json()),
@@ -80,8 +83,11 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
         },
         JsonValue::Number(wanted) if wanted.is_f64() => text
             .parse::<f64>()
+            .ok()
+            // JSON has no other numbers.
+            .filter(|number| number.is_finite())
             .map(Into::into)
-            .map_err(|_| format!("'{text}' is not a number")),
+            .ok_or_else(|| format!("'{text}' is not a finite number")),
         JsonValue::Number(_) => {
             let signed = text.parse::<i64>().map(JsonValue::from);
             signed
@@ -128,7 +134,8 @@ pub(super) fn into_value(
     enums: &crate::bt::Enums,
 ) -> Result<(Value, &'static TypeInfo), String> {
     Ok(match json {
-        JsonValue::Null => return Err("there is no value".to_owned()),
+        // No field is without a value: this was a number that is none, or infinite, for which JSON has no word.
+        JsonValue::Null => (f64::NAN.into_value(), f64::TYPE),
         JsonValue::Bool(value) => (value.into_value(), bool::TYPE),
         JsonValue::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
             (Some(number), _, _) => (number.into_value(), i64::TYPE),

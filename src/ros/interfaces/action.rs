@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use r2r::WrappedActionTypeSupport;
 
-use super::{from_json, to_json};
+use super::{checked, default_of, from_json, to_json};
 use crate::goal::{CancelTag, GoalId, Selection, ServerId};
 use crate::msg::action::{
     AssistedTeleop, BackUp, ComputeAndTrackRoute, ComputePathThroughPoses, ComputePathToPose, ComputeRoute,
@@ -89,14 +89,25 @@ pub(super) trait ActionInterface: Sync {
     ) -> Result<Box<dyn ActionTransport>, RosError>;
     /// A message with every field at its default.
     fn template(&self, part: Part) -> Option<serde_json::Value>;
+    /// Whether JSON is such a message.
+    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String>;
 }
 
 fn template<W: ActionWire>(part: Part) -> Option<serde_json::Value> {
     match part {
-        Part::Goal => serde_json::to_value(W::Goal::default()).ok(),
-        Part::Result => serde_json::to_value(W::Result::default()).ok(),
-        Part::Feedback => serde_json::to_value(W::Feedback::default()).ok(),
+        Part::Goal => default_of::<W::Goal>(),
+        Part::Result => default_of::<W::Result>(),
+        Part::Feedback => default_of::<W::Feedback>(),
         Part::Request | Part::Response | Part::Message => None,
+    }
+}
+
+fn check<W: ActionWire>(part: Part, message: &serde_json::Value) -> Result<(), String> {
+    match part {
+        Part::Goal => checked::<W::Goal>(message).map(drop),
+        Part::Result => checked::<W::Result>(message).map(drop),
+        Part::Feedback => checked::<W::Feedback>(message).map(drop),
+        Part::Request | Part::Response | Part::Message => Ok(()),
     }
 }
 
@@ -127,6 +138,10 @@ impl<W: ActionWire> ActionInterface for JsonOnly<W> {
     fn template(&self, part: Part) -> Option<serde_json::Value> {
         template::<W>(part)
     }
+
+    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
+        check::<W>(part, message)
+    }
 }
 
 struct Registered<A>(PhantomData<fn() -> A>);
@@ -152,6 +167,10 @@ impl<A: ActionType> ActionInterface for Registered<A> {
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
         template::<A::Wire>(part)
+    }
+
+    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
+        check::<A::Wire>(part, message)
     }
 }
 

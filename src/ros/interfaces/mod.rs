@@ -2,6 +2,7 @@
 //! behind a name is object-safe, so that nobody above this room needs a type parameter for what a tree file names.
 
 mod action;
+mod json;
 mod service;
 mod topic;
 
@@ -9,8 +10,9 @@ pub(super) use action::{ActionCodec, ActionTransport, open_action};
 pub(super) use service::{ServiceCodec, ServiceTransport, open_service};
 pub(super) use topic::{Publish, advertise, knows_topic, subscribe};
 
-use super::RosError;
-use crate::nav::{Part, Payload};
+use json::{checked, default_of, from_json, to_json};
+
+use crate::nav::{LinkError, Part};
 
 /// Whether an action of this name (`nav2_msgs/action/Spin`) can be carried. `json`: as JSON, which any action type of the
 /// build can.
@@ -24,46 +26,39 @@ pub fn knows_action(type_name: &str, json: bool) -> bool {
 
 /// Whether a service of this name can be carried. `json`: as JSON, which any service type of the build can.
 pub fn knows_service(type_name: &str, json: bool) -> bool {
-    service::find(type_name).is_some()
-        || json
-            && service::template(Part::Request, type_name).is_some()
-            // Arrays of fixed length: r2r panics on any other length, with the client's lock in hand.
-            && type_name != "sensor_msgs/srv/SetCameraInfo"
+    if json {
+        service::find_json(type_name).is_some()
+    } else {
+        service::find(type_name).is_some()
+    }
 }
 
 /// A message with every field at its default; `None` where the interface is not known.
 pub(super) fn template(part: Part, type_name: &str) -> Option<serde_json::Value> {
     match part {
         Part::Goal | Part::Result | Part::Feedback => action::find_json(type_name)?.template(part),
-        Part::Request | Part::Response => service::template(part, type_name),
-        Part::Message => r2r::WrappedNativeMsgUntyped::new_from(type_name)
-            .ok()?
-            .to_json()
-            .ok(),
+        Part::Request | Part::Response => service::find_json(type_name)?.template(part),
+        Part::Message => topic::template(type_name),
     }
 }
 
-/// A payload's JSON as one of r2r's structs. Fields that are missing have their defaults.
-fn from_json<T>(payload: &Payload, what: &'static str) -> Result<T, RosError>
-where
-    T: r2r::WrappedTypesupport + 'static,
-{
-    let value = payload
-        .get::<serde_json::Value>()
-        .ok_or(RosError::WrongPayload("JSON value"))?;
-    let message: T =
-        serde_json::from_value(value.clone()).map_err(|error| RosError::Send(format!("{what}: {error}")))?;
-    // An array of the wrong length panics when the message is sent; better here, where no lock is held.
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        drop(r2r::NativeMsg::<T>::from(&message));
-    }))
-    .map_err(|panic| RosError::Send(format!("{what}: {}", super::spin::panic_text(&*panic))))?;
-    Ok(message)
-}
-
-/// One of r2r's structs as a JSON payload. Numbers that are none become null.
-fn to_json<T: r2r::WrappedTypesupport>(message: &T) -> Payload {
-    Payload::new(serde_json::to_value(message).unwrap_or_default())
+/// Whether JSON is a message of an interface, to the last field: what passes can be sent.
+///
+/// # Errors
+/// [`LinkError::UnknownInterface`]; [`LinkError::Refused`] with what does not fit.
+pub(super) fn check(part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
+    let checked = match part {
+        Part::Goal | Part::Result | Part::Feedback => {
+            action::find_json(type_name).map(|action| action.check(part, message))
+        }
+        Part::Request | Part::Response => {
+            service::find_json(type_name).map(|service| service.check(part, message))
+        }
+        Part::Message => topic::check(type_name, message),
+    };
+    checked
+        .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
+        .map_err(LinkError::Refused)
 }
 
 #[cfg(test)]
@@ -106,19 +101,5 @@ mod tests {
         );
         assert_eq!(of(Part::Message, "std_msgs/msg/String"), json!({"data": ""}));
         assert_eq!(template(Part::Message, "no_msgs/msg/None"), None);
-    }
-
-    #[test]
-    fn json_of_the_wrong_shape_is_an_error_and_no_panic() {
-        type Id = r2r::unique_identifier_msgs::msg::UUID;
-        let short = Payload::new(serde_json::json!({ "uuid": [1, 2] }));
-        assert!(matches!(from_json::<Id>(&short, "id"), Err(RosError::Send(_))));
-        let wrong = Payload::new(serde_json::json!({ "uuid": "x" }));
-        assert!(matches!(from_json::<Id>(&wrong, "id"), Err(RosError::Send(_))));
-        let plain = Payload::new(SpinGoal::default());
-        assert!(matches!(
-            from_json::<Id>(&plain, "id"),
-            Err(RosError::WrongPayload(_))
-        ));
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use r2r::WrappedServiceTypeSupport;
 
-use super::{from_json, to_json};
+use super::{checked, default_of, from_json, to_json};
 use crate::goal::{ServerId, Ticket};
 use crate::msg::service::{
     ClearCostmapAroundPose, ClearCostmapAroundRobot, ClearCostmapExceptRegion, ClearEntireCostmap, Empty,
@@ -13,7 +13,7 @@ use crate::msg::service::{
 use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::custodian_task::Inlet;
 use crate::ros::mirror::{Mirror, ServiceType, ServiceWire};
-use crate::ros::service_client::{JsonServiceClient, ServiceClient};
+use crate::ros::service_client::ServiceClient;
 use crate::ros::{RosError, RosNode};
 
 /// The client side of one service. Nothing waits; what comes back goes to the inlet it was opened with.
@@ -73,6 +73,59 @@ pub(super) trait ServiceInterface: Sync {
         form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ServiceTransport>, RosError>;
+    /// A message with every field at its default.
+    fn template(&self, part: Part) -> Option<serde_json::Value>;
+    /// Whether JSON is such a message.
+    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String>;
+}
+
+fn template<W: ServiceWire>(part: Part) -> Option<serde_json::Value> {
+    match part {
+        Part::Request => default_of::<W::Request>(),
+        Part::Response => default_of::<W::Response>(),
+        Part::Goal | Part::Result | Part::Feedback | Part::Message => None,
+    }
+}
+
+fn check<W: ServiceWire>(part: Part, message: &serde_json::Value) -> Result<(), String> {
+    match part {
+        Part::Request => checked::<W::Request>(message).map(drop),
+        Part::Response => checked::<W::Response>(message).map(drop),
+        Part::Goal | Part::Result | Part::Feedback | Part::Message => Ok(()),
+    }
+}
+
+/// A service type that room `msg` does not know: in JSON only.
+struct JsonOnly<W> {
+    name: &'static str,
+    wire: PhantomData<fn() -> W>,
+}
+
+impl<W: ServiceWire> ServiceInterface for JsonOnly<W> {
+    fn type_name(&self) -> &'static str {
+        self.name
+    }
+
+    fn open(
+        &self,
+        node: &mut RosNode,
+        name: &str,
+        server: ServerId,
+        _form: Form,
+        inlet: Inlet,
+    ) -> Result<Box<dyn ServiceTransport>, RosError> {
+        Ok(Box::new(ServiceClient::<Json<W>>::open(
+            node, name, server, inlet,
+        )?))
+    }
+
+    fn template(&self, part: Part) -> Option<serde_json::Value> {
+        template::<W>(part)
+    }
+
+    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
+        check::<W>(part, message)
+    }
 }
 
 struct Registered<S>(PhantomData<fn() -> S>);
@@ -94,6 +147,14 @@ impl<S: ServiceType> ServiceInterface for Registered<S> {
             Form::Plain => Box::new(ServiceClient::<Plain<S>>::open(node, name, server, inlet)?),
             Form::Json => Box::new(ServiceClient::<Json<S::Wire>>::open(node, name, server, inlet)?),
         })
+    }
+
+    fn template(&self, part: Part) -> Option<serde_json::Value> {
+        template::<S::Wire>(part)
+    }
+
+    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
+        check::<S::Wire>(part, message)
     }
 }
 
@@ -123,23 +184,18 @@ pub(super) fn find(type_name: &str) -> Option<&'static dyn ServiceInterface> {
         .find(|service| service.type_name() == type_name)
 }
 
-type Template = fn() -> Option<serde_json::Value>;
+/// Every service type that r2r made for this build, whether room `msg` knows it or not: written by `build.rs`.
+static JSON_SERVICES: &[&dyn ServiceInterface] = include!(concat!(env!("OUT_DIR"), "/json_services.rs"));
 
-fn default_of<T: Default + serde::Serialize>() -> Option<serde_json::Value> {
-    serde_json::to_value(T::default()).ok()
-}
-
-/// Request and response of every service type that r2r made for this build: written by `build.rs`.
-static TEMPLATES: &[(&str, Template, Template)] = include!(concat!(env!("OUT_DIR"), "/json_services.rs"));
-
-/// A request or response with every field at its default.
-pub(super) fn template(part: Part, type_name: &str) -> Option<serde_json::Value> {
-    let (_, request, response) = TEMPLATES.iter().find(|(name, ..)| *name == type_name)?;
-    if part == Part::Request {
-        request()
-    } else {
-        response()
-    }
+/// A service type for use in JSON. Always with its Rust type: r2r's untyped client panics where a message does not fit,
+/// with the client's lock in hand, and the next spin with it.
+pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ServiceInterface> {
+    find(type_name).or_else(|| {
+        JSON_SERVICES
+            .iter()
+            .copied()
+            .find(|service| service.type_name() == type_name)
+    })
 }
 
 /// Makes a client for a service. In JSON any service type of the build will do.
@@ -154,13 +210,12 @@ pub(in crate::ros) fn open_service(
     form: Form,
     inlet: Inlet,
 ) -> Result<Box<dyn ServiceTransport>, LinkError> {
-    match find(type_name) {
-        Some(service) => service
-            .open(node, name, server, form, inlet)
-            .map_err(|error| LinkError::Refused(error.to_string())),
-        None if form == Form::Json => JsonServiceClient::open(node, name, type_name, server, inlet)
-            .map(|client| Box::new(client) as Box<dyn ServiceTransport>)
-            .map_err(|error| LinkError::Refused(error.to_string())),
-        None => Err(LinkError::UnknownInterface(type_name.to_owned())),
-    }
+    let found = match form {
+        Form::Plain => find(type_name),
+        Form::Json => find_json(type_name),
+    };
+    found
+        .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
+        .open(node, name, server, form, inlet)
+        .map_err(|error| LinkError::Refused(error.to_string()))
 }

@@ -2,8 +2,9 @@
 
 use std::marker::PhantomData;
 
-use r2r::{Publisher, PublisherUntyped, QosProfile};
+use r2r::{Publisher, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
 
+use super::json;
 use crate::msg::{BatteryState, BehaviorTreeLog, Odometry, Path, PoseStamped, Twist, TwistStamped};
 use crate::nav::{Form, LinkError, Payload, TopicSpec};
 use crate::ros::mirror::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
@@ -84,13 +85,10 @@ impl Publish for Json {
         let message = payload
             .get::<serde_json::Value>()
             .ok_or(RosError::WrongPayload("JSON value"))?;
-        // No lock is held while r2r checks the lengths of arrays, so its panic breaks nothing.
-        let publish = std::panic::AssertUnwindSafe(|| self.0.publish(message.clone()));
-        match std::panic::catch_unwind(publish) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(RosError::Send(error.to_string())),
-            Err(panic) => Err(RosError::Send(crate::ros::spin::panic_text(&*panic))),
-        }
+        // What a leaf sends was checked before; no lock is held should r2r panic all the same.
+        json::quietly(|| self.0.publish(message.clone()))
+            .map_err(RosError::Send)?
+            .map_err(|error| RosError::Send(error.to_string()))
     }
 }
 
@@ -127,10 +125,26 @@ fn find(type_name: &str) -> Option<&'static dyn TopicInterface> {
 /// Whether a message of this name can be carried. `json`: as JSON, which any message type of the build can.
 pub(in crate::ros) fn knows_topic(type_name: &str, json: bool) -> bool {
     if json {
-        r2r::WrappedNativeMsgUntyped::new_from(type_name).is_ok()
+        WrappedNativeMsgUntyped::new_from(type_name).is_ok()
     } else {
         find(type_name).is_some()
     }
+}
+
+/// A message with every field at its default.
+pub(super) fn template(type_name: &str) -> Option<serde_json::Value> {
+    WrappedNativeMsgUntyped::new_from(type_name).ok()?.to_json().ok()
+}
+
+/// Whether JSON is a message of a type; `None` where the type is not known.
+pub(super) fn check(type_name: &str, message: &serde_json::Value) -> Option<Result<(), String>> {
+    let native = WrappedNativeMsgUntyped::new_from(type_name).ok()?;
+    let fill = || native.from_json(message.clone()).and_then(|()| native.to_json());
+    let filled = json::sendable(message).and_then(|()| json::quietly(fill));
+    Some(filled.and_then(|filled| match filled {
+        Ok(filled) => json::same_fields(message, &filled, &mut Vec::new()),
+        Err(error) => Err(json::words(&error)),
+    }))
 }
 
 /// The quality of service that a specification asks for.

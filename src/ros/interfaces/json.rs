@@ -1,0 +1,205 @@
+//! JSON as r2r's messages, and back.
+//!
+//! r2r fills what is missing with defaults, drops what it does not know, and panics where an array of fixed or bounded
+//! length has another, or where a text holds a zero byte. Here each of these is an error with the field's name.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use serde_json::Value as JsonValue;
+
+use crate::nav::Payload;
+use crate::ros::RosError;
+use crate::ros::spin::panic_text;
+
+/// A payload's JSON as one of r2r's structs.
+pub(super) fn from_json<T>(payload: &Payload, what: &'static str) -> Result<T, RosError>
+where
+    T: r2r::WrappedTypesupport + 'static,
+{
+    let value = payload
+        .get::<JsonValue>()
+        .ok_or(RosError::WrongPayload("JSON value"))?;
+    checked(value).map_err(|fault| RosError::Send(format!("{what}: {fault}")))
+}
+
+/// JSON as one of r2r's structs, of which it is sure that it can be sent.
+///
+/// # Errors
+/// A sentence with the field that does not fit.
+pub(super) fn checked<T>(value: &JsonValue) -> Result<T, String>
+where
+    T: r2r::WrappedTypesupport + 'static,
+{
+    sendable(value)?;
+    let message: T = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+    let filled = serde_json::to_value(&message).map_err(|error| error.to_string())?;
+    same_fields(value, &filled, &mut Vec::new())?;
+    // r2r tells the lengths of arrays to nobody: they are found out where no lock is held.
+    quietly(|| drop(r2r::NativeMsg::<T>::from(&message)))?;
+    Ok(message)
+}
+
+/// A message with every field at its default.
+pub(super) fn default_of<T: Default + serde::Serialize>() -> Option<JsonValue> {
+    serde_json::to_value(T::default()).ok()
+}
+
+/// One of r2r's structs as a JSON payload. Numbers that are none become null.
+pub(super) fn to_json<T: r2r::WrappedTypesupport>(message: &T) -> Payload {
+    Payload::new(serde_json::to_value(message).unwrap_or_default())
+}
+
+/// Refuses texts that the middleware, which is written in C, cannot hold.
+pub(super) fn sendable(value: &JsonValue) -> Result<(), String> {
+    match value {
+        JsonValue::String(text) if text.contains('\0') => Err(format!("{value} contains a zero byte")),
+        JsonValue::Array(items) => items.iter().try_for_each(sendable),
+        JsonValue::Object(fields) => fields.values().try_for_each(sendable),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what was lost on the way into a message: names that it does not have, and numbers beyond its float32.
+pub(super) fn same_fields<'j>(
+    given: &'j JsonValue,
+    message: &JsonValue,
+    path: &mut Vec<&'j str>,
+) -> Result<(), String> {
+    match (given, message) {
+        (JsonValue::Object(given), JsonValue::Object(message)) => {
+            for (name, value) in given {
+                let Some(field) = message.get(name) else {
+                    let names: Vec<&str> = message.keys().map(String::as_str).collect();
+                    let names = names.join(", ");
+                    return Err(format!(
+                        "{}there is no field '{name}': there are {names}",
+                        place(path)
+                    ));
+                };
+                path.push(name);
+                same_fields(value, field, path)?;
+                path.pop();
+            }
+            Ok(())
+        }
+        (JsonValue::Array(given), JsonValue::Array(message)) => {
+            let mut pairs = given.iter().zip(message);
+            pairs.try_for_each(|(value, item)| same_fields(value, item, path))
+        }
+        (JsonValue::Number(number), JsonValue::Null) => {
+            Err(format!("{}{number} is too large for its type", place(path)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn place(path: &[&str]) -> String {
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", path.join("."))
+    }
+}
+
+/// What r2r says of JSON that it cannot read, without its own name for the error.
+pub(super) fn words(error: &r2r::Error) -> String {
+    match error {
+        r2r::Error::SerdeError { err } => err.clone(),
+        other => other.to_string(),
+    }
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Turns a panic of r2r into an error, and keeps it from the process's panic message: a message that does not fit is
+/// the tree's fault, and its leaf says so.
+pub(super) fn quietly<R>(act: impl FnOnce() -> R) -> Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let earlier = take_hook();
+        set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                earlier(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = catch_unwind(AssertUnwindSafe(act));
+    QUIET.set(false);
+    result.map_err(|panic| {
+        let text = panic_text(&*panic);
+        // `assertion … failed: Field uuid is fixed size of 16!` and the two lengths.
+        let text = text.find("Field ").map_or(&*text, |at| &text[at..]);
+        text.lines()
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('!')
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::msg::action::SpinGoal;
+    use serde_json::json;
+
+    type Id = r2r::unique_identifier_msgs::msg::UUID;
+    type Image = r2r::sensor_msgs::msg::Image;
+    type Path = r2r::nav_msgs::msg::Path;
+    type Range = r2r::sensor_msgs::msg::Range;
+
+    #[test]
+    fn json_that_does_not_fit_is_an_error_with_its_field_and_no_panic() {
+        let ids: &[(JsonValue, &str)] = &[
+            (json!({"uuid": [1, 2]}), "Field uuid is fixed size of 16"),
+            (json!({"uuid": "x"}), "invalid type"),
+            (json!({"uuid": [[1]; 16]}), "invalid type"),
+            (json!({"uuid": vec![256; 16]}), "256"),
+            (json!({"uuid": vec![-1; 16]}), "-1"),
+            (json!({"uid": []}), "there is no field 'uid': there are uuid"),
+            (json!([1]), "invalid"),
+            (json!(3), "invalid type"),
+            (json!(null), "invalid type"),
+        ];
+        for (value, words) in ids {
+            let fault = checked::<Id>(value).unwrap_err();
+            assert!(fault.contains(words), "{value}: {fault}");
+        }
+        let fault = checked::<Image>(&json!({"encoding": "a\0b"})).unwrap_err();
+        assert!(fault.contains("zero byte"), "{fault}");
+        let fault = checked::<Path>(&json!({"poses": [{"header": {"frame": "map"}}]})).unwrap_err();
+        assert!(
+            fault.contains("poses.header: there is no field 'frame'"),
+            "{fault}"
+        );
+        let fault = checked::<Range>(&json!({"range": 1e300})).unwrap_err();
+        assert!(fault.contains("range: 1e300 is too large"), "{fault}");
+        assert!(checked::<Range>(&json!({"range": null})).is_err());
+    }
+
+    #[test]
+    fn what_fits_is_what_was_said() {
+        let id = checked::<Id>(&json!({"uuid": (0..16).collect::<Vec<u8>>()})).unwrap();
+        assert_eq!(id.uuid[15], 15);
+        let image = checked::<Image>(&json!({"data": [0, 255], "encoding": "Größe ✓", "width": u32::MAX}));
+        let image = image.unwrap();
+        assert_eq!((image.data, image.width), (vec![0, 255], u32::MAX));
+        assert_eq!(image.encoding, "Größe ✓");
+    }
+
+    #[test]
+    fn a_payload_of_another_kind_is_an_error() {
+        let plain = Payload::new(SpinGoal::default());
+        assert!(matches!(
+            from_json::<Id>(&plain, "id"),
+            Err(RosError::WrongPayload(_))
+        ));
+        let wrong = Payload::new(json!({"uuid": []}));
+        assert!(matches!(from_json::<Id>(&wrong, "id"), Err(RosError::Send(_))));
+    }
+}
