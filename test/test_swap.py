@@ -1,24 +1,9 @@
 """G7: trees are swapped by parameter, and a broken one never replaces a good one."""
 
-from rclpy.parameter import Parameter
 from support.fixtures import tree
 from support.graph import wait_for
 
-NAME = "default_nav_to_pose_bt_xml"
 WAIT = '<root BTCPP_format="4">\n  <BehaviorTree ID="W">\n    <Wait wait_duration="0.1"/>\n  </BehaviorTree>\n</root>\n'
-
-
-def set_tree(stack, value):
-    client = stack.parameter_client()
-    assert client.wait_for_services(10.0)
-    parameter = Parameter(NAME, Parameter.Type.STRING, str(value))
-    return stack.graph.ask(lambda: client.set_parameters([parameter]), "answer of set_parameters").results[0]
-
-
-def get_tree(stack):
-    client = stack.parameter_client()
-    answer = stack.graph.ask(lambda: client.get_parameters([NAME]), "answer of get_parameters")
-    return answer.values[0].string_value
 
 
 def test_good_tree_takes_effect_with_the_next_goal(stack, tmp_path):
@@ -28,9 +13,9 @@ def test_good_tree_takes_effect_with_the_next_goal(stack, tmp_path):
     wait_for(controller.executing, 10, "the controller to execute")
     path = tmp_path / "wait.xml"
     path.write_text(WAIT)
-    answer = set_tree(stack, path)
+    answer = stack.set_tree(path)
     assert answer.successful, answer.reason
-    assert get_tree(stack) == str(path)
+    assert stack.get_tree() == str(path)
     # The goal that runs is not touched.
     assert controller.executing() == 1 and not controller.seen("cancel")
     running.cancel()
@@ -42,17 +27,17 @@ def test_good_tree_takes_effect_with_the_next_goal(stack, tmp_path):
 def test_g7_broken_tree_is_refused_with_its_place_and_the_old_one_kept(stack, tmp_path):
     path = tmp_path / "broken.xml"
     path.write_text(WAIT.replace("<Wait", "<Wiat"))
-    answer = set_tree(stack, path)
+    answer = stack.set_tree(path)
     assert not answer.successful
     assert f"{path}:3:" in answer.reason
     assert "Wiat" in answer.reason and "Wait" in answer.reason
-    assert get_tree(stack) == str(tree("plan_and_follow.xml"))
+    assert stack.get_tree() == str(tree("plan_and_follow.xml"))
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
     assert len(stack.robot.controller.requests()) == 1
 
 
 def test_g7_missing_file_is_refused_and_the_old_tree_kept(stack, tmp_path):
-    answer = set_tree(stack, tmp_path / "missing.xml")
+    answer = stack.set_tree(tmp_path / "missing.xml")
     assert not answer.successful
     assert "missing.xml" in answer.reason
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"

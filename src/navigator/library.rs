@@ -7,7 +7,8 @@ use std::time::SystemTime;
 use rustc_hash::FxHashMap;
 
 use super::NavigatorKind;
-use crate::bt::{Registry, TreeDef};
+use crate::bt::{Registry, Resources, Time, Tree, TreeDef};
+use crate::nav::{Link, Settings, World};
 use crate::xml::{Loaded, Loader};
 
 /// Tells whether a file is still the one that was read.
@@ -41,16 +42,24 @@ pub struct TreeLibrary {
     registry: Registry,
     search_directories: Vec<PathBuf>,
     always_reload: bool,
+    rehearse: fn() -> Box<dyn Link>,
     shelf: Mutex<Shelf>,
 }
 
 impl TreeLibrary {
-    /// A library without defaults.
-    pub fn new(registry: Registry, search_directories: Vec<PathBuf>, always_reload: bool) -> Self {
+    /// A library without defaults. `rehearse` makes a link that every tree is tried on: what its nodes ask for in vain
+    /// when they are given their world (interfaces, fields) is wrong with the tree.
+    pub fn new(
+        registry: Registry,
+        search_directories: Vec<PathBuf>,
+        always_reload: bool,
+        rehearse: fn() -> Box<dyn Link>,
+    ) -> Self {
         Self {
             registry,
             search_directories,
             always_reload,
+            rehearse,
             shelf: Mutex::default(),
         }
     }
@@ -178,9 +187,27 @@ impl TreeLibrary {
                 for warning in &warnings {
                     tracing::warn!("{}", warning.one_line(&sources));
                 }
-                Ok(def)
+                self.rehearsed(def)
             }
             Err(refused) => Err(refused.one_line()),
         }
+    }
+
+    /// The tree, if everything that it names can be served.
+    fn rehearsed(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
+        let mut resources = Resources::default();
+        resources.insert(World::new((self.rehearse)(), Settings::default()));
+        let mut tree = Tree::new(Arc::clone(&def));
+        tree.put_resources(resources);
+        tree.attach(Time::ZERO);
+        let faults = tree
+            .resource::<World>()
+            .map(World::take_faults)
+            .unwrap_or_default();
+        if faults.is_empty() {
+            return Ok(def);
+        }
+        let faults: Vec<String> = faults.into_iter().map(|fault| fault.text).collect();
+        Err(faults.join("; "))
     }
 }

@@ -9,7 +9,7 @@ use super::{NavigatorKind, Options, TreeLibrary, share_file};
 use crate::bt::Registry;
 use crate::goal::GoalOptions;
 use crate::nav::Settings;
-use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue};
+use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue, Rehearsal};
 
 /// What the node is made from.
 pub(crate) struct Parameters {
@@ -112,6 +112,7 @@ impl Parameters {
             registry,
             directories.into_iter().map(PathBuf::from).collect(),
             always_reload,
+            || Box::new(Rehearsal),
         ));
         for kind in NavigatorKind::ALL {
             declare_tree(store, &library, kind)?;

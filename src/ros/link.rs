@@ -170,7 +170,8 @@ impl Drop for RosLink {
     }
 }
 
-fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
+/// Whether an entity of this name and type can be made.
+pub(super) fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
     if !known {
         return Err(LinkError::UnknownInterface(type_name.to_owned()));
     }

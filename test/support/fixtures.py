@@ -10,6 +10,7 @@ from .executable import ROOT, Executable
 from .graph import Graph
 from .servers import Robot
 
+TREE_PARAMETER = "default_nav_to_pose_bt_xml"
 CORPUS = ROOT.parent / "shared" / "corpus"
 
 
@@ -35,6 +36,20 @@ class Stack:
         from rclpy.parameter_client import AsyncParameterClient
 
         return AsyncParameterClient(self.graph.node, "bt_navigator", callback_group=self.graph.group)
+
+    def set_tree(self, value):
+        """Sets the default tree of `navigate_to_pose`, and returns the answer."""
+        from rclpy.parameter import Parameter
+
+        client = self.parameter_client()
+        assert client.wait_for_services(10.0)
+        parameter = Parameter(TREE_PARAMETER, Parameter.Type.STRING, str(value))
+        return self.graph.ask(lambda: client.set_parameters([parameter]), "answer of set_parameters").results[0]
+
+    def get_tree(self):
+        client = self.parameter_client()
+        answer = self.graph.ask(lambda: client.get_parameters([TREE_PARAMETER]), "answer of get_parameters")
+        return answer.values[0].string_value
 
 
 @pytest.fixture

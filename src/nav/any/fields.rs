@@ -120,8 +120,9 @@ impl MessageIn {
                 .whole
                 .get(cx)
                 .map_err(|error| format!("{}: {error}", self.whole.name()))?;
-            let given = fill(&value, &message, stamp)?;
-            merge(&mut message, given, known).map_err(|fault| format!("{}: {fault}", self.whole.name()))?;
+            let given = fill(&value, &message, stamp);
+            let merged = given.and_then(|given| merge(&mut message, given, known));
+            merged.map_err(|fault| format!("{}: {fault}", self.whole.name()))?;
         }
         for field in &self.fields {
             let value = field
@@ -132,10 +133,22 @@ impl MessageIn {
                 .map_err(|fault| format!("{}: {fault}", field.port.name()))?;
         }
         let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
-        world
-            .check(self.part, type_name, &message)
-            .map_err(|error| format!("{}: {error}", self.whole.name()))?;
-        Ok(message)
+        match world.check(self.part, type_name, &message) {
+            Ok(()) => Ok(message),
+            Err(error) => Err(self
+                .culprit(cx, type_name)
+                .unwrap_or_else(|| format!("{}: {error}", self.whole.name()))),
+        }
+    }
+
+    /// The field, of a message that cannot be sent, that cannot be sent by itself either.
+    fn culprit(&self, cx: &mut Context<'_>, type_name: &str) -> Option<String> {
+        let template = template(cx, self.part, type_name)?;
+        self.fields.iter().find_map(|field| {
+            let value = field.port.get(cx).ok()?;
+            let fault = self.fits(cx, type_name, &template, &field.path, &value).err()?;
+            Some(format!("{}: {fault}", field.port.name()))
+        })
     }
 }
 

@@ -64,7 +64,6 @@ pub(super) fn check(part: Part, type_name: &str, message: &serde_json::Value) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::msg::action::SpinGoal;
 
     #[test]
     fn names_are_known_or_not() {

@@ -1,0 +1,86 @@
+//! A way out that leads nowhere: for asking whether a tree could be served, before it is.
+
+use super::interfaces::{self, knows_action, knows_service, knows_topic};
+use super::link::checked;
+use crate::bt::Time;
+use crate::goal::{Command, ServerId};
+use crate::msg::{Service, Stamp, TransformStamped, service::Trigger};
+use crate::nav::{
+    EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
+};
+
+/// Refuses what [`super::RosLink`] refuses at once (interfaces that the build does not have, names that are none,
+/// values that do not fit their fields) and makes nothing: r2r destroys no entity, so a tree that is refused must not
+/// have made any (guarantee G7).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rehearsal;
+
+impl Link for Rehearsal {
+    fn open(
+        &mut self,
+        kind: EndpointKind,
+        name: &str,
+        type_name: &str,
+        form: Form,
+    ) -> Result<ServerId, LinkError> {
+        let known = match kind {
+            EndpointKind::Action => knows_action(type_name, form == Form::Json),
+            EndpointKind::Service => knows_service(type_name, form == Form::Json),
+        };
+        checked(name, type_name, known).map(|()| ServerId(0))
+    }
+
+    fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        let known = knows_topic(&topic.type_name, topic.form == Form::Json);
+        checked(&topic.name, &topic.type_name, known).map(|()| TopicId(0))
+    }
+
+    fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
+        interfaces::template(part, type_name).ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))
+    }
+
+    fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
+        interfaces::check(part, type_name, message)
+    }
+
+    fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        self.subscribe(topic)
+    }
+
+    fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
+        checked(name, Trigger::TYPE, true).map(|()| TopicId(0))
+    }
+
+    fn publish(&mut self, _topic: TopicId, _payload: Payload) {}
+
+    fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+        commands.clear();
+    }
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn unsettled(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn receive(&mut self, _into: &mut Vec<Event>) {}
+
+    fn transform(
+        &self,
+        _target: &str,
+        source: &str,
+        _at: Option<Stamp>,
+    ) -> Result<TransformStamped, TransformError> {
+        Err(TransformError::UnknownFrame(source.to_owned()))
+    }
+
+    fn stamp(&self, _now: Time) -> Stamp {
+        Stamp::ZERO
+    }
+
+    fn parameter(&self, _name: &str) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,382 @@
+"""Leaves for any interface, against servers that nobody here wrote: plain rclpy."""
+
+import threading
+
+import pytest
+from geometry_msgs.msg import PoseStamped
+from nav2_msgs.action import NavigateToPose, Spin
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import BatteryState
+from std_msgs.msg import Bool, Float32, MultiArrayDimension, String, UInt8MultiArray, UInt64
+from std_srvs.srv import SetBool
+from support.fixtures import tree
+from support.graph import wait_for
+from support.servers import Behaviour, Server
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Trees:
+    """Runs trees that are made of a few nodes."""
+
+    def __init__(self, stack, folder):
+        self.stack, self.folder, self.count = stack, folder, 0
+
+    def file(self, nodes):
+        self.count += 1
+        path = self.folder / f"any_{self.count}.xml"
+        path.write_text(
+            f'<root BTCPP_format="4">\n  <BehaviorTree ID="Any">\n    <Sequence>\n{nodes}\n'
+            "    </Sequence>\n  </BehaviorTree>\n</root>\n"
+        )
+        return path
+
+    def send(self, nodes):
+        return self.stack.navigation.send(1.0, 0.0, tree=self.file(nodes))
+
+    def run(self, nodes):
+        """The outcome, and what the result says."""
+        status, result = self.send(nodes).result()
+        return status, result.error_msg
+
+
+@pytest.fixture
+def trees(stack, tmp_path):
+    return Trees(stack, tmp_path)
+
+
+class Heard:
+    """What was published on a topic."""
+
+    def __init__(self, stack, message_type, topic, qos=10):
+        self.messages = []
+        stack.graph.node.create_subscription(message_type, topic, self.messages.append, qos)
+
+    def first(self):
+        wait_for(lambda: self.messages, 10, "a message")
+        return self.messages[0]
+
+
+def serve(stack, name, behaviour, action=NavigateToPose):
+    server = Server(stack.graph, name, behaviour, action)
+    stack.robot.servers[name] = server
+    return server
+
+
+def publisher(stack, message_type, topic, qos=10):
+    return stack.graph.node.create_publisher(message_type, topic, qos)
+
+
+def test_action_takes_fields_as_ports_and_gives_fields_to_the_blackboard(stack, trees):
+    server = serve(
+        stack,
+        "robot1/approach",
+        Behaviour(
+            duration=0.2,
+            feedback=lambda _: NavigateToPose.Feedback(distance_remaining=0.25),
+            result=lambda _: NavigateToPose.Result(error_msg="docked at 3"),
+        ),
+    )
+    said = Heard(stack, String, "/said", LATCHED)
+    left = Heard(stack, Float32, "/left", LATCHED)
+    poses = Heard(stack, PoseStamped, "/pose", LATCHED)
+    status, message = trees.run(
+        """
+        <Script code="far := 1.5"/>
+        <RosAction server_name="robot1/approach" action_type="nav2_msgs/action/NavigateToPose"
+            goal='json:{"behavior_tree": "other.xml", "pose": {"pose": {"orientation": {"w": 0.5}}}}'
+            goal.pose.header.frame_id="map" goal.pose.header.stamp="now" goal.pose.pose.position.x="{far}"
+            result.error_msg="{text}" feedback.distance_remaining="{left}" feedback.current_pose="{pose}"/>
+        <RosPublish topic_name="/said" message_type="std_msgs/msg/String" qos="latched" message.data="{text}"/>
+        <RosPublish topic_name="/left" message_type="std_msgs/msg/Float32" qos="latched" message.data="{left}"/>
+        <RosPublish topic_name="/pose" message_type="geometry_msgs/msg/PoseStamped" qos="latched" message="{pose}"/>
+        """
+    )
+    assert status == "SUCCEEDED", message
+    request = server.requests()[0]
+    assert request.pose.header.frame_id == "map" and request.pose.header.stamp.sec > 0
+    assert (request.pose.pose.position.x, request.pose.pose.orientation.w) == (1.5, 0.5)
+    assert request.behavior_tree == "other.xml"
+    assert said.first().data == "docked at 3"
+    assert left.first().data == 0.25
+    assert poses.first().pose.orientation.w == 1.0, "the default of the interface"
+
+
+GOAL = '<RosAction server_name="turn" action_type="nav2_msgs/action/Spin" goal.target_yaw="1.5" {}/>'
+
+
+def test_action_that_aborts_refuses_or_takes_too_long_is_a_failure(stack, trees):
+    server = serve(stack, "turn", Behaviour(error_code=703), Spin)
+    said = Heard(stack, UInt64, "/code", LATCHED)
+    turn = GOAL.format('result.error_code="{code}"')
+    say = '<RosPublish topic_name="/code" message_type="std_msgs/msg/UInt64" qos="latched" message.data="{code}"/>'
+    status, message = trees.run(f"<Inverter>{turn}</Inverter>{say}")
+    assert status == "SUCCEEDED", message
+    assert said.first().data == 703
+    server.behaviour = Behaviour(accept=False)
+    assert trees.run(GOAL.format(""))[0] == "ABORTED"
+    server.behaviour = Behaviour(duration=None)
+    assert trees.run(GOAL.format('result_timeout="200"'))[0] == "ABORTED"
+    wait_for(lambda: server.executing() == 0, 10, "the goal that took too long to be cancelled")
+    assert len(server.seen("cancel")) == 1
+    absent = GOAL.replace('"turn"', '"nobody"')
+    assert trees.run(absent.format('server_timeout="200"'))[0] == "ABORTED"
+
+
+def test_action_that_a_reactive_parent_preempts_is_cancelled_on_its_server(stack, trees):
+    server = serve(stack, "turn", Behaviour(duration=None), Spin)
+    stop = publisher(stack, Bool, "/stop", LATCHED)
+    stop.publish(Bool(data=False))
+    goal = trees.send(
+        f"""
+        <ReactiveSequence>
+          <RosSubscribe topic_name="/stop" message_type="std_msgs/msg/Bool" qos="latched" message.data="{{stop}}"/>
+          <ScriptCondition code="!stop"/>
+          {GOAL.format("")}
+        </ReactiveSequence>
+        """
+    )
+    wait_for(server.executing, 10, "the action to execute")
+    stop.publish(Bool(data=True))
+    assert goal.result()[0] == "ABORTED"
+    wait_for(lambda: server.executing() == 0, 10, "the action to stop")
+    assert [event.detail for event in server.seen("ended")] == ["canceled"]
+    assert len(server.seen("cancel")) == 1
+
+
+def test_service_takes_a_request_and_gives_its_response(stack, trees):
+    requests = []
+    silent = threading.Event()
+
+    def answer(request, response):
+        requests.append(request.data)
+        response.success, response.message = request.data, f"door {len(requests)}"
+        return response
+
+    def never(_, response):
+        silent.wait(20.0)
+        return response
+
+    node, group = stack.graph.node, stack.graph.group
+    node.create_service(SetBool, "door", answer, callback_group=group)
+    node.create_service(SetBool, "mute", never, callback_group=group)
+    said = Heard(stack, String, "/said", LATCHED)
+    call = '<RosService service_name="{}" service_type="std_srvs/srv/SetBool" request.data="{}" {}/>'
+    publish = '<RosPublish topic_name="/said" message_type="std_msgs/msg/String" qos="latched" message.data="{text}"/>'
+    fields = 'response.message="{text}" success="success"'
+    # Asked again where the first answer is lost: see Graph.ask.
+    first = f'<RetryUntilSuccessful num_attempts="5">{call.format("door", "true", fields)}</RetryUntilSuccessful>'
+    status, message = trees.run(first + publish)
+    assert status == "SUCCEEDED", message
+    assert said.first().data == f"door {len(requests)}" and requests[-1] is True
+    assert trees.run(call.format("door", "false", fields))[0] == "ABORTED", "success is false"
+    assert requests[-1] is False
+    assert trees.run(call.format("door", "false", ""))[0] == "SUCCEEDED", "any answer will do"
+    for name in ("mute", "nobody"):
+        status, _ = trees.run(call.format(name, "true", 'server_timeout="300"'))
+        assert status == "ABORTED", name
+    silent.set()
+
+
+def test_published_for_late_readers_where_the_port_says_so(stack, trees):
+    node = '<RosPublish topic_name="{}" message_type="std_msgs/msg/UInt64" qos="{}" message.data="{}"/>'
+    largest = 2**64 - 1
+    status, message = trees.run(
+        node.format("/kept", "reliable transient_local depth=1", largest) + node.format("/lost", "default", 1)
+    )
+    assert status == "SUCCEEDED", message
+    assert Heard(stack, UInt64, "/kept", LATCHED).first().data == largest
+    quality = stack.graph.node.get_publishers_info_by_topic("/lost")[0].qos_profile
+    assert quality.durability == DurabilityPolicy.VOLATILE
+
+
+SUBSCRIBE = '<RosSubscribe topic_name="/load" message_type="std_msgs/msg/Float32" message.data="{{load}}" {}/>'
+COPY = '<RosPublish topic_name="/copy" message_type="std_msgs/msg/Float32" qos="latched" message.data="{load}"/>'
+
+
+def test_subscription_gives_the_latest_message_or_waits_for_a_fresh_one(stack, trees):
+    load = publisher(stack, Float32, "/load", LATCHED)
+    load.publish(Float32(data=1.0))
+    copies = Heard(stack, Float32, "/copy", LATCHED)
+    status, message = trees.run(SUBSCRIBE.format('qos="latched"') + COPY)
+    assert status == "SUCCEEDED", message
+    assert copies.first().data == 1.0
+    goal = trees.send(SUBSCRIBE.format('qos="latched" mode="fresh"') + COPY)
+    # What is latched may come again to a reader of a new tree; it is no fresh message.
+    wait_for(lambda: goal.feedback, 10, "the tree to run")
+    assert not goal.done()
+    load.publish(Float32(data=2.0))
+    assert goal.result()[0] == "SUCCEEDED"
+    wait_for(lambda: copies.messages[-1].data == 2.0, 10, "the fresh message")
+
+
+def test_waiting_for_a_message_has_an_end(trees, stack):
+    assert trees.run(SUBSCRIBE.format('timeout="200"'))[0] == "ABORTED"
+    assert "no message came in time" in stack.node.output
+
+
+def test_whole_messages_are_passed_on_as_they_came(stack, trees):
+    sent = UInt8MultiArray(data=bytes(range(256)))
+    sent.layout.dim = [MultiArrayDimension(label="Zeile", size=16, stride=256), MultiArrayDimension(label="✓")]
+    source = publisher(stack, UInt8MultiArray, "/from", LATCHED)
+    source.publish(sent)
+    copies = Heard(stack, UInt8MultiArray, "/to", LATCHED)
+    status, message = trees.run(
+        """
+        <RosSubscribe topic_name="/from" message_type="std_msgs/msg/UInt8MultiArray" qos="latched" message="{all}"/>
+        <RosPublish topic_name="/to" message_type="std_msgs/msg/UInt8MultiArray" qos="latched" message="{all}"/>
+        """
+    )
+    assert status == "SUCCEEDED", message
+    assert copies.first() == sent
+
+
+def test_number_that_is_none_comes_in_and_does_not_go_out(stack, trees):
+    battery = publisher(stack, BatteryState, "/battery", LATCHED)
+    battery.publish(BatteryState(percentage=float("nan"), voltage=24.0))
+    read = """
+        <RosSubscribe topic_name="/battery" message_type="sensor_msgs/msg/BatteryState" qos="latched"
+            message.percentage="{percentage}" message.voltage="{voltage}"/>
+        """
+    assert trees.run(read + '<ScriptCondition code="percentage != percentage &amp;&amp; voltage == 24.0"/>')[0] == "SUCCEEDED"
+    write = '<RosPublish topic_name="/x" message_type="std_msgs/msg/Float32" message.data="{percentage}"/>'
+    assert trees.run(read + write)[0] == "ABORTED"
+    assert "message.data: NaN is not a finite number" in stack.node.output
+
+
+def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
+    node = stack.graph.node
+    node.declare_parameter("speed", 0.5)
+    node.declare_parameter("names", ["a", "b"])
+
+    def judge(parameters):
+        from rcl_interfaces.msg import SetParametersResult
+
+        good = all(parameter.name != "speed" or parameter.value <= 1.0 for parameter in parameters)
+        return SetParametersResult(successful=good, reason="" if good else "faster than the robot")
+
+    node.add_on_set_parameters_callback(judge)
+    client = stack.graph.node.get_name()
+    get = f'<RosParameterGet node="/{client}" parameter="{{}}" value="{{{{value}}}}"/>'
+    get = f'<RetryUntilSuccessful num_attempts="5">{get}</RetryUntilSuccessful>'
+    put = f'<RosParameterSet node="/{client}" parameter="{{}}" {{}}/>'
+    status, message = trees.run(
+        get.format("speed") + '<Script code="value = value * 2"/>' + put.format("speed", 'value="{value}"')
+    )
+    assert status == "SUCCEEDED", message
+    assert node.get_parameter("speed").value == 1.0
+    assert trees.run(put.format("names", 'value="c;d" kind="string_array"'))[0] == "SUCCEEDED"
+    assert node.get_parameter("names").type_ == Parameter.Type.STRING_ARRAY
+    assert node.get_parameter("names").value == ["c", "d"]
+    assert trees.run(put.format("speed", 'value="1.5"'))[0] == "ABORTED"
+    assert "faster than the robot" in stack.node.output
+    assert node.get_parameter("speed").value == 1.0
+    absent = f'<RosParameterGet node="/{client}" parameter="absent" value="{{value}}"/>'
+    assert trees.run(absent)[0] == "ABORTED"
+    nobody = '<RosParameterGet node="/nobody" parameter="absent" value="{value}" server_timeout="200"/>'
+    assert trees.run(nobody)[0] == "ABORTED"
+
+
+PUBLISH = '<RosPublish topic_name="/{0}" message_type="{0}" {1}/>'
+# A node, and what is said of it.
+REFUSED = [
+    (GOAL.replace("Spin", "Spine").format(""), "the interface 'nav2_msgs/action/Spine' is unknown"),
+    (GOAL.format('goal.target_jaw="1"'), "there is no field 'target_jaw': did you mean 'target_yaw'?"),
+    (GOAL.format('result.code="{x}"'), "there is no field 'code'"),
+    (GOAL.format('feedback.angle="{x}"'), "there is no field 'angle'"),
+    (GOAL.format('goal.time_allowance.sec="much"'), "goal.time_allowance.sec: 'much' is not a whole number"),
+    (GOAL.format("goal='json:{\"target_jaw\": 1}'"), "goal: there is no field 'target_jaw'"),
+    (GOAL.format("goal='json:{\"target_yaw\": 1'"), "goal: EOF"),
+    (GOAL.replace('"turn"', '"a//b"').format(""), "'a//b' is not a valid ROS name"),
+    ('<RosService service_name="s" service_type="std_srvs/srv/SetBoo"/>', "'std_srvs/srv/SetBoo' is unknown"),
+    ('<RosService service_name="s" service_type="std_srvs/srv/SetBool" request.data="maybe"/>', "not a boolean"),
+    (PUBLISH.format("std_msgs/msg/Strin", ""), "'std_msgs/msg/Strin' is unknown"),
+    (PUBLISH.format("std_msgs/msg/UInt8", 'message.data="256"'), "message.data: invalid value: integer `256`"),
+    (PUBLISH.format("std_msgs/msg/Int8", 'message.data="-129"'), "message.data: invalid value: integer `-129`"),
+    (PUBLISH.format("std_msgs/msg/UInt64", 'message.data="18446744073709551616"'), "is not a whole number"),
+    (PUBLISH.format("std_msgs/msg/Float32", 'message.data="1e39"'), "is too large for its type"),
+    (PUBLISH.format("std_msgs/msg/Float32", 'message.data="nan"'), "is not a finite number"),
+    (PUBLISH.format("std_msgs/msg/String", "message='json:{\"data\": \"a\\u0000b\"}'"), "contains a zero byte"),
+    (
+        PUBLISH.format("geometry_msgs/msg/PoseWithCovariance", 'message.covariance="1;2;3"'),
+        "message.covariance: Field covariance is fixed size of 36",
+    ),
+    (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"pose\": [1]}]'"), "message.poses: invalid"),
+    (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"posture\": {}}]'"), "no field 'posture'"),
+    (PUBLISH.format("std_msgs/msg/String", 'qos="fast"'), "qos: 'fast' is none of"),
+    (SUBSCRIBE.replace("message.data", "message.date").format(""), "there is no field 'date'"),
+    (SUBSCRIBE.format('mode="newest"'), "mode: 'newest' is none of latest, fresh"),
+]
+
+
+def test_g7_tree_with_an_unknown_type_field_or_literal_is_refused_with_its_place(stack, trees):
+    for nodes, words in REFUSED:
+        path = trees.file(nodes)
+        answer = stack.set_tree(path)
+        assert not answer.successful, nodes
+        assert f"{path}:4:2" in answer.reason and words in answer.reason, (nodes, answer.reason)
+    assert stack.get_tree() == str(tree("plan_and_follow.xml"))
+    # For a single goal as well.
+    status, message = trees.run(REFUSED[1][0])
+    assert status == "ABORTED" and "did you mean 'target_yaw'?" in message
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+# What the blackboard holds when the node is ticked, the node, and what is said of it.
+FAILING = [
+    ("x := 256", PUBLISH.format("std_msgs/msg/UInt8", 'message.data="{x}"'), "message.data: invalid value: integer `256`"),
+    ("x := -1", PUBLISH.format("std_msgs/msg/UInt64", 'message.data="{x}"'), "message.data: invalid value: integer `-1`"),
+    ("x := 128", PUBLISH.format("std_msgs/msg/Int8", 'message.data="{x}"'), "integer `128`"),
+    ("x := 1.5", PUBLISH.format("std_msgs/msg/Int64", 'message.data="{x}"'), "1.5 is not a whole number"),
+    ("x := 1e39", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "is too large for its type"),
+    ("x := 'abc'", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "'abc' is not a finite number"),
+    (
+        "x := 'json:\"a\\u0000b\"'",
+        PUBLISH.format("std_msgs/msg/String", 'message.data="{x}"'),
+        "contains a zero byte",
+    ),
+    ("x := 'json:{\"data\": NaN}'", PUBLISH.format("std_msgs/msg/Float32", 'message="{x}"'), "message: expected value"),
+    (
+        "x := '1;2;3'",
+        PUBLISH.format("geometry_msgs/msg/PoseWithCovariance", 'message.covariance="{x}"'),
+        "Field covariance is fixed size of 36",
+    ),
+    (
+        "x := 'json:[{\"pose\": {\"position\": {\"x\": [1]}}}]'",
+        PUBLISH.format("nav_msgs/msg/Path", 'message.poses="{x}"'),
+        "message.poses: invalid type: sequence, expected f64",
+    ),
+    ("x := 'json:[300]'", PUBLISH.format("std_msgs/msg/UInt8MultiArray", 'message.data="{x}"'), "`300`"),
+    ("y := 1", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "message.data: "),
+    ("x := 'json:{\"seconds\": 1}'", GOAL.format('goal.time_allowance="{x}"'), "there is no field 'seconds'"),
+    ("x := 3000000000", GOAL.format('goal.time_allowance.sec="{x}"'), "`3000000000`, expected i32"),
+    (
+        "x := '1;2'",
+        '<RosService service_name="s" service_type="sensor_msgs/srv/SetCameraInfo" request.camera_info.k="{x}"/>',
+        "Field k is fixed size of 9",
+    ),
+    (
+        "x := 1000",
+        '<RosParameterSet node="/test_peer" parameter="x" value="{x}" kind="byte_array"/>',
+        "1000 is not a list",
+    ),
+]
+
+
+def test_value_that_does_not_fit_is_a_failure_with_a_reason_and_no_panic(stack, trees):
+    server = serve(stack, "turn", Behaviour(), Spin)
+    for script, node, words in FAILING:
+        before = len(stack.node.lines)
+        script = script.replace('"', "&quot;")
+        status, message = trees.run(f'<Script code="{script}"/>{node}')
+        assert status == "ABORTED", (node, message)
+        wait_for(
+            lambda before=before, words=words: any(words in line for line in stack.node.lines[before:]),
+            5,
+            f"'{words}' for {node} in {stack.node.lines[before:]}",
+        )
+    assert not server.requests()
+    assert "panicked" not in stack.node.output
+    assert stack.node.running()
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
