@@ -138,7 +138,7 @@ fn tree(rate: &str) -> Tree {
     };
     let mut tree = Tree::new(def);
     tree.insert_resource(World::new(Box::new(link), Settings::default()));
-    tree.attach(Time::ZERO);
+    let _ = tree.attach(Time::ZERO);
     let goal = PoseStamped::in_frame("map", Pose::planar(10.0, 0.0, 0.0));
     assert!(tree.set("goal", Arc::new(goal)).is_ok(), "the key is free");
     tree

@@ -38,6 +38,7 @@ pub mod navigator;
 #[cfg(feature = "ros")]
 pub mod ros;
 pub mod sim;
+mod sync;
 pub mod xml;
 
 #[doc(hidden)]

@@ -230,6 +230,9 @@ impl<'f, 's> Compiler<'f, 's> {
             if unknown {
                 flags |= NodeDef::UNKNOWN;
             }
+            if self.registry.watches_foreign_nodes() && node_type.is_some_and(|node_type| node_type.foreign) {
+                flags |= NodeDef::ANNOUNCED;
+            }
             if self.compile_priorities(spec, scope, index, behavior.honours_priority()) {
                 flags |= NodeDef::PRIORITY;
             }

@@ -15,6 +15,7 @@ use super::resource::{Resource, Resources};
 use super::script::Script;
 use super::types::TypeInfo;
 use super::value::Value;
+use super::whereabouts::Whereabouts;
 use super::{Enums, HaltReason, NodeStatus, Time};
 
 /// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
@@ -56,6 +57,7 @@ pub(crate) struct Run {
     pub(crate) sharing: Option<Box<Sharing>>,
     /// Ticks of the root so far.
     pub(crate) ticks: u64,
+    pub(crate) whereabouts: Option<Whereabouts>,
 }
 
 impl Run {
@@ -295,7 +297,7 @@ impl<'t> Context<'t> {
     pub(crate) fn tick_node(&mut self, node: u32) -> Tick {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
-        if compiled.flags & (NodeDef::GUARDED | NodeDef::RESETS_CHILD) != 0 {
+        if compiled.flags & (NodeDef::GUARDED | NodeDef::RESETS_CHILD | NodeDef::ANNOUNCED) != 0 {
             return self.tick_with_care(node);
         }
         let status = self.as_node(node, |cx| compiled.behavior.tick(cx))?;
@@ -307,12 +309,33 @@ impl<'t> Context<'t> {
     fn tick_with_care(&mut self, node: u32) -> Tick {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
+        if compiled.flags & NodeDef::ANNOUNCED != 0 {
+            return self.announced(node, |cx| cx.tick_carefully(node, compiled));
+        }
+        self.tick_carefully(node, compiled)
+    }
+
+    #[inline(always)]
+    fn tick_carefully(&mut self, node: u32, compiled: &'t NodeDef) -> Tick {
         if compiled.flags & NodeDef::GUARDED != 0 {
             return self.tick_guarded(node);
         }
         let status = self.as_node(node, |cx| compiled.behavior.tick(cx))?;
-        self.reset_completed_child(compiled);
+        if compiled.flags & NodeDef::RESETS_CHILD != 0 {
+            self.reset_completed_child(compiled);
+        }
         self.finish_tick(node, compiled, status)
+    }
+
+    /// Does something that may take long, and says meanwhile where.
+    #[inline(never)]
+    fn announced<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.run.whereabouts.as_ref().map(|place| place.enter(node));
+        let result = act(self);
+        if let (Some(place), Some(before)) = (&self.run.whereabouts, before) {
+            place.leave(before);
+        }
+        result
     }
 
     /// Becomes another node for a while. One context serves a whole tick: making one a visit costs more than this, and
@@ -437,7 +460,11 @@ impl<'t> Context<'t> {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
         self.as_node(node, |cx| {
-            compiled.behavior.halt(cx, reason);
+            if compiled.flags & NodeDef::ANNOUNCED != 0 {
+                cx.announced(node, |cx| compiled.behavior.halt(cx, reason));
+            } else {
+                compiled.behavior.halt(cx, reason);
+            }
             cx.store(node, NodeStatus::Idle);
             if compiled.flags & NodeDef::GUARDED != 0
                 && let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref())

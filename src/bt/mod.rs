@@ -44,6 +44,7 @@ mod time;
 mod tree;
 mod types;
 mod value;
+mod whereabouts;
 
 pub use behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Thrown, Tick};
 pub use blackboard::{Blackboard, Entry, ScopeId, SlotId, TypeClash};
@@ -75,3 +76,4 @@ pub use time::Time;
 pub use tree::{MOST_WAKE_UPS, Tree};
 pub use types::{Family, ObjectType, PortValue, Text, TypeInfo};
 pub use value::{List, Object, Value};
+pub use whereabouts::Whereabouts;

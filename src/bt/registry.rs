@@ -19,6 +19,8 @@ pub struct NodeType {
     pub(crate) manifest: Arc<Manifest>,
     pub(crate) id: Arc<str>,
     pub(crate) make: Make,
+    /// Not one of navtree's own, which never wait.
+    pub(crate) foreign: bool,
 }
 
 /// Why a node type was not taken.
@@ -52,6 +54,7 @@ pub struct Registry {
     substitute: Option<Arc<dyn Substitute>>,
     /// Keys that the program around a tree writes.
     provided: BTreeSet<String>,
+    watch_foreign: bool,
 }
 
 impl Registry {
@@ -64,7 +67,26 @@ impl Registry {
     pub fn builtin() -> Self {
         let mut registry = Self::new();
         super::nodes::register(&mut registry);
+        registry.adopt_all();
         registry
+    }
+
+    /// Takes all types so far for navtree's own.
+    pub(crate) fn adopt_all(&mut self) {
+        for node in self.types.values_mut().chain(self.types_v3.values_mut()) {
+            node.foreign = false;
+        }
+    }
+
+    /// Has the nodes of trees that are compiled from now on say where the run is before they act
+    /// ([`Tree::whereabouts`](super::Tree::whereabouts)), as far as they are not navtree's own: those never wait, and
+    /// pay nothing.
+    pub fn watch_foreign_nodes(&mut self) {
+        self.watch_foreign = true;
+    }
+
+    pub(crate) fn watches_foreign_nodes(&self) -> bool {
+        self.watch_foreign
     }
 
     /// Adds a node type under its own ID.
@@ -244,6 +266,7 @@ impl NodeType {
             manifest: Arc::new(manifest),
             id: id.into(),
             make: Arc::new(make),
+            foreign: true,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One run of a definition.
 
+use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::random::Random;
 use super::resource::{Resource, Resources};
 use super::types::PortValue;
 use super::value::Value;
+use super::whereabouts::Whereabouts;
 use super::{HaltReason, NodeStatus, Time};
 
 /// One robot's run of a [`TreeDef`]: the state of each node, and the blackboard. Making one parses nothing.
@@ -23,6 +25,8 @@ use super::{HaltReason, NodeStatus, Time};
 pub struct Tree {
     def: Arc<TreeDef>,
     run: Run,
+    /// The first panic of one of its nodes: what they keep may be half changed since, so it is never ticked again.
+    poison: Option<Box<TickError>>,
 }
 
 /// Wake-ups that [`Tree::tick`] follows within one call before it leaves the rest to the next: BehaviorTree.CPP's
@@ -47,8 +51,13 @@ impl Tree {
             events: Events::default(),
             sharing: None,
             ticks: 0,
+            whereabouts: None,
         };
-        Self { def, run }
+        Self {
+            def,
+            run,
+            poison: None,
+        }
     }
 
     /// Gives the nodes something to reach the world with. Call [`Tree::attach`] when all are in.
@@ -72,18 +81,57 @@ impl Tree {
     }
 
     /// Lets every node open what it needs.
-    pub fn attach(&mut self, now: Time) {
+    ///
+    /// # Errors
+    /// [`TickError`] where a node panicked: the tree cannot be used.
+    pub fn attach(&mut self, now: Time) -> Result<(), TickError> {
         self.run.now = now;
         let def = Arc::clone(&self.def);
-        for node in 0..def.len() {
-            let node = node as u32;
+        for node in 0..def.len() as u32 {
             let mut cx = Context {
                 def: &def,
                 run: &mut self.run,
                 node,
             };
-            def.nodes[node as usize].behavior.attach(&mut cx);
+            let behavior = &def.nodes[node as usize].behavior;
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| behavior.attach(&mut cx))) {
+                self.poison(NodeIndex(node), &*payload);
+            }
         }
+        self.sound()
+    }
+
+    /// Where the run is, for other threads; made when first asked for.
+    pub fn whereabouts(&mut self) -> Whereabouts {
+        let def = &self.def;
+        let made = || Whereabouts::new(Arc::clone(def));
+        self.run.whereabouts.get_or_insert_with(made).clone()
+    }
+
+    /// Whether a node panicked. Such a tree can only be halted and dropped.
+    pub fn is_poisoned(&self) -> bool {
+        self.poison.is_some()
+    }
+
+    fn sound(&self) -> Result<(), TickError> {
+        self.poison
+            .as_ref()
+            .map_or(Ok(()), |poison| Err((**poison).clone()))
+    }
+
+    #[cold]
+    fn poison(&mut self, node: NodeIndex, payload: &(dyn Any + Send)) {
+        if let Some(place) = &self.run.whereabouts {
+            place.leave(0);
+        }
+        let message = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no reason given".to_owned());
+        self.run.failure = None;
+        let error = self.take_failure(node, &format!("panicked: {message}"), true);
+        self.poison.get_or_insert_with(|| Box::new(error));
     }
 
     /// Watches the run; the one before, if any, is dropped.
@@ -124,8 +172,10 @@ impl Tree {
     /// Executes the root exactly once. A root that completed is idle afterwards, so the next tick starts anew.
     ///
     /// # Errors
-    /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree.
+    /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree. One that panicked is
+    /// not ticked again ([`Tree::is_poisoned`]); every further tick has the same error.
     pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
+        self.sound()?;
         self.run.begin_tick(&self.def, now);
         let result = self.execute_root(now);
         self.run.end_tick(now);
@@ -137,6 +187,7 @@ impl Tree {
     /// # Errors
     /// As [`Tree::tick_exactly_once`].
     pub fn tick(&mut self, now: Time) -> Result<NodeStatus, TickError> {
+        self.sound()?;
         self.run.begin_tick(&self.def, now);
         let mut result = self.execute_root(now);
         for _ in 0..MOST_WAKE_UPS {
@@ -150,7 +201,7 @@ impl Tree {
     }
 
     fn execute_root(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        let Self { def, run } = self;
+        let Self { def, run, .. } = self;
         run.now = now;
         run.woken = false;
         run.wake_at = None;
@@ -176,13 +227,8 @@ impl Tree {
             }
             Ok(Err(_)) => Err(self.take_failure(at, "raised an error without a reason", false)),
             Err(payload) => {
-                self.run.failure = None;
-                let message = payload
-                    .downcast_ref::<&str>()
-                    .map(|text| (*text).to_owned())
-                    .or_else(|| payload.downcast_ref::<String>().cloned())
-                    .unwrap_or_else(|| "panicked".to_owned());
-                Err(self.take_failure(at, &message, true))
+                self.poison(at, &*payload);
+                self.sound().map(|()| NodeStatus::Idle)
             }
         }
     }
@@ -206,33 +252,35 @@ impl Tree {
     pub fn halt(&mut self, reason: HaltReason, now: Time) {
         self.run.receive(&self.def, now);
         self.run.resources.begin_tick(now);
-        let Self { def, run } = self;
+        let Self { def, run, .. } = self;
         run.now = now;
         run.woken = false;
         run.wake_at = None;
-        let mut panicked = false;
-        let mut guarded = |action: &mut dyn FnMut()| {
-            panicked |= panic::catch_unwind(AssertUnwindSafe(action)).is_err();
-        };
+        let mut panics = Vec::new();
         // The root first, and with it all that runs below. Then whatever still runs below nodes that do not: after an
         // error or a panic, or where a child was left running when its parent completed. BehaviorTree.CPP's order.
         for node in 0..def.len() as u32 {
-            guarded(&mut || {
-                let mut cx = Context { def, run, node };
+            let mut cx = Context { def, run, node };
+            let halted = panic::catch_unwind(AssertUnwindSafe(|| {
                 if cx.status() == NodeStatus::Running {
                     cx.halt_node(node, reason);
                 } else {
                     cx.halt_children(reason);
                 }
-            });
-            guarded(&mut || {
-                let mut cx = Context { def, run, node };
+            }));
+            panics.extend(halted.err().map(|payload| (NodeIndex(cx.node), payload)));
+            let mut cx = Context { def, run, node };
+            let rewound = panic::catch_unwind(AssertUnwindSafe(|| {
                 cx.store(node, NodeStatus::Idle);
                 def.nodes[node as usize].behavior.rewind(&mut cx);
-            });
+            }));
+            panics.extend(rewound.err().map(|payload| (NodeIndex(node), payload)));
         }
-        run.failure = None;
-        run.end_tick(now);
+        for (node, payload) in panics {
+            self.poison(node, &*payload);
+        }
+        self.run.failure = None;
+        self.run.end_tick(now);
     }
 
     /// Whether a node asked for a tick at once during the last one.

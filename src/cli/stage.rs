@@ -34,7 +34,8 @@ impl Stage {
         let mut tree = Tree::new(def);
         let halts = Halts::default();
         tree.set_observer(Some(Box::new(halts.clone())));
-        tree.attach(Time::ZERO);
+        // A tree that cannot be used says so when it is ticked.
+        let _ = tree.attach(Time::ZERO);
         Self {
             tree,
             period,

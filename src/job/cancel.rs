@@ -2,9 +2,11 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, PoisonError};
 
 #[derive(Default)]
 struct Shared {

@@ -1,9 +1,9 @@
 //! A future that runs elsewhere, as its starter sees it.
 
 use std::future::Future;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::{CancellationToken, Spawn};
+use crate::sync::mpsc::{Receiver, TryRecvError, channel};
 
 /// What has become of a job.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl<T> Drop for Job<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::{BoxFuture, Local};
     use super::*;

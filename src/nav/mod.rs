@@ -85,6 +85,7 @@ pub fn registry() -> Registry {
     for key in PROVIDED {
         registry.provide_key(key);
     }
+    registry.adopt_all();
     registry
 }
 

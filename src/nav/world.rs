@@ -265,6 +265,22 @@ impl World {
         }
     }
 
+    /// Stops everything that is under way, whoever asked for it: for the owner of a tree that can no longer be halted
+    /// leaf by leaf.
+    pub fn halt_all(&mut self, reason: HaltReason) {
+        let mut tickets: Vec<Ticket> = self
+            .waiting
+            .iter()
+            .filter(|(_, progress)| progress.outcome.is_none())
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        tickets.sort_unstable();
+        for ticket in tickets {
+            self.halt(ticket, reason);
+        }
+        self.waiting.clear();
+    }
+
     /// Whether no goal of this node is alive any more; see [`Link::is_settled`].
     pub fn is_settled(&self) -> bool {
         self.link.is_settled()

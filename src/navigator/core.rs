@@ -2,6 +2,7 @@
 //! virtual clock.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
 use super::{NavigatorKind, Robot};
-use crate::bt::{HaltReason, NodeStatus, Resources, Time, Tree, TreeDef};
+use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::{PoseStamped, TransformStamped};
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
@@ -77,16 +78,14 @@ impl Navigator {
     /// Makes the tree of goals that are yet to come, so that its clients and topics are open before the first of them:
     /// what an earlier run left on those servers is found without waiting for a goal (guarantee G3).
     pub fn prepare(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) {
-        let vacant = self.trees[kind.index()].is_none();
-        if !vacant || !matches!(self.state, State::Idle) {
+        if self.trees[kind.index()].is_some() {
             return;
         }
-        let mut tree = Tree::new(Arc::clone(def));
-        tree.set_observer(Some(self.log.observer()));
-        tree.put_resources(std::mem::take(&mut self.resources));
-        tree.attach(now);
-        self.resources = tree.take_resources();
-        self.trees[kind.index()] = Some(tree);
+        match self.make_tree(def, now) {
+            Ok(tree) => self.trees[kind.index()] = Some(tree),
+            // Every goal that wants it will be told.
+            Err(reason) => tracing::error!("{reason}"),
+        }
     }
 
     fn advertise_log(&mut self) -> Result<TopicId, LinkError> {
@@ -113,6 +112,11 @@ impl Navigator {
     /// Whether there is nothing to tick, to wait for or to answer.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.arrivals.is_empty() && self.next.is_none()
+    }
+
+    /// Whether a tree was halted and what it had started has not stopped yet.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.state, State::Stopping { .. })
     }
 
     /// Whether a tree is running.
@@ -200,13 +204,91 @@ impl Navigator {
         }
     }
 
+    /// Puts a tree in the place of a navigator's. A goal that it runs is pursued by the new tree, from its root, when
+    /// what the old one had started has stopped.
+    ///
+    /// # Errors
+    /// Why the new tree cannot be had; then nothing was touched (guarantee G7).
+    pub fn swap(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) -> Result<(), String> {
+        let index = kind.index();
+        let same = |tree: &Tree| Arc::ptr_eq(tree.definition(), def);
+        if self.trees[index].as_ref().is_some_and(same) {
+            return Ok(());
+        }
+        let new = self.make_tree(def, now)?;
+        let old_runs = matches!(&self.state, State::Running(session) if session.kind() == kind);
+        if old_runs && let State::Running(session) = std::mem::replace(&mut self.state, State::Idle) {
+            self.halt_tree(&session, HaltReason::TreeSwapped, now);
+            self.replace_next(session.into_request(Arc::clone(def)));
+            self.state = State::Stopping {
+                session: None,
+                ending: Ending::Aborted,
+                message: String::new(),
+                deadline: now + self.options.stop_timeout,
+            };
+        }
+        self.trees[index] = Some(new);
+        Ok(())
+    }
+
+    /// A tree at its start, its clients and topics open.
+    fn make_tree(&mut self, def: &Arc<TreeDef>, now: Time) -> Result<Tree, String> {
+        let mut tree = Tree::new(Arc::clone(def));
+        tree.set_observer(Some(self.log.observer()));
+        // Between two ticks the tree that runs can do without the world.
+        let lender = match &self.state {
+            State::Running(session) => self.trees[session.kind().index()].as_mut(),
+            State::Idle | State::Stopping { .. } => None,
+        };
+        let resources = match lender {
+            Some(lender) => lender.take_resources(),
+            None => std::mem::take(&mut self.resources),
+        };
+        tree.put_resources(resources);
+        let attached = tree.attach(now).map_err(|error| error.to_string());
+        for fault in tree
+            .resource::<World>()
+            .map(World::take_faults)
+            .unwrap_or_default()
+        {
+            tracing::error!("{}: {}", fault.leaf, fault.text);
+        }
+        let resources = tree.take_resources();
+        match &self.state {
+            State::Running(session) => {
+                if let Some(lender) = self.trees[session.kind().index()].as_mut() {
+                    lender.put_resources(resources);
+                }
+            }
+            State::Idle | State::Stopping { .. } => self.resources = resources,
+        }
+        attached.map(|()| tree)
+    }
+
     /// Halts a session's tree and takes the world back from it.
     fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) {
         if let Some(tree) = &mut self.trees[session.kind().index()] {
             tree.halt(reason, now);
             let def = Arc::clone(tree.definition());
+            let poisoned = tree.is_poisoned();
             self.resources = tree.take_resources();
+            if poisoned {
+                self.discard(session.kind(), reason, now);
+            }
             self.publish_log(&def);
+        }
+    }
+
+    /// Gets rid of a tree in which a node panicked: what its nodes keep may be half changed, so the next goal gets a new
+    /// one, and whatever they left under way is the Custodian's to stop.
+    fn discard(&mut self, kind: NavigatorKind, reason: HaltReason, now: Time) {
+        if let Some(world) = self.resources.get::<World>() {
+            world.halt_all(reason);
+            world.end_tick(now);
+        }
+        let tree = self.trees[kind.index()].take();
+        if catch_unwind(AssertUnwindSafe(|| drop(tree))).is_err() {
+            tracing::error!("a node panicked again when its tree was dropped");
         }
     }
 
@@ -320,7 +402,7 @@ impl Navigator {
                         (Ok(def), Some(tree)) if Arc::ptr_eq(def, tree.definition()));
                 if same {
                     // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
-                    let old = session.replace(request.client, now);
+                    let old = session.replace(request.poses.clone(), request.client, now);
                     old.finish(aborted(0, "another goal took its place"));
                     if let Some(tree) = &mut self.trees[request.kind.index()] {
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
@@ -343,32 +425,26 @@ impl Navigator {
     }
 
     fn start(&mut self, request: Request, now: Time) {
-        let Ok(def) = &request.tree else { return };
+        let Ok(def) = request.tree.clone() else { return };
         let index = request.kind.index();
         let keeps = self.trees[index]
             .as_ref()
-            .is_some_and(|tree| Arc::ptr_eq(tree.definition(), def));
+            .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
         if !keeps {
-            let mut tree = Tree::new(Arc::clone(def));
-            tree.set_observer(Some(self.log.observer()));
-            self.trees[index] = Some(tree);
+            match self.make_tree(&def, now) {
+                Ok(tree) => self.trees[index] = Some(tree),
+                Err(reason) => {
+                    refuse(request, NavigationError::FailedToLoadBehaviorTree, reason);
+                    return;
+                }
+            }
         }
         let Some(tree) = &mut self.trees[index] else {
             return;
         };
         tree.put_resources(std::mem::take(&mut self.resources));
-        if !keeps {
-            tree.attach(now);
-            for fault in tree
-                .resource::<World>()
-                .map(World::take_faults)
-                .unwrap_or_default()
-            {
-                tracing::error!("{}: {}", fault.leaf, fault.text);
-            }
-        }
         super::seed::goal(tree, &self.options, request.kind, &request.poses);
-        self.state = State::Running(Session::new(request.kind, request.client, now));
+        self.state = State::Running(Session::new(request.kind, request.poses, request.client, now));
     }
 
     /// One tick, when the schedule says so.
@@ -439,7 +515,8 @@ impl Navigator {
             return;
         };
         self.halt_tree(&session, reason, now);
-        if let Some(tree) = &mut self.trees[session.kind().index()] {
+        let tree = &mut self.trees[session.kind().index()];
+        if let Some(tree) = tree {
             super::seed::clear_errors(tree, &self.options);
         }
         session.into_client().finish(report);

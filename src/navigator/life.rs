@@ -37,7 +37,12 @@ impl LifecycleHandler for Life {
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }
-                if !self.navigator.stop(HaltReason::ShuttingDown, PATIENCE) {
+                if self
+                    .navigator
+                    .halt(HaltReason::ShuttingDown)
+                    .wait(PATIENCE)
+                    .is_err()
+                {
                     tracing::error!(
                         "not everything stopped within {PATIENCE:?}; it is still being cancelled"
                     );

@@ -38,4 +38,4 @@ pub use options::Options;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 pub use shares::share_file;
-pub use thread::{Handle, TickClock, TickStatistics, TickThread};
+pub use thread::{Handle, Pending, TickClock, TickStatistics, TickThread, Unacknowledged};

@@ -1,26 +1,36 @@
 //! One goal while its tree runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{ClientGoal, Feedback};
+use super::goal::{ClientGoal, Feedback, Request};
 use super::options::Options;
 use super::{NavigatorKind, Robot, feedback, seed};
-use crate::bt::{Time, Tree};
+use crate::bt::{Time, Tree, TreeDef};
 use crate::goal::GoalId;
+use crate::msg::PoseStamped;
 
 /// The goal that is pursued.
 pub(crate) struct Session {
     kind: NavigatorKind,
     client: Box<dyn ClientGoal>,
+    /// Where to, in the global frame: for a tree that takes over.
+    poses: Vec<PoseStamped>,
     started: Time,
     last_feedback: Option<Time>,
 }
 
 impl Session {
-    pub(crate) fn new(kind: NavigatorKind, client: Box<dyn ClientGoal>, now: Time) -> Self {
+    pub(crate) fn new(
+        kind: NavigatorKind,
+        poses: Vec<PoseStamped>,
+        client: Box<dyn ClientGoal>,
+        now: Time,
+    ) -> Self {
         Self {
             kind,
             client,
+            poses,
             started: now,
             last_feedback: None,
         }
@@ -34,12 +44,28 @@ impl Session {
         self.client.id()
     }
 
+    /// The goal as it was asked for, to be pursued by another tree.
+    pub(crate) fn into_request(self, tree: Arc<TreeDef>) -> Request {
+        Request {
+            kind: self.kind,
+            poses: self.poses,
+            tree: Ok(tree),
+            client: self.client,
+        }
+    }
+
     pub(crate) fn into_client(self) -> Box<dyn ClientGoal> {
         self.client
     }
 
     /// Another goal of the same action takes over; the old client is still to be told.
-    pub(crate) fn replace(&mut self, client: Box<dyn ClientGoal>, now: Time) -> Box<dyn ClientGoal> {
+    pub(crate) fn replace(
+        &mut self,
+        poses: Vec<PoseStamped>,
+        client: Box<dyn ClientGoal>,
+        now: Time,
+    ) -> Box<dyn ClientGoal> {
+        self.poses = poses;
         self.started = now;
         self.last_feedback = None;
         std::mem::replace(&mut self.client, client)

@@ -3,14 +3,14 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::goal::Request;
-use super::{Navigator, Schedule};
-use crate::bt::{HaltReason, Time};
+use super::{Navigator, NavigatorKind, Schedule};
+use crate::bt::{HaltReason, Time, TreeDef};
 use crate::goal::GoalId;
+use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use crate::sync::thread::{self, JoinHandle};
 
 /// The clock that drives ticks: monotonic, or simulation time.
 pub trait TickClock: Send + Sync {
@@ -40,12 +40,46 @@ enum Message {
     /// Pauses or resumes ticking: the tree keeps its state, its goals go on.
     Pause(bool, Sender<()>),
     /// Ends the running goal and answers when everything has stopped, or its deadline has passed.
+    Halt(HaltReason, Sender<()>),
+    /// Puts a tree in the place of a navigator's.
+    Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
+    /// As [`Message::Halt`], and then the thread ends.
     Stop(HaltReason, Sender<()>),
     Statistics(Sender<TickStatistics>),
     Quit,
 }
 
-/// Reaches the tick thread from any other.
+/// An acknowledgement that is yet to come.
+#[derive(Debug)]
+#[must_use = "what was asked for is done when it is acknowledged"]
+pub struct Pending<T>(Receiver<T>);
+
+/// Why there is no acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unacknowledged {
+    /// It may come yet: wait again.
+    #[error("it is not done yet")]
+    NotYet,
+    /// The thread has ended, or something newer took the place of what was asked for.
+    #[error("it will not be done")]
+    Never,
+}
+
+impl<T> Pending<T> {
+    /// Waits until it is done.
+    ///
+    /// # Errors
+    /// [`Unacknowledged`].
+    pub fn wait(&self, patience: Duration) -> Result<T, Unacknowledged> {
+        self.0.recv_timeout(patience).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Unacknowledged::NotYet,
+            RecvTimeoutError::Disconnected => Unacknowledged::Never,
+        })
+    }
+}
+
+/// Reaches the tick thread from any other: nobody else touches a tree. What is asked for here is acknowledged when it is
+/// done, not when it was understood.
 #[derive(Clone)]
 pub struct Handle {
     sender: Sender<Message>,
@@ -68,33 +102,56 @@ impl Handle {
         let _ = self.sender.send(Message::Wake);
     }
 
-    /// Pauses or resumes ticking, and returns when that is so. False where the thread is gone or did not answer.
-    pub fn pause(&self, paused: bool, patience: Duration) -> bool {
-        self.ask(patience, |reply| Message::Pause(paused, reply))
-            .is_some()
+    /// Stops ticking. Once acknowledged, no node is ticked until [`Handle::resume`]; goals on servers go on.
+    pub fn pause(&self) -> Pending<()> {
+        self.ask(|reply| Message::Pause(true, reply))
     }
 
-    /// Halts whatever runs and returns when it has stopped (guarantee G8). False where that took too long.
-    pub fn stop(&self, reason: HaltReason, patience: Duration) -> bool {
-        self.ask(patience, |reply| Message::Stop(reason, reply)).is_some()
+    /// Goes on ticking.
+    pub fn resume(&self) -> Pending<()> {
+        self.ask(|reply| Message::Pause(false, reply))
+    }
+
+    /// Halts whatever runs. Acknowledged when everything that it had started has stopped, or has been reported for not
+    /// stopping (guarantee G8), and its client has its result.
+    pub fn halt(&self, reason: HaltReason) -> Pending<()> {
+        self.ask(|reply| Message::Halt(reason, reply))
+    }
+
+    /// Puts a tree in the place of a navigator's. A goal that runs goes on with the new tree, from its root, when what
+    /// the old one had started has stopped; then it is acknowledged. Where the new tree cannot be had, that is the
+    /// answer, and the old one goes on (guarantee G7).
+    pub fn swap(&self, kind: NavigatorKind, def: Arc<TreeDef>) -> Pending<Result<(), String>> {
+        self.ask(|reply| Message::Swap(kind, def, reply))
+    }
+
+    /// As [`Handle::halt`], and the thread ends: what is asked for afterwards is never done.
+    pub fn stop(&self, reason: HaltReason) -> Pending<()> {
+        self.ask(|reply| Message::Stop(reason, reply))
     }
 
     /// Figures on the ticks so far.
-    pub fn statistics(&self, patience: Duration) -> Option<TickStatistics> {
-        self.ask(patience, Message::Statistics)
+    pub fn statistics(&self) -> Pending<TickStatistics> {
+        self.ask(Message::Statistics)
     }
 
-    fn ask<T>(&self, patience: Duration, message: impl FnOnce(Sender<T>) -> Message) -> Option<T> {
+    fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Pending<T> {
         let (reply, answer) = mpsc::channel();
-        self.sender.send(message(reply)).ok()?;
-        answer.recv_timeout(patience).ok()
+        // Where the thread is gone, the message is dropped and its sender with it: whoever waits learns that.
+        let _ = self.sender.send(message(reply));
+        Pending(answer)
     }
 }
 
-/// The thread itself; dropping it ends it.
+/// How long the thread may take to end once it was told to: only a leaf that hangs takes longer.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// The thread itself; dropping it ends it. A thread that a leaf does not let go is left behind.
 pub struct TickThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
+    /// Nothing is ever sent here; its sender is gone when the thread has ended.
+    ended: Receiver<()>,
 }
 
 impl TickThread {
@@ -109,10 +166,14 @@ impl TickThread {
         let (sender, receiver) = mpsc::channel();
         let handle = Handle { sender };
         let inner = handle.clone();
-        let thread = std::thread::Builder::new()
+        let (alive, ended) = mpsc::channel();
+        let thread = thread::Builder::new()
             .name("tick".to_owned())
             // Ticking recurses with the tree's depth, which is limited; the default stack suffices for it.
             .spawn(move || {
+                // Dropped last, also by a panic.
+                let _alive = alive;
+                let receiver = receiver;
                 let navigator = make(&inner);
                 drop(inner);
                 Loop {
@@ -120,7 +181,9 @@ impl TickThread {
                     clock,
                     schedule: None,
                     paused: false,
-                    stops: Vec::new(),
+                    ending: false,
+                    halts: Vec::new(),
+                    swaps: Vec::new(),
                     figures: TickStatistics::default(),
                 }
                 .run(&receiver);
@@ -128,6 +191,7 @@ impl TickThread {
         Ok(Self {
             handle,
             thread: Some(thread),
+            ended,
         })
     }
 
@@ -136,15 +200,19 @@ impl TickThread {
         &self.handle
     }
 
-    /// Whether the thread has ended, which it does by itself only when it panicked.
+    /// Whether the thread has ended, which it does by itself only when it panicked or was told to stop.
     pub fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        matches!(self.ended.try_recv(), Err(TryRecvError::Disconnected))
     }
 }
 
 impl Drop for TickThread {
     fn drop(&mut self) {
         let _ = self.handle.sender.send(Message::Quit);
+        if let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(FAREWELL) {
+            tracing::error!("the tick thread is left behind: it has not come back from a leaf");
+            return;
+        }
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -159,7 +227,12 @@ struct Loop {
     /// While a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
-    stops: Vec<Sender<()>>,
+    /// Ends when everything has stopped.
+    ending: bool,
+    /// Whom to tell when everything has stopped.
+    halts: Vec<Sender<()>>,
+    /// Whom to tell when a new tree is in its place.
+    swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     figures: TickStatistics,
 }
 
@@ -177,6 +250,9 @@ impl Loop {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.step();
+            if self.ending && self.navigator.is_idle() {
+                return;
+            }
         }
     }
 
@@ -200,11 +276,23 @@ impl Loop {
                 self.paused = paused;
                 let _ = reply.send(());
             }
-            Message::Stop(reason, reply) => {
-                self.paused = false;
-                self.navigator.stop_all(reason, now);
-                self.stops.push(reply);
+            Message::Halt(reason, reply) => {
+                self.halt(reason, reply, now);
             }
+            Message::Stop(reason, reply) => {
+                self.halt(reason, reply, now);
+                self.ending = true;
+            }
+            Message::Swap(kind, def, reply) => match self.navigator.swap(kind, &def, now) {
+                Ok(()) => {
+                    // Of several the last counts; who asked for an earlier one learns that it never came.
+                    self.swaps.retain(|(of, _)| *of != kind);
+                    self.swaps.push((kind, reply));
+                }
+                Err(reason) => {
+                    let _ = reply.send(Err(reason));
+                }
+            },
             Message::Statistics(reply) => {
                 let _ = reply.send(self.figures);
             }
@@ -214,6 +302,12 @@ impl Loop {
             }
         }
         true
+    }
+
+    fn halt(&mut self, reason: HaltReason, reply: Sender<()>, now: Time) {
+        self.paused = false;
+        self.navigator.stop_all(reason, now);
+        self.halts.push(reply);
     }
 
     fn step(&mut self) {
@@ -240,8 +334,13 @@ impl Loop {
         if !self.navigator.is_running() {
             self.schedule = None;
         }
+        if !self.navigator.is_stopping() {
+            for (_, reply) in self.swaps.drain(..) {
+                let _ = reply.send(Ok(()));
+            }
+        }
         if self.navigator.is_idle() {
-            for reply in self.stops.drain(..) {
+            for reply in self.halts.drain(..) {
                 let _ = reply.send(());
             }
         }

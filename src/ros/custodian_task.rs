@@ -2,27 +2,23 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
-use super::inbox::Inbox;
+use super::goals_view::{GoalsBoard, GoalsView};
+use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
 use super::spin::panic_text;
 use super::{Clock, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time};
 use crate::goal::{
-    Command, Counters, Custodian, Effect, GoalIds, GoalOptions, LiveGoal, Phase, Report, ServerId, Severity,
-    Ticket, WireEvent,
+    Command, Custodian, Effect, GoalIds, GoalOptions, Phase, Report, ServerId, Severity, Ticket, WireEvent,
 };
 use crate::nav::{Payload, TopicId};
-
-/// Which link a ticket belongs to: every world numbers its tickets from one, and one Custodian serves them all.
-pub(super) const LINK_SHIFT: u32 = 48;
 
 /// What the thread is told.
 pub(super) enum Input {
@@ -59,28 +55,6 @@ impl Inlet {
     }
 }
 
-/// What others may know about the goals without waiting for their owner.
-#[derive(Clone, Debug, Default)]
-pub struct GoalsView {
-    /// Goals that have not ended, oldest first, tickets as their link knows them.
-    pub live: Vec<LiveGoal>,
-    /// The names of their servers, in the same order.
-    pub servers: Vec<Arc<str>>,
-    /// Whether no goal of ours can be executing anywhere.
-    pub stopped: bool,
-    /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
-    pub idle: bool,
-    /// What has happened so far.
-    pub counters: Counters,
-    /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
-    pub reports: VecDeque<Report>,
-}
-
-impl GoalsView {
-    /// How many reports are kept.
-    pub const REPORTS: usize = 50;
-}
-
 /// The thread that owns the Custodian: it takes what ticks ask for, what servers say and what the time brings, and
 /// sends at once what follows from it, so that no cancel waits for a tick.
 #[derive(Debug)]
@@ -93,7 +67,7 @@ pub struct CustodianTask {
 #[derive(Clone)]
 pub struct CustodianHandle {
     inlet: Inlet,
-    shared: Arc<Shared>,
+    board: Arc<GoalsBoard>,
     clock: Clock,
     ros: RosHandle,
 }
@@ -102,15 +76,6 @@ impl std::fmt::Debug for CustodianHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("CustodianHandle")
     }
-}
-
-#[derive(Default)]
-struct Shared {
-    /// Inputs that change goals: those sent and those handled. The view is as old as the second.
-    sent: AtomicU64,
-    handled: AtomicU64,
-    view: Mutex<GoalsView>,
-    wakes: Mutex<Vec<Wake>>,
 }
 
 impl CustodianTask {
@@ -122,14 +87,7 @@ impl CustodianTask {
         let (sender, receiver) = channel();
         let handle = CustodianHandle {
             inlet: Inlet(sender),
-            shared: Arc::new(Shared {
-                view: Mutex::new(GoalsView {
-                    stopped: true,
-                    idle: true,
-                    ..GoalsView::default()
-                }),
-                ..Shared::default()
-            }),
+            board: Arc::default(),
             clock: clock.clone(),
             ros: ros.clone(),
         };
@@ -137,7 +95,7 @@ impl CustodianTask {
         let owner = Owner {
             custodian: Custodian::new(ids, options),
             clock: clock.clone(),
-            shared: Arc::clone(&handle.shared),
+            board: Arc::clone(&handle.board),
             actions: FxHashMap::default(),
             services: FxHashMap::default(),
             publishers: FxHashMap::default(),
@@ -202,7 +160,7 @@ impl CustodianHandle {
 
     /// Sends what changes goals; counted, so that [`CustodianHandle::is_settled`] knows when it was handled.
     pub(super) fn submit(&self, input: Input) {
-        self.shared.sent.fetch_add(1, Ordering::AcqRel);
+        self.board.count_in();
         self.inlet.send(input);
     }
 
@@ -220,18 +178,17 @@ impl CustodianHandle {
 
     /// Whether everything submitted so far was handled and no goal of ours can be executing on any server.
     pub fn is_settled(&self) -> bool {
-        let handled = self.shared.handled.load(Ordering::Acquire) == self.shared.sent.load(Ordering::Acquire);
-        handled && self.shared.view().stopped
+        self.board.is_settled()
     }
 
     /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
     pub fn view(&self) -> GoalsView {
-        self.shared.view().clone()
+        self.board.view().clone()
     }
 
     /// What keeps it from being settled, one text a goal.
     pub fn unsettled(&self) -> Vec<String> {
-        let view = self.shared.view();
+        let view = self.board.view();
         view.live
             .iter()
             .zip(&view.servers)
@@ -249,11 +206,7 @@ impl CustodianHandle {
 
     /// Has a bell rung whenever the set of live goals has changed.
     pub fn ring_on_change(&self, wake: Wake) {
-        self.shared
-            .wakes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(wake);
+        self.board.ring_on_change(wake);
     }
 }
 
@@ -272,12 +225,6 @@ fn words(phase: Phase) -> &'static str {
     }
 }
 
-impl Shared {
-    fn view(&self) -> MutexGuard<'_, GoalsView> {
-        self.view.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Inputs that are handled before their effects are carried out: a flood of feedback becomes one notice, and a cancel
 /// waits for no more than these.
 const BATCH: usize = 32;
@@ -285,7 +232,7 @@ const BATCH: usize = 32;
 struct Owner {
     custodian: Custodian<Payload>,
     clock: Clock,
-    shared: Arc<Shared>,
+    board: Arc<GoalsBoard>,
     actions: FxHashMap<ServerId, Box<dyn ActionTransport>>,
     services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
     publishers: FxHashMap<TopicId, Box<dyn Publish>>,
@@ -334,8 +281,7 @@ impl Owner {
             if self.changed || handled > 0 {
                 self.show();
             }
-            // After the view, so that who sees its input handled sees what came of it.
-            self.shared.handled.fetch_add(handled, Ordering::AcqRel);
+            self.board.count_out(handled);
         }
     }
 
@@ -520,7 +466,7 @@ impl Owner {
             Severity::Warning => tracing::warn!("{name}: {report}"),
             Severity::Error => tracing::error!("{name}: {report}"),
         }
-        let mut view = self.shared.view();
+        let mut view = self.board.view();
         if view.reports.len() >= GoalsView::REPORTS {
             view.reports.pop_front();
         }
@@ -532,20 +478,9 @@ impl Owner {
         let live = self.custodian.live_goals();
         let servers = live.iter().map(|goal| self.name(goal.server)).collect();
         let stopped = self.custodian.is_stopped(|_| true);
-        let mut view = self.shared.view();
-        let same = view.live == live && view.stopped == stopped;
-        view.live = live;
-        view.servers = servers;
-        view.stopped = stopped;
-        view.idle = self.custodian.is_idle();
-        view.counters = self.custodian.counters();
-        drop(view);
-        if !same {
-            let wakes = self.shared.wakes.lock().unwrap_or_else(PoisonError::into_inner);
-            for wake in wakes.iter() {
-                wake.ring();
-            }
-        }
+        let idle = self.custodian.is_idle();
+        let counters = self.custodian.counters();
+        self.board.show(live, servers, stopped, idle, counters);
     }
 }
 

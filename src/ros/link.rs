@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::custodian_task::{Input, LINK_SHIFT};
-use super::inbox::Inbox;
+use super::custodian_task::Input;
+use super::fan::Fan;
+use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{self, knows_action, knows_service, knows_topic};
 use super::names::is_name;
 use super::{CustodianHandle, ParameterStore, TransformBuffer, serve_service};
@@ -36,19 +37,6 @@ struct Inner {
     publishers: HashMap<TopicSpec, TopicId>,
     next: u32,
     adopt: Option<Duration>,
-}
-
-/// Who gets the messages of one subscription.
-#[derive(Default)]
-struct Fan {
-    inner: Mutex<FanInner>,
-}
-
-#[derive(Default)]
-struct FanInner {
-    readers: Vec<Weak<Inbox>>,
-    /// For a reader that comes after a message that is sent once.
-    latest: Option<Payload>,
 }
 
 impl std::fmt::Debug for Endpoints {
@@ -349,40 +337,5 @@ impl Link for RosLink {
 
     fn parameter(&self, name: &str) -> Option<String> {
         self.endpoints.parameters.text(name)
-    }
-}
-
-impl Fan {
-    fn lock(&self) -> MutexGuard<'_, FanInner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn join(&self, id: TopicId, topic: &TopicSpec, inbox: &Arc<Inbox>) {
-        let mut inner = self.lock();
-        let known = inner
-            .readers
-            .iter()
-            .any(|reader| reader.as_ptr() == Arc::as_ptr(inbox));
-        if known {
-            return;
-        }
-        inner.readers.push(Arc::downgrade(inbox));
-        if let (true, Some(latest)) = (topic.transient_local, &inner.latest) {
-            inbox.message(id, topic.depth, latest.clone());
-        }
-    }
-
-    fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload) {
-        let mut inner = self.lock();
-        inner.readers.retain(|reader| match reader.upgrade() {
-            Some(inbox) => {
-                inbox.message(id, topic.depth, payload.clone());
-                true
-            }
-            None => false,
-        });
-        if topic.transient_local {
-            inner.latest = Some(payload.clone());
-        }
     }
 }

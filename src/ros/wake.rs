@@ -1,7 +1,9 @@
 //! A bell that a thread sleeps beside.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Rung by any thread, heard by the one that sleeps: the tick thread between two ticks. A ring that comes while
 /// nobody sleeps is heard by the next sleep, which then returns at once; several rings count as one.
@@ -92,7 +94,7 @@ impl Wake {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

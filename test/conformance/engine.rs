@@ -209,7 +209,7 @@ impl Engine {
         let halted = Arc::new(Mutex::new(Vec::new()));
         tree.insert_resource(Log::default());
         tree.set_observer(Some(Box::new(Watch(Arc::clone(&halted)))));
-        tree.attach(Time::ZERO);
+        tree.attach(Time::ZERO).unwrap();
         Ok(Self { tree, halted })
     }
 

@@ -135,7 +135,8 @@ impl Bench {
         tree.insert_resource(World::new(Box::new(BenchLink(Arc::clone(&network))), settings));
         let now = Time::from_millis(1000);
         lock(&network).advance(now);
-        tree.attach(now);
+        // A tree that cannot be used says so when it is ticked.
+        let _ = tree.attach(now);
         Self {
             tree,
             network,
@@ -218,7 +219,7 @@ impl Bench {
             self.network().set_template(part, type_name, template);
         }
         let now = self.now;
-        self.tree.attach(now);
+        let _ = self.tree.attach(now);
     }
 
     /// Another client sends a goal.

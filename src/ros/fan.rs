@@ -1,0 +1,57 @@
+//! From one subscription to all worlds that read it.
+
+use std::sync::{Arc, Weak};
+
+use super::inbox::Inbox;
+use crate::nav::{Payload, TopicId, TopicSpec};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Who gets the messages of one subscription.
+#[derive(Default)]
+pub(super) struct Fan {
+    inner: Mutex<FanInner>,
+}
+
+#[derive(Default)]
+struct FanInner {
+    readers: Vec<Weak<Inbox>>,
+    /// For a reader that comes after a message that is sent once.
+    latest: Option<Payload>,
+}
+
+impl Fan {
+    fn lock(&self) -> MutexGuard<'_, FanInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a reader, once; what is sent once it gets now.
+    pub(super) fn join(&self, id: TopicId, topic: &TopicSpec, inbox: &Arc<Inbox>) {
+        let mut inner = self.lock();
+        let known = inner
+            .readers
+            .iter()
+            .any(|reader| reader.as_ptr() == Arc::as_ptr(inbox));
+        if known {
+            return;
+        }
+        inner.readers.push(Arc::downgrade(inbox));
+        if let (true, Some(latest)) = (topic.transient_local, &inner.latest) {
+            inbox.message(id, topic.depth, latest.clone());
+        }
+    }
+
+    /// Gives a message to every reader that is still there.
+    pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload) {
+        let mut inner = self.lock();
+        inner.readers.retain(|reader| match reader.upgrade() {
+            Some(inbox) => {
+                inbox.message(id, topic.depth, payload.clone());
+                true
+            }
+            None => false,
+        });
+        if topic.transient_local {
+            inner.latest = Some(payload.clone());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What the Custodian's thread shows to all others.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::Wake;
+use crate::goal::{Counters, LiveGoal, Report};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What others may know about the goals without waiting for their owner.
+#[derive(Clone, Debug, Default)]
+pub struct GoalsView {
+    /// Goals that have not ended, oldest first, tickets as their link knows them.
+    pub live: Vec<LiveGoal>,
+    /// The names of their servers, in the same order.
+    pub servers: Vec<Arc<str>>,
+    /// Whether no goal of ours can be executing anywhere.
+    pub stopped: bool,
+    /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
+    pub idle: bool,
+    /// What has happened so far.
+    pub counters: Counters,
+    /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
+    pub reports: VecDeque<Report>,
+}
+
+impl GoalsView {
+    /// How many reports are kept.
+    pub const REPORTS: usize = 50;
+}
+
+/// Where the view hangs, and two counts that tell whether it is up to date for whoever asked for something.
+pub(super) struct GoalsBoard {
+    /// Inputs that change goals: those sent and those handled. The view is as old as the second.
+    sent: AtomicU64,
+    handled: AtomicU64,
+    view: Mutex<GoalsView>,
+    wakes: Mutex<Vec<Wake>>,
+}
+
+impl Default for GoalsBoard {
+    /// Without goals.
+    fn default() -> Self {
+        Self {
+            sent: AtomicU64::new(0),
+            handled: AtomicU64::new(0),
+            view: Mutex::new(GoalsView {
+                stopped: true,
+                idle: true,
+                ..GoalsView::default()
+            }),
+            wakes: Mutex::default(),
+        }
+    }
+}
+
+impl GoalsBoard {
+    /// Counts an input. Before it is sent: whoever sent it must not find it settled before it was handled.
+    pub(super) fn count_in(&self) {
+        self.sent.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts inputs that were handled. After the view was shown, so that who sees its input handled sees what came of
+    /// it.
+    pub(super) fn count_out(&self, handled: u64) {
+        self.handled.fetch_add(handled, Ordering::AcqRel);
+    }
+
+    /// Whether all inputs so far were handled and no goal of ours can be executing anywhere.
+    pub(super) fn is_settled(&self) -> bool {
+        let handled = self.handled.load(Ordering::Acquire) == self.sent.load(Ordering::Acquire);
+        handled && self.view().stopped
+    }
+
+    /// The view, for a moment.
+    pub(super) fn view(&self) -> MutexGuard<'_, GoalsView> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Rings whenever the live goals have changed.
+    pub(super) fn ring_on_change(&self, wake: Wake) {
+        self.wakes().push(wake);
+    }
+
+    /// Shows the present state.
+    pub(super) fn show(
+        &self,
+        live: Vec<LiveGoal>,
+        servers: Vec<Arc<str>>,
+        stopped: bool,
+        idle: bool,
+        counters: Counters,
+    ) {
+        let mut view = self.view();
+        let same = view.live == live && view.stopped == stopped;
+        view.live = live;
+        view.servers = servers;
+        view.stopped = stopped;
+        view.idle = idle;
+        view.counters = counters;
+        drop(view);
+        if !same {
+            for wake in self.wakes().iter() {
+                wake.ring();
+            }
+        }
+    }
+
+    fn wakes(&self) -> MutexGuard<'_, Vec<Wake>> {
+        self.wakes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

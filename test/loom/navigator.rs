@@ -1,0 +1,226 @@
+//! Between the tick thread and whoever asks something of it.
+
+#[path = "../../src/navigator/thread.rs"]
+mod thread;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use loom::thread as threads;
+use navtree::msg::{Stamp, TransformStamped};
+use navtree::navigator::{
+    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule,
+};
+use thread::{Handle, TickClock, TickThread, Unacknowledged};
+
+use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
+use crate::explore;
+use crate::goal::{Command, GoalId, ServerId};
+use crate::nav::{
+    EndpointKind, Event, Form, Link, LinkError, Payload, Settings, TopicId, TopicSpec, TransformError, World,
+};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+
+/// `thread.rs` knows it by this path.
+mod goal {
+    pub(crate) use navtree::navigator::Request;
+}
+
+/// Time stands still: a tick is due whenever the thread looks.
+struct Still;
+
+impl TickClock for Still {
+    fn now(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn wall_time_until(&self, _due: Time) -> Duration {
+        Duration::MAX
+    }
+}
+
+/// A world without servers, in which nothing is under way.
+#[derive(Default)]
+struct Empty(HashMap<String, u32>);
+
+impl Link for Empty {
+    fn open(&mut self, _: EndpointKind, name: &str, _: &str, _: Form) -> Result<ServerId, LinkError> {
+        let next = self.0.len() as u32;
+        Ok(ServerId(*self.0.entry(name.to_owned()).or_insert(next)))
+    }
+
+    fn subscribe(&mut self, _: &TopicSpec) -> Result<TopicId, LinkError> {
+        Ok(TopicId(0))
+    }
+
+    fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        Err(LinkError::Refused(topic.name.to_string()))
+    }
+
+    fn publish(&mut self, _: TopicId, _: Payload) {}
+
+    fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+        commands.clear();
+    }
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn unsettled(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn receive(&mut self, _: &mut Vec<Event>) {}
+
+    fn transform(
+        &self,
+        target: &str,
+        source: &str,
+        _: Option<Stamp>,
+    ) -> Result<TransformStamped, TransformError> {
+        Ok(TransformStamped {
+            header: navtree::msg::Header::new(Stamp::ZERO, target),
+            child_frame_id: source.into(),
+            transform: navtree::msg::Transform::IDENTITY,
+        })
+    }
+
+    fn stamp(&self, _: Time) -> Stamp {
+        Stamp::ZERO
+    }
+
+    fn parameter(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Counts the results that its client gets; one that is dropped unanswered counts as well, for that aborts the goal.
+struct Client {
+    results: Arc<AtomicUsize>,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.results.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl ClientGoal for Client {
+    fn id(&self) -> GoalId {
+        GoalId([1; 16])
+    }
+
+    fn feedback(&mut self, _: &Feedback) {}
+
+    fn finish(self: Box<Self>, report: Report) {
+        assert_ne!(report.ending, Ending::Succeeded, "the tree runs for ever");
+    }
+}
+
+/// A tree that never completes.
+fn endless() -> Arc<TreeDef> {
+    let forest = builder::forest([builder::tree("Main", builder::leaf("AlwaysRunning"))]);
+    let mut registry = Registry::builtin();
+    registry
+        .action("AlwaysRunning", |_| Ok(navtree::bt::NodeStatus::Running))
+        .unwrap();
+    compile(&forest, "Main", &registry).unwrap().def
+}
+
+fn start() -> TickThread {
+    TickThread::start(
+        |_| {
+            Navigator::new(
+                World::new(Box::new(Empty::default()), Settings::default()),
+                Options::default(),
+            )
+        },
+        Arc::new(Still),
+    )
+    .unwrap()
+}
+
+fn request(results: &Arc<AtomicUsize>, tree: &Arc<TreeDef>) -> Request {
+    Request {
+        kind: NavigatorKind::ThroughPoses,
+        poses: Vec::new(),
+        tree: Ok(Arc::clone(tree)),
+        client: Box::new(Client {
+            results: Arc::clone(results),
+        }),
+    }
+}
+
+/// What a handle waits for comes, or is known never to come: loom's time does not pass.
+const FOR_EVER: Duration = Duration::MAX;
+
+#[test]
+fn a_halt_is_acknowledged_after_the_client_was_answered() {
+    let tree = endless();
+    explore(move || {
+        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
+        thread.handle().goal(request(&results, &tree));
+        assert_eq!(
+            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            Ok(())
+        );
+        assert_eq!(
+            results.load(Ordering::Relaxed),
+            1,
+            "acknowledged before it was done"
+        );
+    });
+}
+
+#[test]
+fn halts_from_two_threads_are_both_acknowledged() {
+    explore(|| {
+        let thread = start();
+        let other: Handle = thread.handle().clone();
+        let halting = threads::spawn(move || other.halt(HaltReason::GoalCanceled).wait(FOR_EVER));
+        assert_eq!(
+            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            Ok(())
+        );
+        assert_eq!(halting.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_stop_ends_the_thread_and_whoever_asks_afterwards_is_told() {
+    explore(|| {
+        let thread = start();
+        let other = thread.handle().clone();
+        let asking = threads::spawn(move || other.pause().wait(FOR_EVER));
+        assert_eq!(
+            thread.handle().stop(HaltReason::ShuttingDown).wait(FOR_EVER),
+            Ok(())
+        );
+        // Asked before the stop it was done, asked after it is known not to be: never a wait without end.
+        assert!(matches!(
+            asking.join().unwrap(),
+            Ok(()) | Err(Unacknowledged::Never)
+        ));
+        let late = thread.handle().halt(HaltReason::ShuttingDown);
+        assert!(matches!(late.wait(FOR_EVER), Ok(()) | Err(Unacknowledged::Never)));
+    });
+}
+
+#[test]
+fn dropping_the_thread_answers_its_client_and_ends_every_wait() {
+    let tree = endless();
+    explore(move || {
+        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
+        let other = thread.handle().clone();
+        let asked = request(&results, &tree);
+        let asking = threads::spawn(move || {
+            other.goal(asked);
+            other.statistics().wait(FOR_EVER).is_ok()
+        });
+        drop(thread);
+        let _ = asking.join().unwrap();
+        assert_eq!(results.load(Ordering::Relaxed), 1);
+    });
+}

@@ -1,0 +1,232 @@
+//! Between the threads of the network and the tick thread.
+
+#[path = "../../src/ros/fan.rs"]
+mod fan;
+#[path = "../../src/ros/goals_view.rs"]
+mod goals_view;
+#[path = "../../src/ros/inbox.rs"]
+mod inbox;
+#[path = "../../src/ros/wake.rs"]
+mod wake;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fan::Fan;
+use goals_view::GoalsBoard;
+use inbox::Inbox;
+use loom::thread;
+use wake::Wake;
+
+use crate::explore;
+use crate::goal::{Counters, GoalId, Notice, Outcome, Ticket};
+use crate::nav::{Event, Form, Payload, TopicId, TopicSpec};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::mpsc::channel;
+
+/// So late that only a ring ends a sleep.
+fn never() -> Instant {
+    Instant::now() + Duration::from_secs(3600)
+}
+
+#[test]
+fn a_ring_is_heard_whenever_it_comes() {
+    explore(|| {
+        let wake = Wake::new();
+        let ringer = wake.clone();
+        let thread = thread::spawn(move || ringer.ring());
+        assert!(wake.sleep_until(never()));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn what_was_put_before_a_ring_is_there_after_it() {
+    explore(|| {
+        let (wake, inbox) = (Wake::new(), Arc::new(Inbox::default()));
+        let threads = [1, 2].map(|ticket| {
+            let (ringer, filled) = (wake.clone(), Arc::clone(&inbox));
+            thread::spawn(move || {
+                filled.notice(accepted(ticket));
+                ringer.ring();
+            })
+        });
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            assert!(wake.sleep_until(never()));
+            inbox.drain(&mut seen);
+        }
+        assert_eq!(seen.len(), 2, "twice is as bad as never");
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_nudge_does_not_swallow_a_ring() {
+    explore(|| {
+        let wake = Wake::new();
+        let (ringer, nudger) = (wake.clone(), wake.clone());
+        let threads = [
+            thread::spawn(move || ringer.ring()),
+            thread::spawn(move || nudger.nudge()),
+        ];
+        assert!(wake.sleep_until(never()));
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn notices_of_one_goal_come_once_and_in_order_while_ticks_take_them() {
+    explore(|| {
+        let inbox = Arc::new(Inbox::default());
+        let filled = Arc::clone(&inbox);
+        let network = thread::spawn(move || {
+            filled.notice(accepted(1));
+            filled.notice(feedback(1, 1));
+            filled.notice(feedback(1, 2));
+            filled.notice(finished(1));
+        });
+        let mut seen = Vec::new();
+        inbox.drain(&mut seen);
+        inbox.drain(&mut seen);
+        network.join().unwrap();
+        inbox.drain(&mut seen);
+        let words: Vec<String> = seen.iter().map(word).collect();
+        let latest_feedback = ["accepted", "feedback 2", "finished"];
+        let all = ["accepted", "feedback 1", "feedback 2", "finished"];
+        assert!(words == latest_feedback || words == all, "{words:?}");
+    });
+}
+
+#[test]
+fn a_reader_that_joins_while_a_message_comes_gets_it_once() {
+    explore(|| {
+        let (fan, inbox) = (Arc::new(Fan::default()), Arc::new(Inbox::default()));
+        let topic = topic();
+        let (delivering, to) = (Arc::clone(&fan), topic.clone());
+        let network = thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32)));
+        fan.join(TopicId(1), &topic, &inbox);
+        network.join().unwrap();
+        let mut seen = Vec::new();
+        inbox.drain(&mut seen);
+        assert_eq!(seen.iter().map(word).collect::<Vec<_>>(), ["message 7"]);
+    });
+}
+
+#[test]
+fn a_reader_that_leaves_while_a_message_comes_harms_nobody() {
+    explore(|| {
+        let (fan, stays) = (Arc::new(Fan::default()), Arc::new(Inbox::default()));
+        let leaves = Arc::new(Inbox::default());
+        let topic = topic();
+        fan.join(TopicId(1), &topic, &leaves);
+        fan.join(TopicId(1), &topic, &stays);
+        let (delivering, to) = (Arc::clone(&fan), topic.clone());
+        let network = thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32)));
+        drop(leaves);
+        network.join().unwrap();
+        let mut seen = Vec::new();
+        stays.drain(&mut seen);
+        assert_eq!(seen.iter().map(word).collect::<Vec<_>>(), ["message 7"]);
+    });
+}
+
+/// The tick thread submits a halt, the Custodian's thread handles it and shows what came of it: here that a goal is
+/// executing no more.
+#[test]
+fn who_sees_goals_settled_sees_what_came_of_his_request() {
+    explore(|| {
+        let board = Arc::new(GoalsBoard::default());
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (inputs, inbox) = channel();
+        let (shown, effect) = (Arc::clone(&board), Arc::clone(&stopped));
+        board.show(Vec::new(), Vec::new(), false, false, Counters::default());
+        let custodian = thread::spawn(move || {
+            if inbox.recv_timeout(Duration::MAX).is_ok() {
+                effect.store(true, Ordering::Relaxed);
+                shown.show(Vec::new(), Vec::new(), true, true, Counters::default());
+                shown.count_out(1);
+            }
+        });
+        board.count_in();
+        inputs.send(()).unwrap();
+        if board.is_settled() {
+            assert!(
+                stopped.load(Ordering::Relaxed),
+                "settled before the halt was handled"
+            );
+        }
+        custodian.join().unwrap();
+        assert!(board.is_settled());
+    });
+}
+
+/// The same with a request that begins something: nobody may take the calm before it for the calm after it.
+#[test]
+fn a_request_that_is_under_way_is_not_settled() {
+    explore(|| {
+        let board = Arc::new(GoalsBoard::default());
+        let (inputs, inbox) = channel();
+        let shown = Arc::clone(&board);
+        let wake = Wake::new();
+        board.ring_on_change(wake.clone());
+        let custodian = thread::spawn(move || {
+            if inbox.recv_timeout(Duration::MAX).is_ok() {
+                shown.show(Vec::new(), Vec::new(), false, false, Counters::default());
+                shown.count_out(1);
+            }
+        });
+        board.count_in();
+        inputs.send(()).unwrap();
+        assert!(!board.is_settled());
+        assert!(wake.sleep_until(never()), "a change is rung");
+        custodian.join().unwrap();
+        assert!(!board.is_settled());
+    });
+}
+
+fn topic() -> TopicSpec {
+    TopicSpec {
+        name: "map".into(),
+        type_name: "nav_msgs/msg/OccupancyGrid".into(),
+        depth: 1,
+        reliable: true,
+        transient_local: true,
+        form: Form::Plain,
+    }
+}
+
+fn accepted(ticket: u64) -> Notice<Payload> {
+    Notice::Accepted {
+        ticket: Ticket(ticket),
+        goal: GoalId::ZERO,
+    }
+}
+
+fn feedback(ticket: u64, number: u32) -> Notice<Payload> {
+    Notice::Feedback {
+        ticket: Ticket(ticket),
+        payload: Payload::new(number),
+    }
+}
+
+fn finished(ticket: u64) -> Notice<Payload> {
+    Notice::Finished {
+        ticket: Ticket(ticket),
+        outcome: Outcome::Rejected,
+    }
+}
+
+fn word(event: &Event) -> String {
+    let number = |payload: &Payload| payload.get::<u32>().copied().unwrap_or_default();
+    match event {
+        Event::Notice(Notice::Accepted { .. }) => "accepted".to_owned(),
+        Event::Notice(Notice::Feedback { payload, .. }) => format!("feedback {}", number(payload)),
+        Event::Notice(Notice::Finished { .. }) => "finished".to_owned(),
+        Event::Message { payload, .. } => format!("message {}", number(payload)),
+    }
+}
