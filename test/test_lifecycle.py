@@ -5,6 +5,7 @@ import time
 import pytest
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from support.executable import Executable
 from support.graph import wait_for
 
 
@@ -65,3 +66,22 @@ def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     assert node.change(Transition.TRANSITION_ACTIVATE)
     controller.behaviour.duration = 0.1
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
+    # As they stand in parameter files of Nav2: the nodes are all here.
+    own = "[nav2_compute_path_to_pose_action_bt_node, nav2_path_expiring_timer_condition, opennav_dock_action_bt_node]"
+    stack = stack_factory({"plugin_lib_names": own})
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+def test_a_plugin_library_in_cpp_is_refused_with_what_to_do_instead(ros_domain):
+    names = "[nav2_spin_action_bt_node, my_robot_bt_nodes]"
+    node = Executable("navtree", ros_domain, {"plugin_lib_names": names, "autostart_node": True})
+    try:
+        code, _ = node.wait(10.0)
+        assert code == 1
+        assert "'my_robot_bt_nodes' is a C++ library" in node.output
+        assert "write its nodes in Rust" in node.output and "RosAction" in node.output
+    finally:
+        node.close()

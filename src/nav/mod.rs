@@ -19,6 +19,8 @@ mod action_leaf;
 pub mod any;
 pub mod cancel;
 mod cancel_leaf;
+#[cfg(test)]
+mod census;
 pub mod condition;
 pub mod control;
 pub mod decorator;

@@ -72,6 +72,10 @@ impl Navigator {
             log_topic: None,
         };
         navigator.log_topic = navigator.advertise_log().ok();
+        // For the feedback's estimate; trees that want odometry share it.
+        if let Some(Err(error)) = navigator.world().map(World::open_odometry) {
+            tracing::error!("odom_topic: {error}: clients are told no remaining time");
+        }
         navigator
     }
 
@@ -458,12 +462,14 @@ impl Navigator {
             return;
         };
         let result = tree.tick(now);
-        for note in tree
-            .resource::<World>()
-            .map(World::take_notes)
-            .unwrap_or_default()
-        {
-            tracing::warn!("{}: {}", note.leaf, note.text);
+        if let Some(world) = tree.resource::<World>() {
+            for note in world.take_notes() {
+                tracing::warn!("{}: {}", note.leaf, note.text);
+            }
+            // Of names that a tree made up while it ran; the others were found before it did.
+            for fault in world.take_faults() {
+                tracing::error!("{}: {}", fault.leaf, fault.text);
+            }
         }
         let def = Arc::clone(tree.definition());
         match result {

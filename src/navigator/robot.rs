@@ -2,7 +2,7 @@
 
 use crate::bt::Tree;
 use crate::msg::{Header, PoseStamped};
-use crate::nav::World;
+use crate::nav::{OdometrySmoother, World};
 
 /// A snapshot for feedback.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,38 @@ impl Robot {
                 },
                 pose: transform.transform.to_pose(),
             });
-        Self { pose, speed: 0.0 }
+        let speed = world.odometry().map_or(0.0, OdometrySmoother::speed);
+        Self { pose, speed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Robot;
+    use crate::msg::{Header, Odometry, Pose, Stamp, Twist};
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn speed_is_the_mean_of_the_odometry_that_the_tree_has_too() {
+        let mut bench = Bench::new("<AlwaysSuccess/>");
+        assert_eq!(
+            Robot::of(&mut bench.tree).speed,
+            0.0,
+            "nobody has asked for odometry"
+        );
+        bench.world().open_odometry().unwrap();
+        bench.transform("map", "base_link", Pose::planar(1.0, 2.0, 0.0));
+        for (milliseconds, speed) in [(100, 9.0), (1000, 0.3), (1100, 0.5)] {
+            let odometry = Odometry {
+                header: Header::new(Stamp::from_nanos(milliseconds * 1_000_000), "odom"),
+                twist: Twist::planar(speed, 0.0),
+                ..Odometry::default()
+            };
+            bench.publish("odom", odometry);
+        }
+        bench.tick();
+        let robot = Robot::of(&mut bench.tree);
+        assert_eq!(robot.speed, 0.4, "of the last 0.3 s");
+        assert_eq!(robot.pose.unwrap().pose, Pose::planar(1.0, 2.0, 0.0));
     }
 }

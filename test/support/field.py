@@ -38,9 +38,10 @@ class Field:
         self._closers = ExitStack()
         self.graph = Graph(domain)
         self._closers.callback(self.graph.close)
-        sim = {"publish_clock": True, "speed_factor": SPEED, "feedback_rate": 5.0}
-        self.sim = Executable("nav_sim", domain, sim | (sim_parameters or {}))
-        self._closers.callback(self.sim.close)
+        defaults = {"publish_clock": True, "speed_factor": SPEED, "feedback_rate": 5.0}
+        self._sim_arguments = ("nav_sim", domain, defaults | (sim_parameters or {}))
+        self.sim = Executable(*self._sim_arguments)
+        self._closers.callback(lambda: self.sim.close())
         defaults = {
             "autostart_node": True,
             "use_sim_time": True,
@@ -53,7 +54,7 @@ class Field:
         }
         self.node = Executable("navtree", domain, defaults | (parameters or {}))
         self._closers.callback(self.node.close)
-        self.odometry = None
+        self.odometry = self.first_odometry = None
         self._statuses = {}
         node, group = self.graph.node, self.graph.group
         node.create_subscription(Odometry, "odom", self._on_odometry, 1, callback_group=group)
@@ -68,18 +69,31 @@ class Field:
         self._parameters = node.create_client(SetParameters, "/nav_sim/set_parameters", callback_group=group)
         self.navigation = Navigation(self.graph)
         self.navigation.wait(30.0)
-        wait_for(lambda: self.odometry, 30.0, "odometry")
         self.navigation.warm_up()
+        self._wait_until_ready()
+
+    def _wait_until_ready(self):
+        wait_for(lambda: self.odometry, 30.0, "odometry")
         # Half a simulated second, the patience for a transform, is short here: until the node has heard the first ones.
         wait_for(self._arrives, 30.0, "a goal where the robot stands")
 
     def _arrives(self):
         return self.navigation.send(*self.position).result(30.0)[0] == "SUCCEEDED"
 
+    def restart_sim(self):
+        """Ends nav_sim and starts it anew: the robot, the clock and all stamps are where they began."""
+        self.sim.close()
+        self.odometry = None
+        self._statuses.clear()
+        self.sim = Executable(*self._sim_arguments)
+        self._wait_until_ready()
+
     def close(self):
         self._closers.close()
 
     def _on_odometry(self, message):
+        if self.odometry is None:
+            self.first_odometry = message
         self.odometry = message
 
     @property

@@ -17,6 +17,7 @@ ACTIONS = {
     "compute_path_to_pose": nav2.ComputePathToPose,
     "compute_path_through_poses": nav2.ComputePathThroughPoses,
     "follow_path": nav2.FollowPath,
+    "smooth_path": nav2.SmoothPath,
     "spin": nav2.Spin,
     "backup": nav2.BackUp,
     "wait": nav2.Wait,

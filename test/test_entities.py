@@ -1,0 +1,200 @@
+"""Subscriptions, clients and services of trees on a real graph: made once, shared, of the right quality."""
+
+import threading
+import time
+from collections import Counter
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from support.client import pose
+from support.graph import wait_for
+from support.servers import Behaviour
+
+SELECTORS = """
+      <ControllerSelector selected_controller="{controller}" default_controller="Default"/>
+      <GoalCheckerSelector selected_goal_checker="{goal_checker}" default_goal_checker="Default"/>
+      <ProgressCheckerSelector selected_progress_checker="{progress_checker}" default_progress_checker="Default"/>
+      <PlannerSelector selected_planner="{planner}" default_planner="Default"/>
+      <SmootherSelector selected_smoother="{smoother}" default_smoother="Default"/>"""
+FOLLOW = """
+      <FollowPath path="{path}" controller_id="{controller}" goal_checker_id="{goal_checker}"
+        progress_checker_id="{progress_checker}"/>"""
+PLAN = """<ComputePathToPose goal="{goal}" path="{path}" planner_id="{planner}"/>"""
+BATTERY = """<ForceSuccess><IsBatteryLow min_battery="0.1"/></ForceSuccess>"""
+UPDATED = PLAN.replace("{goal}", "{updated}")
+PAUSE = """<PauseResumeController pause_service_name="pause" resume_service_name="resume">{}</PauseResumeController>"""
+
+
+def write(path, *nodes):
+    text = "\n".join(["<PipelineSequence>", *nodes, "</PipelineSequence>"])
+    path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="T">{text}</BehaviorTree></root>')
+    return path
+
+
+def entities(stack):
+    """How many endpoints the node has, by kind and name as the middleware knows them: services are pairs of topics."""
+    node = stack.graph.node
+    counts = Counter()
+    for name, _ in node.get_topic_names_and_types(no_demangle=True):
+        for kind, infos in (
+            ("reads", node.get_subscriptions_info_by_topic(name, no_mangle=True)),
+            ("writes", node.get_publishers_info_by_topic(name, no_mangle=True)),
+        ):
+            own = sum(info.node_name == "bt_navigator" for info in infos)
+            if own:
+                counts[kind, name] = own
+    return counts
+
+
+def settled(stack):
+    """The endpoints, once two looks in a row have found the same."""
+    seen = [entities(stack)]
+
+    def same():
+        time.sleep(0.3)
+        seen.append(entities(stack))
+        return seen[-1] == seen[-2]
+
+    wait_for(same, 10.0, "a graph that has settled")
+    return seen[-1]
+
+
+def run(stack, path):
+    goal = stack.navigation.send(2.0, 0.0, tree=path)
+    status, result = goal.result()
+    assert status == "SUCCEEDED", result.error_msg
+
+
+def test_a_swap_makes_no_entity_for_what_exists(stack_factory, tmp_path):
+    updater = f'<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}">{UPDATED}</GoalUpdater>'
+    speed = f"<SpeedController>{PLAN}</SpeedController>"
+    paused = PAUSE.format(FOLLOW)
+    first = write(tmp_path / "first.xml", SELECTORS, BATTERY, updater, speed, paused)
+    stack = stack_factory({"default_nav_to_pose_bt_xml": first})
+    before = settled(stack)
+    # Each once, although several nodes and the navigator's feedback want odometry.
+    for topic in ("rt/odom", "rt/battery_status", "rt/controller_selector", "rt/goal_update"):
+        assert before["reads", topic] == 1, topic
+    assert before["reads", "rq/pauseRequest"] == 1
+    assert max(before.values()) == 1, {name: count for name, count in before.items() if count > 1}
+    run(stack, first)
+    assert settled(stack) == before
+
+    # Another tree with the same topics, services and servers, some of them twice.
+    stuck = "<ForceSuccess><IsStuck/></ForceSuccess>"
+    second = write(tmp_path / "second.xml", updater, BATTERY, speed, SELECTORS, BATTERY, stuck, paused)
+    for path in (second, first, second):
+        run(stack, path)
+    assert settled(stack) == before
+
+    # What is new is made, and once.
+    other = SELECTORS.replace('default_planner="', 'topic_name="other" default_planner="')
+    third = write(tmp_path / "third.xml", other, PLAN, FOLLOW)
+    for path in (third, first, third):
+        run(stack, path)
+    assert settled(stack) - before == Counter({("reads", "rt/other"): 1})
+
+
+def test_subscriptions_have_the_quality_of_what_they_listen_to(stack_factory, tmp_path):
+    path = write(tmp_path / "tree.xml", SELECTORS, BATTERY, PLAN, FOLLOW)
+    stack = stack_factory({"default_nav_to_pose_bt_xml": path})
+    settled(stack)
+    for topic, durability, reliability in (
+        ("/controller_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
+        ("/smoother_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
+        # Hears reliable publishers and others.
+        ("/battery_status", DurabilityPolicy.VOLATILE, ReliabilityPolicy.BEST_EFFORT),
+        ("/odom", DurabilityPolicy.VOLATILE, ReliabilityPolicy.BEST_EFFORT),
+        ("/tf_static", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
+    ):
+        infos = stack.graph.node.get_subscriptions_info_by_topic(topic)
+        (quality,) = (info.qos_profile for info in infos if info.node_name == "bt_navigator")
+        assert (quality.durability, quality.reliability) == (durability, reliability), topic
+
+
+def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):
+    stack = stack_factory()
+    smoother = stack.robot.add("smooth_path", Behaviour())
+    stack.robot.controller.behaviour.duration = None
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    names = ("controller", "goal_checker", "progress_checker", "planner", "smoother")
+    publishers = [stack.graph.node.create_publisher(String, f"{name}_selector", latched) for name in names]
+    for publisher in publishers:
+        publisher.publish(String(data="Before"))
+
+    def selected():
+        if not (stack.robot.controller.requests() and smoother.requests()):
+            return {}
+        followed, planned = stack.robot.controller.requests()[-1], stack.robot.planner.requests()[-1]
+        ids = (followed.controller_id, followed.goal_checker_id, followed.progress_checker_id, planned.planner_id)
+        return {*ids, smoother.requests()[-1].smoother_id}
+
+    smooth = '<SmoothPath unsmoothed_path="{path}" smoothed_path="{smooth}" smoother_id="{smoother}"/>'
+    plan = f'<RateController hz="20"><Sequence>{PLAN}{smooth}</Sequence></RateController>'
+    goal = stack.navigation.send(2.0, 0.0, tree=write(tmp_path / "tree.xml", SELECTORS, plan, FOLLOW))
+    wait_for(lambda: selected() == {"Before"}, 10.0, "what was published before the tree was loaded")
+    for publisher in publishers:
+        publisher.publish(String(data="After"))
+    wait_for(lambda: selected() == {"After"}, 10.0, "what was published while the tree runs")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+
+
+def test_g1_neither_silence_nor_a_flood_holds_up_a_tick(stack, tmp_path):
+    updater = f'<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}">{UPDATED}</GoalUpdater>'
+    often = f'<RateController hz="20">{updater}</RateController>'
+    path = write(tmp_path / "tree.xml", SELECTORS, BATTERY, often, FOLLOW)
+    stack.robot.controller.behaviour.duration = None
+    # Nobody publishes any of these topics.
+    goal = stack.navigation.send(2.0, 0.0, tree=path)
+    wait_for(stack.robot.controller.executing, 5.0, "the controller to execute")
+    publisher = stack.graph.node.create_publisher(PoseStamped, "goal_update", 10)
+    ended = threading.Event()
+    update = pose(3.0, 0.0)
+
+    def flood():
+        while not ended.is_set():
+            update.header.stamp = stack.graph.node.get_clock().now().to_msg()
+            for _ in range(50):
+                publisher.publish(update)
+            ended.wait(0.001)
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        planner = stack.robot.planner
+        wait_for(lambda: planner.requests()[-1].goal.pose.position.x == 3.0, 10.0, "the updated goal")
+        count = len(planner.requests())
+        wait_for(lambda: len(planner.requests()) >= count + 10, 10.0, "ten more plans at 20 Hz")
+        goal.cancel()
+        assert goal.result(5.0)[0] == "CANCELED"
+    finally:
+        ended.set()
+        thread.join(10.0)
+    assert stack.robot.executing() == 0
+
+
+def test_pause_and_resume_by_service(stack, tmp_path):
+    node, group, controller = stack.graph.node, stack.graph.group, stack.robot.controller
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(2.0, 0.0, tree=write(tmp_path / "tree.xml", PLAN, PAUSE.format(FOLLOW)))
+    wait_for(controller.executing, 10.0, "the controller to execute")
+    clients = {name: node.create_client(Trigger, name, callback_group=group) for name in ("pause", "resume")}
+
+    def call(name):
+        wait_for(clients[name].service_is_ready, 10.0, f"the service {name}")
+        answer = stack.graph.ask(lambda: clients[name].call_async(Trigger.Request()), f"answer of {name}")
+        assert answer.success
+
+    call("pause")
+    wait_for(lambda: not controller.executing(), 10.0, "the controller to be cancelled")
+    assert len(controller.seen("cancel")) == 1
+    time.sleep(0.3)
+    assert controller.executing() == 0 and not goal.done()
+    call("resume")
+    wait_for(controller.executing, 10.0, "the controller to execute again")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+    assert stack.robot.executing() == 0
