@@ -3,7 +3,8 @@
 use super::{CancelCode, GoalEvent, GoalOptions, GoalStatus, Phase, Step, Verdict, What};
 use crate::bt::Time;
 
-/// How often a result is asked for before it counts as lost.
+/// How often a result is asked for before it counts as lost. The wait doubles with each question, because the middleware
+/// takes up to three seconds to repeat what a wireless link lost: at the default of 250 ms it is 3.75 s in all.
 const RESULT_QUESTIONS: u32 = 3;
 
 /// Cancels of an adopted goal are counted from here, above those of its first life.
@@ -238,7 +239,7 @@ impl ActionGoal {
                 if self.questions < RESULT_QUESTIONS {
                     self.questions += 1;
                     steps.push(Step::RequestResult);
-                    self.due = Some(now + self.options.result_retry);
+                    self.due = Some(now + self.options.result_retry * (1 << self.questions));
                 } else {
                     self.lose_result(steps);
                     if !self.terminal {

@@ -17,8 +17,8 @@ pub struct GoalOptions {
     /// The longest a goal may run after acceptance; `None`: as long as it likes. Afterwards the leaf fails and
     /// the goal is cancelled.
     pub result_timeout: Option<Duration>,
-    /// How long a result may lag behind a status that says the goal is over, before it is asked for again.
-    /// Three questions without an answer are a lost result.
+    /// How long a result may lag behind a status that says the goal is over, before it is asked for again; doubled
+    /// with each question. Three without an answer are a lost result.
     pub result_retry: Duration,
     /// Between two questions for the result of a goal that executes. The only way to notice a server that
     /// was restarted faster than its endpoints vanished: it answers that it knows no such goal.

@@ -70,7 +70,8 @@ impl Setup {
     /// for the acceptance, for the result, for a lost result; an update begins the last three anew, after the
     /// one before it had its time to end.
     fn patience(&self) -> Duration {
-        Duration::from_secs(1 + 1 + 1 + (1 + 2 + 4) + u64::from(self.updates) * (2 + 1 + 2 + 4))
+        let lost = 1 + 2 + 4 + 8;
+        Duration::from_secs(1 + 1 + 1 + (1 + 2 + lost) + u64::from(self.updates) * (2 + 1 + 2 + lost))
     }
 
     /// The longest that a goal without a leaf may be tracked: a late acceptance begins anew, and so does a

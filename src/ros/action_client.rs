@@ -26,6 +26,10 @@ pub(super) fn uuid(goal: GoalId) -> UUID {
     }
 }
 
+/// How many questions for the result of one goal may be open: one that executes for hours is asked after every few
+/// seconds, and its server answers them all when it ends.
+const QUESTIONS_KEPT: usize = 8;
+
 /// Under which key the pending calls of a goal are kept.
 fn key(goal: GoalId) -> u64 {
     let [.., a, b, c, d, e, f, g, h] = goal.0;
@@ -168,8 +172,9 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 
     fn request_result(&mut self, goal: GoalId) -> Result<(), RosError> {
-        // Asked again: the server has both questions and answers both, and one answer is enough.
-        self.get_result.forget(key(goal));
+        // Asked again: the server has all questions and answers each, and one answer is enough. The earlier ones
+        // stay, because the answer may take longer than the time between two of them.
+        self.get_result.forget_but(QUESTIONS_KEPT - 1, key(goal));
         let request = C::Wire::make_result_request_msg(uuid(goal));
         let inlet = self.inlet.clone();
         self.get_result.call(key(goal), &request, move |answer| {

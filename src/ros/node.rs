@@ -337,10 +337,21 @@ impl<R> Caller<R> {
     /// Forgets the requests sent under a key: their answers are dropped. r2r keeps about a hundred bytes for each
     /// until an answer comes, for ever if none does. How many there were.
     pub fn forget(&self, key: u64) -> usize {
+        self.forget_but(0, key)
+    }
+
+    /// [`Caller::forget`] for all but the newest so many requests.
+    pub fn forget_but(&self, newest: usize, key: u64) -> usize {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = pending.calls.len();
-        pending.calls.retain(|call| call.key != key);
-        before - pending.calls.len()
+        let of_key = pending.calls.iter().filter(|call| call.key == key).count();
+        let forgotten = of_key.saturating_sub(newest);
+        let mut left = forgotten;
+        pending.calls.retain(|call| {
+            let goes = call.key == key && left > 0;
+            left -= usize::from(goes);
+            !goes
+        });
+        forgotten
     }
 
     /// What [`RosNode::watch`] needs; once.

@@ -561,11 +561,10 @@ mod tests {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         rig.status(&[(goal, GoalStatus::Succeeded)]);
-        rig.pass(80);
-        assert_eq!(
-            rig.wanted(),
-            ["ask", "ask", "ask", "ResultLost", "tell ResultLost"]
-        );
+        rig.pass(20 + 40 + 80);
+        assert_eq!(rig.wanted(), ["ask"; 3]);
+        rig.pass(160);
+        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost"]);
         rig.assert_at_rest();
     }
 
@@ -578,10 +577,18 @@ mod tests {
         rig.status(&[(goal, GoalStatus::Executing)]);
         rig.status(&[]);
         assert_eq!(rig.wanted(), ["ask"]);
-        rig.pass(80);
+        rig.pass(20 + 40 + 80 + 160);
         assert_eq!(
             rig.wanted(),
-            ["ask", "ask", "ask", "ResultLost", "tell ResultLost", "cancel #1"]
+            [
+                "ask",
+                "ask",
+                "ask",
+                "ask",
+                "ResultLost",
+                "tell ResultLost",
+                "cancel #1"
+            ]
         );
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.assert_at_rest();

@@ -1,0 +1,75 @@
+"""Both sides of a navigation as objects in a process of their own: plain values in, plain values out."""
+
+import multiprocessing
+from multiprocessing.managers import BaseManager
+
+from .client import Navigation
+from .graph import Graph
+from .servers import Robot
+
+
+class Servers:
+    """The robot's servers."""
+
+    def __init__(self, domain):
+        self._robot = Robot(Graph(domain, "servers"))
+
+    def behave(self, name, **behaviour):
+        """Changes what a server does (`servers.Behaviour`)."""
+        for field, value in behaviour.items():
+            setattr(self._robot.servers[name].behaviour, field, value)
+
+    def seen(self, name, kind):
+        """How many events of a kind a server saw."""
+        return len(self._robot.servers[name].seen(kind))
+
+    def executing(self, name):
+        """How many goals a server is executing."""
+        return self._robot.servers[name].executing()
+
+    def quiet(self):
+        """Whether nothing executes, and all that was accepted has ended."""
+        servers = self._robot.servers.values()
+        return not self._robot.executing() and all(len(s.seen("accepted")) == len(s.seen("ended")) for s in servers)
+
+
+class Client:
+    """A navigation client. Goals are numbers."""
+
+    def __init__(self, domain):
+        self._navigation = Navigation(Graph(domain, "client"))
+        self._goals = []
+
+    def wait(self):
+        self._navigation.wait()
+        self._navigation.warm_up()
+
+    def send(self, tree=""):
+        self._goals.append(self._navigation.send(1.0, 0.0, tree=tree))
+        return len(self._goals) - 1
+
+    def feedback(self, goal):
+        """How many messages of feedback came."""
+        return len(self._goals[goal].feedback)
+
+    def cancel(self, goal):
+        self._goals[goal].cancel()
+
+    def done(self, goal):
+        return self._goals[goal].done()
+
+    def result(self, goal, timeout):
+        """The name of the final status, and the error message."""
+        status, result = self._goals[goal].result(timeout)
+        return status, result.error_msg
+
+
+class Remote(BaseManager):
+    """A process that makes such objects. One a host: the middleware looks up a host's addresses once in a process."""
+
+    def __init__(self):
+        super().__init__(ctx=multiprocessing.get_context("spawn"))
+
+
+Remote.register("Servers", Servers)
+Remote.register("Client", Client)

@@ -1,0 +1,187 @@
+"""G1 to G6 on a network that breaks: node and client on one host, the servers on another, the wire between them cut.
+
+Each test makes two network namespaces; where the machine does not allow that, they skip and say so.
+"""
+
+import time
+
+import pytest
+from support.executable import Executable
+from support.fixtures import tree
+from support.graph import wait_for
+from support.network import ENVIRONMENT, Network, why_not
+from support.remote import Remote
+
+PARAMETERS = {
+    "autostart_node": True,
+    "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml")),
+    "default_server_timeout": 1000,
+    "default_cancel_timeout": 500,
+    "stop_timeout": 1500,
+}
+#: How long after the wire is whole again everything may take: the middleware announces itself every 3 s and repeats
+#: what was lost every 3 s.
+PATIENCE = 30.0
+CUTS = [0.1, 1.0, 5.0, 30.0]
+
+
+class World:
+    """What a test sees: `controller` and the other servers on one host, `client` and the node on the other."""
+
+    def __init__(self, domain, request, parameters=None):
+        self.network = Network(seed=domain)
+        request.addfinalizer(self.network.close)
+        right, left = self.network.right.start(Remote()), self.network.left.start(Remote())
+        for process in (right, left):
+            request.addfinalizer(process.shutdown)
+        self.servers, self.client = right.Servers(domain), left.Client(domain)
+        with self.network.left.inside():
+            self.node = Executable("navtree", domain, PARAMETERS | (parameters or {}), environment=ENVIRONMENT)
+        request.addfinalizer(self.node.close)
+        self.client.wait()
+        self.servers.behave("follow_path", duration=0.05)
+        self.recovers()
+
+    def executing(self):
+        """A navigation whose controller is executing its goal."""
+        self.servers.behave("follow_path", duration=None)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            goal = self.client.send()
+            wait_for(lambda: self._started(goal), PATIENCE, "the controller to execute")
+            if not self.client.done(goal):
+                return goal
+            # A server that a lossy wire kept from answering in time is a failure, and says so.
+            status, text = self.client.result(goal, 0.0)
+            assert (status, bool(text)) == ("ABORTED", True)
+            assert time.monotonic() < deadline, f"{text}\n{self.node.output}"
+
+    def _started(self, goal):
+        return self.servers.executing("follow_path") or self.client.done(goal)
+
+    def requested(self):
+        return self.servers.seen("follow_path", "requested")
+
+    def recovers(self):
+        """What has to hold whatever was cut: no goal is left alive, and the node takes goals as before."""
+        wait_for(self.servers.quiet, PATIENCE, f"every goal to end on its server: {self.node.output}")
+        self.servers.behave("follow_path", duration=0.05, accept_delay=0.0, stop_delay=0.0)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            # The servers may have to be discovered anew; until then a goal fails, and says why.
+            status, text = self.client.result(self.client.send(), PATIENCE)
+            if status == "SUCCEEDED":
+                break
+            assert text
+            assert time.monotonic() < deadline, text
+        wait_for(self.servers.quiet, PATIENCE, "the last goal to end")
+        assert self.node.running()
+
+    def cancelled(self, goal):
+        """A client's cancel is answered in time, whatever the wire does: here its deadline is 1.5 s."""
+        self.client.cancel(goal)
+        status, text = self.client.result(goal, 5.0)
+        assert status == "CANCELED", text
+        return text
+
+    def cut(self, seconds, meanwhile):
+        """Cuts the wire for so long, and does the deed meanwhile; returns what it returned."""
+        self.network.cut()
+        started = time.monotonic()
+        try:
+            answer = meanwhile()
+            time.sleep(max(0.0, seconds - (time.monotonic() - started)))
+        finally:
+            self.network.heal()
+        return answer
+
+
+@pytest.fixture(scope="session")
+def machine():
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def world(machine, ros_domain, request):
+    return World(ros_domain, request)
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("seconds", CUTS)
+def test_g3_cut_before_the_goal_is_sent(world, seconds):
+    world.servers.behave("follow_path", duration=None)
+
+    def meanwhile():
+        goal = world.client.send()
+        wait_for(lambda: world.client.feedback(goal), 5.0, "the tree to be ticked")
+        world.cancelled(goal)
+
+    world.cut(seconds, meanwhile)
+    world.recovers()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("seconds", CUTS)
+def test_g3_cut_before_the_goal_is_accepted(world, seconds):
+    world.servers.behave("follow_path", duration=None, accept_delay=0.3)
+    requests = world.requested()
+    goal = world.client.send()
+    wait_for(lambda: world.requested() > requests, 10.0, "the goal request at the controller")
+    world.cut(seconds, lambda: world.cancelled(goal))
+    world.recovers()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("seconds", CUTS)
+def test_g3_cut_while_executing(world, seconds):
+    goal = world.executing()
+    text = world.cut(seconds, lambda: world.cancelled(goal))
+    if seconds >= 5.0:
+        # The controller cannot have heard of it: what does not stop is named.
+        assert "follow_path" in text
+    world.recovers()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("seconds", CUTS)
+def test_g3_cut_while_cancelling(world, seconds):
+    world.servers.behave("follow_path", stop_delay=0.3)
+    goal = world.executing()
+    world.client.cancel(goal)
+    wait_for(lambda: world.servers.seen("follow_path", "cancel"), 5.0, "the cancel request at the controller")
+    status, text = world.cut(seconds, lambda: world.client.result(goal, 5.0))
+    assert status == "CANCELED", text
+    world.recovers()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("seconds", CUTS)
+def test_g1_cut_while_the_result_is_due(world, seconds):
+    goal = world.executing()
+
+    def meanwhile():
+        # The result is on a wire that is cut; the tree goes on being ticked.
+        seen = world.client.feedback(goal)
+        world.servers.behave("follow_path", duration=0.0)
+        wait_for(lambda: not world.servers.executing("follow_path"), 5.0, "the controller to end its goal")
+        wait_for(lambda: world.client.feedback(goal) > seen + 1, 5.0, "the navigation to go on")
+
+    world.cut(seconds, meanwhile)
+    # Its result is asked for again, or its server was given up for dead: it ends either way.
+    status, text = world.client.result(goal, PATIENCE)
+    assert status == "SUCCEEDED" or text
+    world.recovers()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(("loss", "delay"), [(0.2, 0.0), (0.0, 0.2), (0.2, 0.2)])
+def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
+    # An answer that was lost is repeated within three seconds: whoever has such a wire waits for it.
+    world = World(ros_domain, request, {"default_server_timeout": 5000})
+    world.network.loss, world.network.delay = loss, delay
+    for _ in range(3):
+        world.cancelled(world.executing())
+        wait_for(world.servers.quiet, PATIENCE, f"every goal to end on its server: {world.node.output}")
+    world.recovers()
