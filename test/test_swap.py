@@ -1,5 +1,7 @@
 """G7: trees are swapped by parameter, and a broken one never replaces a good one."""
 
+import nav2_msgs.srv
+import pytest
 from support.fixtures import tree
 from support.graph import wait_for
 
@@ -56,3 +58,35 @@ def test_g7_goal_with_a_broken_tree_is_aborted_and_the_running_goal_goes_on(stac
     assert controller.executing() == 1 and not controller.seen("cancel")
     running.cancel()
     assert running.result()[0] == "CANCELED"
+
+
+COSTS = """<root BTCPP_format="4">
+  <BehaviorTree ID="W">
+    <Fallback>
+      <AlwaysSuccess/>
+      {}
+    </Fallback>
+  </BehaviorTree>
+</root>
+"""
+
+
+@pytest.mark.skipif(hasattr(nav2_msgs.srv, "GetCosts"), reason="this ROS 2 has nav2_msgs/srv/GetCosts")
+@pytest.mark.parametrize(
+    "node",
+    [
+        '<CheckPoseOccupancy pose="{goal}"/>',
+        '<RemoveInCollisionGoals input_goals="{goals}" output_goals="{goals}"/>',
+    ],
+)
+def test_g7_tree_whose_interface_this_ros_lacks_is_refused_and_the_old_one_kept(stack, tmp_path, node):
+    path = tmp_path / "costs.xml"
+    path.write_text(COSTS.format(node))
+    answer = stack.set_tree(path)
+    assert not answer.successful
+    assert f"{path}:5:" in answer.reason and "nav2_msgs/srv/GetCosts" in answer.reason
+    assert stack.get_tree() == str(tree("plan_and_follow.xml"))
+    status, result = stack.navigation.send(1.0, 0.0, tree=path).result()
+    assert (status, result.error_code) == ("ABORTED", 9001)
+    assert f"{path}:5:" in result.error_msg and "GetCosts" in result.error_msg
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"

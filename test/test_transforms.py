@@ -86,11 +86,13 @@ def test_an_old_transform_counts_as_missing(stack, broadcaster):
     wait_for(stale, 10.0, "a refusal because nothing was heard of the frame for a second")
 
 
-def test_a_goal_with_a_stamp_is_taken_at_its_time(stack, broadcaster):
+def test_a_goal_with_a_stamp_is_taken_at_its_time(stack_factory):
+    stack = stack_factory({"transform_age_limit": 60.0})
+    broadcaster = Broadcaster(stack)
     begin = broadcaster.now()
     for tenths in range(11):
-        stamp = begin - Duration(seconds=1.0 - tenths / 10)
-        broadcaster.send("map", "ship", tenths, stamp)
+        broadcaster.send("map", "ship", tenths, begin - Duration(seconds=1.0 - tenths / 10))
+    wait_for(lambda: arrives(stack, "ship", 1.0) == 11.0, 10.0, "the newest of the transforms")
     half = (begin - Duration(seconds=0.45)).to_msg()
     assert arrives(stack, "ship", 1.0, stamp=half) == pytest.approx(6.5, abs=1e-6)
     before = (begin - Duration(seconds=5.0)).to_msg()

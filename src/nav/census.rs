@@ -144,3 +144,82 @@ fn every_node_of_nav2_is_there_with_its_ports_and_defaults() {
     }
     assert!(missing.is_empty(), "{missing:#?}");
 }
+
+#[test]
+fn ports_that_jazzys_interfaces_lack_say_so_at_load() {
+    let registry = super::registry();
+    for (node, port) in [
+        (
+            "<ComputePathToPose goal=\"{goal}\" viapoints=\"{v}\"/>",
+            "viapoints",
+        ),
+        (
+            "<ComputePathThroughPoses goals=\"{goals}\" last_reached_index=\"{i}\"/>",
+            "last_reached_index",
+        ),
+        (
+            "<FollowPath path=\"{path}\" path_handler_id=\"a\"/>",
+            "path_handler_id",
+        ),
+        (
+            "<Spin disable_collision_checks=\"true\"/>",
+            "disable_collision_checks",
+        ),
+        (
+            "<BackUp disable_collision_checks=\"true\"/>",
+            "disable_collision_checks",
+        ),
+        (
+            "<DriveOnHeading disable_collision_checks=\"true\"/>",
+            "disable_collision_checks",
+        ),
+        (
+            "<ClearEntireCostmap service_name=\"s\" plugins=\"a\"/>",
+            "plugins",
+        ),
+        (
+            "<ClearCostmapExceptRegion service_name=\"s\" plugins=\"a\"/>",
+            "plugins",
+        ),
+        (
+            "<ClearCostmapAroundRobot service_name=\"s\" plugins=\"a\"/>",
+            "plugins",
+        ),
+        (
+            "<ClearCostmapAroundPose service_name=\"s\" pose=\"{goal}\" plugins=\"a\"/>",
+            "plugins",
+        ),
+        ("<ValidatePath path=\"{path}\" max_cost=\"100\"/>", "max_cost"),
+        (
+            "<ValidatePath path=\"{path}\" consider_unknown_as_obstacle=\"true\"/>",
+            "consider_unknown_as_obstacle",
+        ),
+        ("<ValidatePath path=\"{path}\" layer_name=\"a\"/>", "layer_name"),
+        ("<ValidatePath path=\"{path}\" footprint=\"a\"/>", "footprint"),
+        (
+            "<ValidatePath path=\"{path}\" stop_at_first_collision=\"false\"/>",
+            "stop_at_first_collision",
+        ),
+        (
+            "<ValidatePath path=\"{path}\" max_lookahead_distance=\"3\"/>",
+            "max_lookahead_distance",
+        ),
+    ] {
+        let text =
+            format!("<root BTCPP_format=\"4\">\n<BehaviorTree ID=\"T\">\n{node}</BehaviorTree></root>");
+        let loaded = crate::xml::Loader::new(&registry)
+            .load_text("t.xml", &text, std::path::Path::new("."), None)
+            .unwrap();
+        let said = loaded
+            .warnings
+            .iter()
+            .map(|warning| warning.one_line(&loaded.sources));
+        let said: Vec<String> = said.filter(|line| line.contains("NT0407")).collect();
+        assert_eq!(said.len(), 1, "{node}: {said:?}");
+        assert!(
+            said[0].starts_with("t.xml:3:") && said[0].contains(port),
+            "{}",
+            said[0]
+        );
+    }
+}

@@ -199,7 +199,7 @@ impl TreeLibrary {
         resources.insert(World::new((self.rehearse)(), Settings::default()));
         let mut tree = Tree::new(Arc::clone(&def));
         tree.put_resources(resources);
-        tree.attach(Time::ZERO);
+        tree.attach(Time::ZERO).map_err(|error| error.to_string())?;
         let faults = tree
             .resource::<World>()
             .map(World::take_faults)
