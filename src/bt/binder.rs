@@ -23,14 +23,10 @@ pub(crate) struct Binder<'b, 's> {
     pub(crate) problems: &'b mut Vec<Problem>,
 }
 
-impl<'s> Binder<'_, 's> {
-    fn attribute(&self, declaration: &PortDecl) -> Option<&AttributeSpec<'s>> {
-        let named = |name: &str| {
-            self.spec
-                .attributes
-                .iter()
-                .find(|attribute| attribute.name == name)
-        };
+impl<'b, 's> Binder<'b, 's> {
+    fn attribute(&self, declaration: &PortDecl) -> Option<&'b AttributeSpec<'s>> {
+        let attributes = &self.spec.attributes;
+        let named = |name: &str| attributes.iter().find(|attribute| attribute.name == name);
         named(&declaration.name).or_else(|| named(declaration.alias?))
     }
 
@@ -90,14 +86,14 @@ impl<'s> Binder<'_, 's> {
 impl PortSink for Binder<'_, '_> {
     fn port(&mut self, declaration: &PortDecl) -> Binding {
         let (text, by_default, span) = match (self.attribute(declaration), &declaration.default) {
-            (Some(attribute), _) => (attribute.value.to_string(), false, attribute.value_span),
-            (None, Some(text)) => (text.to_string(), true, self.spec.span),
+            (Some(attribute), _) => (&*attribute.value, false, attribute.value_span),
+            (None, Some(text)) => (&**text, true, self.spec.span),
             (None, None) => {
                 self.missing(declaration);
                 return Binding::Absent;
             }
         };
-        match port_text(&text, self.dialect) {
+        match port_text(text, self.dialect) {
             PortText::Pointer(key) => self.pointer(key, declaration, by_default, span),
             PortText::SameName => self.pointer(&declaration.name, declaration, by_default, span),
             PortText::Literal(literal) => {
@@ -153,8 +149,8 @@ impl PortSink for Binder<'_, '_> {
     }
 
     fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
-        match self.attribute(declaration).cloned() {
-            Some(attribute) => compile_script(&attribute, self.scope, self.scopes, self.enums, self.problems),
+        match self.attribute(declaration) {
+            Some(attribute) => compile_script(attribute, self.scope, self.scopes, self.enums, self.problems),
             None => {
                 self.missing(declaration);
                 None

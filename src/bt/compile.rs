@@ -2,10 +2,12 @@
 //! scripts compiled, types compared. Everything wrong is reported, not the first thing only; nothing that runs is
 //! touched (guarantee G7).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::attributes::Attributes;
 use super::behavior::{Behavior, Dialect, Manifest, NodeKind};
 use super::binder::Binder;
 use super::blackboard::ScopeId;
@@ -27,6 +29,10 @@ use super::suggest::nearest;
 pub const MOST_NODES: usize = 1_500_000;
 /// Nesting of one definition, subtrees included. Ticking and compiling recurse by this much.
 pub const MOST_DEPTH: usize = 512;
+/// Bytes of names, paths and attributes of one definition: a small file can name a long text in a million instances.
+const MOST_TEXT: usize = 256 * 1024 * 1024;
+/// What a key of a subtree instance counts towards [`MOST_TEXT`]: about the bytes that it takes.
+const TEXT_OF_KEY: usize = 512;
 
 /// Errors after which compiling stops: a small file can name one bad node in a million instances.
 const MOST_PROBLEMS: usize = 10_000;
@@ -70,12 +76,19 @@ struct Compiler<'f, 's> {
     scopes: Scopes,
     behaviors: Vec<(Box<dyn Behavior>, u32)>,
     info: Vec<NodeInfo>,
+    attributes: Attributes,
     guards: FxHashMap<u32, Guards>,
     priorities: FxHashMap<u32, Priorities>,
+    /// Node types that were looked up before, by ID, for version 3 and 4.
+    types: [FxHashMap<&'f str, &'f NodeType>; 2],
+    /// Bytes of text so far ([`MOST_TEXT`]).
+    text: usize,
+    /// The path under construction.
+    path: String,
     problems: Vec<Problem>,
     /// Trees under instantiation, outermost first.
     open_trees: Vec<&'f str>,
-    paths: FxHashSet<Arc<str>>,
+    paths: HashSet<Arc<str>>,
     subtree_id: Arc<str>,
     overflowed: bool,
     /// How many problems there may be before they are thinned.
@@ -92,11 +105,15 @@ impl<'f, 's> Compiler<'f, 's> {
             scopes: Scopes::new(dialect),
             behaviors: Vec::new(),
             info: Vec::new(),
+            attributes: Attributes::default(),
             guards: FxHashMap::default(),
             priorities: FxHashMap::default(),
+            types: Default::default(),
+            text: 0,
+            path: String::new(),
             problems: Vec::new(),
             open_trees: Vec::new(),
-            paths: FxHashSet::default(),
+            paths: HashSet::new(),
             subtree_id: "SubTree".into(),
             overflowed: false,
             most_problems: MOST_PROBLEMS,
@@ -131,11 +148,21 @@ impl<'f, 's> Compiler<'f, 's> {
         parent: Option<NodeIndex>,
         depth: usize,
     ) {
-        if self.info.len() >= MOST_NODES || depth > MOST_DEPTH {
+        let attributes = spec.attributes.iter();
+        let text = attributes.map(|attribute| attribute.name.len() + attribute.value.len());
+        let text =
+            text.sum::<usize>() + spec.name.as_deref().map_or(0, str::len) + spec.id.len() + prefix.len();
+        self.text = self.text.saturating_add(text);
+        if self.info.len() >= MOST_NODES || depth > MOST_DEPTH || self.text > MOST_TEXT {
             if !self.overflowed {
                 self.overflowed = true;
                 let what = if depth > MOST_DEPTH {
                     format!("the tree is nested more than {MOST_DEPTH} deep")
+                } else if self.text > MOST_TEXT {
+                    format!(
+                        "names, paths and attributes of the tree exceed {MOST_TEXT} bytes once its subtrees are in \
+                         place"
+                    )
                 } else {
                     format!("the tree has more than {MOST_NODES} nodes once its subtrees are in place")
                 };
@@ -151,7 +178,7 @@ impl<'f, 's> Compiler<'f, 's> {
         let node_type = if spec.subtree.is_some() {
             None
         } else {
-            let found = self.registry.get(&spec.id, tree.dialect);
+            let found = self.node_type(&spec.id, tree.dialect);
             if found.is_none() {
                 self.unknown_node(spec, tree.dialect);
             }
@@ -177,25 +204,25 @@ impl<'f, 's> Compiler<'f, 's> {
             None if spec.subtree.is_none() => Arc::clone(&id),
             None => Arc::from(&*spec.id),
         };
-        let path: Arc<str> = if *name == *spec.id {
-            format!("{prefix}{}::{}", spec.id, index.uid()).into()
-        } else {
-            format!("{prefix}{name}").into()
-        };
+        self.path.clear();
+        self.path.push_str(prefix);
+        self.path.push_str(&name);
+        if *name == *spec.id {
+            self.path.push_str("::");
+            push_number(&mut self.path, index.uid());
+        }
+        let attributes = spec.attributes.iter();
+        let attributes = attributes.map(|attribute| (&*attribute.name, &*attribute.value));
         self.info.push(NodeInfo {
             id,
             name,
-            path,
+            path: Arc::from(&*self.path),
             kind: node_type.map_or(NodeKind::SubTree, |node_type| node_type.manifest.kind),
             parent,
             end: index,
             scope,
             span: spec.span,
-            attributes: spec
-                .attributes
-                .iter()
-                .map(|attribute| (Arc::from(&*attribute.name), Arc::from(&*attribute.value)))
-                .collect(),
+            attributes: self.attributes.add(attributes),
         });
         if spec.subtree.is_some() {
             let substitute = self.substitute_subtree(tree, spec, scope, index);
@@ -243,6 +270,17 @@ impl<'f, 's> Compiler<'f, 's> {
             }
         }
         self.info[index.index()].end = NodeIndex(self.info.len() as u32);
+    }
+
+    /// Looks a node type up; most types of a tree come again and again.
+    fn node_type(&mut self, id: &'f str, dialect: Dialect) -> Option<&'f NodeType> {
+        let known = &mut self.types[usize::from(dialect == Dialect::V4)];
+        if let Some(node_type) = known.get(id) {
+            return Some(node_type);
+        }
+        let found = self.registry.get(id, dialect)?;
+        known.insert(id, found);
+        Some(found)
     }
 
     /// Drops what was said before of another instance of the same tree. True when even so there are too many errors.
@@ -359,6 +397,10 @@ impl<'f, 's> Compiler<'f, 's> {
         index: NodeIndex,
         honoured: bool,
     ) -> bool {
+        let has_priority = |child: &NodeSpec<'_>| child.attributes.iter().any(|it| it.name == "_priority");
+        if !spec.children.iter().any(has_priority) {
+            return false;
+        }
         let scripts: Vec<Option<Script>> = spec
             .children
             .iter()
@@ -389,7 +431,8 @@ impl<'f, 's> Compiler<'f, 's> {
     }
 
     fn compile_guards(&mut self, tree: &TreeSpec<'_>, spec: &NodeSpec<'_>, scope: ScopeId, index: NodeIndex) {
-        if tree.dialect == Dialect::V3 {
+        let is_guard = |name: &str| name.starts_with('_');
+        if tree.dialect == Dialect::V3 || !spec.attributes.iter().any(|it| is_guard(&it.name)) {
             return;
         }
         let mut guards = Guards::default();
@@ -449,6 +492,16 @@ impl<'f, 's> Compiler<'f, 's> {
             );
         }
         let models = self.forest.models.get(&*spec.id).map_or(&[][..], Vec::as_slice);
+        // Each instance has keys for its attributes and the ports of its model.
+        let keys = models.len().saturating_add(spec.attributes.len());
+        let texts = models
+            .iter()
+            .map(|port| port.name.len() + port.default.as_deref().map_or(0, str::len));
+        self.text = keys
+            .saturating_mul(TEXT_OF_KEY)
+            .saturating_add(texts.sum())
+            .saturating_add(path.len())
+            .saturating_add(self.text);
         let inner_scope =
             self.scopes
                 .open_subtree(spec, tree.dialect, scope, &path, models, &mut self.problems);
@@ -531,6 +584,7 @@ impl<'f, 's> Compiler<'f, 's> {
             guards: self.guards,
             priorities: self.priorities,
             info: self.info.into_boxed_slice(),
+            attributes: self.attributes,
             slots,
             globals,
             scopes,
@@ -543,4 +597,12 @@ impl<'f, 's> Compiler<'f, 's> {
             warnings: self.problems,
         })
     }
+}
+
+/// Appends a number; what `write!` does, without its machinery: there is one in most paths.
+fn push_number(text: &mut String, number: u16) {
+    if number >= 10 {
+        push_number(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }

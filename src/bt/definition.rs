@@ -1,9 +1,12 @@
 //! The compiled form of a tree file.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Enums;
+use super::attributes::Attributes;
 use super::behavior::{Behavior, Dialect, NodeKind};
 use super::blackboard::{Entry, ScopeId, SlotId};
 use super::guard::Guards;
@@ -91,8 +94,8 @@ pub struct NodeInfo {
     pub scope: ScopeId,
     /// Where it stands.
     pub span: Span,
-    /// Its ports as written, and other attributes, in the order of the file.
-    pub attributes: Vec<(Arc<str>, Arc<str>)>,
+    /// Its ports as written, and other attributes: [`TreeDef::attributes`].
+    pub(crate) attributes: Range<u32>,
 }
 
 /// One key space: a subtree instance.
@@ -104,11 +107,12 @@ pub struct ScopeDef {
     pub path: Arc<str>,
     /// The scope it was instantiated in.
     pub parent: Option<ScopeId>,
-    /// Where keys lead: own, or another scope's.
-    pub(crate) keys: FxHashMap<Arc<str>, SlotId>,
+    /// Where keys lead: own, or another scope's. The standard hasher, because files choose the keys: with one that has
+    /// no secret they could choose them so that all collide.
+    pub(crate) keys: HashMap<Arc<str>, SlotId>,
     /// Own keys, in the order in which they appeared: what an export shows.
     pub(crate) own: Vec<(Arc<str>, SlotId)>,
-    pub(crate) remaps: FxHashMap<Arc<str>, Arc<str>>,
+    pub(crate) remaps: HashMap<Arc<str>, Arc<str>>,
     pub(crate) autoremap: bool,
 }
 
@@ -126,6 +130,7 @@ pub struct TreeDef {
     pub(crate) guards: FxHashMap<u32, Guards>,
     pub(crate) priorities: FxHashMap<u32, Priorities>,
     pub(crate) info: Box<[NodeInfo]>,
+    pub(crate) attributes: Attributes,
     pub(crate) slots: Box<[SlotDef]>,
     /// Entries that the tree addresses with `@`, by the key behind it.
     pub(crate) globals: Box<[(Arc<str>, SlotId)]>,
@@ -154,6 +159,11 @@ impl TreeDef {
     /// A node.
     pub fn node(&self, node: NodeIndex) -> &NodeInfo {
         &self.info[node.index()]
+    }
+
+    /// The ports of a node as written, and its other attributes, name and value, in the order of the file.
+    pub fn attributes(&self, node: NodeIndex) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.attributes.get(self.node(node).attributes.clone())
     }
 
     /// All nodes in pre-order.

@@ -5,6 +5,7 @@
 //! that trees may use.
 #![forbid(unsafe_code)]
 
+mod attributes;
 mod behavior;
 mod binder;
 mod blackboard;

@@ -278,19 +278,20 @@ impl NodeType {
 
 /// Whether a text may name a node type or a tree (`spec/btcpp.md` 1.2).
 pub fn is_model_name(name: &str) -> bool {
-    !name.is_empty() && name != "Root" && name != "root" && !name.chars().any(is_forbidden)
+    !name.is_empty() && name != "Root" && name != "root" && !name.bytes().any(is_forbidden)
 }
 
 /// Whether a text may name a port: it begins with an ASCII letter. Anything else is metadata.
 pub fn is_port_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && !name.chars().any(is_forbidden)
+        && !name.bytes().any(is_forbidden)
         && name != "name"
         && name != "ID"
 }
 
-fn is_forbidden(character: char) -> bool {
-    (character as u32) < 32 || character as u32 == 127 || " <>&\"'/\\:*?|.".contains(character)
+/// All that is forbidden is ASCII.
+fn is_forbidden(byte: u8) -> bool {
+    byte < 32 || byte == 127 || b" <>&\"'/\\:*?|.".contains(&byte)
 }
 
 /// Collects declarations from a node that is made for nothing else.

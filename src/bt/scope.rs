@@ -1,8 +1,7 @@
 //! Key spaces while a tree is compiled: every key becomes a slot, behind all remapping (`spec/btcpp.md` 1.5, 4.6).
 
+use std::collections::HashMap;
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use super::behavior::Dialect;
 use super::blackboard::{ScopeId, SlotId};
@@ -79,9 +78,9 @@ impl Scopes {
             tree_id: tree_id.into(),
             path: path.into(),
             parent,
-            keys: FxHashMap::default(),
+            keys: HashMap::new(),
             own: Vec::new(),
-            remaps: FxHashMap::default(),
+            remaps: HashMap::new(),
             autoremap: false,
         });
         id
@@ -239,13 +238,20 @@ impl Scopes {
         let Some(parent) = def.parent else {
             return self.make(scope, key);
         };
-        let outer = match def.remaps.get(key) {
-            Some(outer) => Arc::clone(outer),
-            None if def.autoremap && (self.dialect == Dialect::V3 || !key.starts_with('_')) => key.into(),
+        // Keys are shared on the way: a long one that goes through hundreds of subtrees is one text.
+        let (slot, key) = match def.remaps.get_key_value(key) {
+            Some((inner, outer)) => {
+                let (inner, outer) = (Arc::clone(inner), Arc::clone(outer));
+                (self.resolve(parent, &outer), inner)
+            }
+            None if def.autoremap && (self.dialect == Dialect::V3 || !key.starts_with('_')) => {
+                let slot = self.resolve(parent, key);
+                let known = self.scopes[parent.0 as usize].keys.get_key_value(key);
+                (slot, known.map_or_else(|| key.into(), |(key, _)| Arc::clone(key)))
+            }
             None => return self.make(scope, key),
         };
-        let slot = self.resolve(parent, &outer);
-        self.scopes[scope.0 as usize].keys.insert(key.into(), slot);
+        self.scopes[scope.0 as usize].keys.insert(key, slot);
         slot
     }
 

@@ -168,6 +168,8 @@ struct State<N> {
     client: Client,
     /// The goal in work.
     sent: Option<Payload>,
+    /// The goal before it: its memory is used for the next one as soon as nobody else holds it.
+    spent: Option<Payload>,
     version: u64,
     node: PhantomData<fn(N)>,
 }
@@ -177,8 +179,27 @@ impl<N> Default for State<N> {
         Self {
             client: Client::default(),
             sent: None,
+            spent: None,
             version: 0,
             node: PhantomData,
+        }
+    }
+}
+
+impl<N: ActionNode> State<N> {
+    /// The message of the next goal, which is in work from now on.
+    fn renew(&mut self, goal: GoalOf<N>) -> Payload {
+        let before = self.sent.take();
+        let payload = Payload::renewed(self.spent.take(), goal);
+        self.sent = Some(payload.clone());
+        self.spent = before;
+        payload
+    }
+
+    /// The goal in work is over.
+    fn retire(&mut self) {
+        if let Some(sent) = self.sent.take() {
+            self.spent = Some(sent);
         }
     }
 }
@@ -222,7 +243,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
         if let Some(world) = cx.resource::<World>() {
             world.halt(ticket, reason);
         }
-        cx.state::<State<N>>().sent = None;
+        cx.state::<State<N>>().retire();
         // What halting leaves behind is a result too: no stale error code.
         if self.report(cx, 0, "").is_ok() {
             self.node.halted(cx);
@@ -252,8 +273,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         };
         let mut state = cx.take_state::<State<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
-        let payload = Payload::new(goal);
-        state.sent = Some(payload.clone());
+        let payload = state.renew(goal);
         state.version = version;
         cx.put_state(state);
         let server = match server {
@@ -317,8 +337,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         let state = cx.state::<State<N>>();
         state.version = version;
         if replaces {
-            let payload = Payload::new(goal);
-            state.sent = Some(payload.clone());
+            let payload = state.renew(goal);
             world!(cx).update_goal(ticket, payload);
         }
         Ok(())
@@ -330,7 +349,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         let outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
-        cx.state::<State<N>>().sent = None;
+        cx.state::<State<N>>().retire();
         let timeout = N::timeout_code();
         match &outcome {
             Some(Outcome::Succeeded(payload)) => {
@@ -406,7 +425,13 @@ impl<N: ActionNode> ActionLeaf<N> {
     fn report(&self, cx: &mut Context<'_>, code: u16, message: &str) -> Result<(), Thrown> {
         self.error_code.set(cx, code)?;
         if self.error_message.slot().is_some() {
-            self.error_message.set(cx, message.into())?;
+            // An empty text of its own would be an allocation.
+            let message = if message.is_empty() {
+                Text::default()
+            } else {
+                message.into()
+            };
+            self.error_message.set(cx, message)?;
         }
         Ok(())
     }

@@ -19,6 +19,18 @@ impl Payload {
         Self(Arc::new(message))
     }
 
+    /// Wraps a message, in the place of one that is over: nothing is allocated where nobody else holds that one any
+    /// more and it was of the same type.
+    pub fn renewed<T: Any + Send + Sync>(spent: Option<Self>, message: T) -> Self {
+        if let Some(Self(mut shared)) = spent
+            && let Some(place) = Arc::get_mut(&mut shared).and_then(|any| any.downcast_mut::<T>())
+        {
+            *place = message;
+            return Self(shared);
+        }
+        Self::new(message)
+    }
+
     /// The message, if it is of this type.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()

@@ -325,7 +325,7 @@ mod tests {
             FollowPath::error_code(&bench.until_end(1.0).1),
             FollowPath::INVALID_CONTROLLER
         );
-        goal.controller_id = String::new();
+        goal.controller_id = "".into();
         Arc::make_mut(&mut goal.path).poses[1].header.frame_id = "mars".into();
         bench.send(goal);
         assert_eq!(

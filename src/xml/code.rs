@@ -64,7 +64,7 @@ codes! {
     1 UnreadableFile Error "The file does not exist or cannot be read."
     2 NotUtf8 Error "The file is not UTF-8 text; save it as UTF-8."
     3 FileTooLarge Error "The file, or a file with all that it includes, exceeds the size limit."
-    4 TooManyElements Error "The file has more elements or attributes than the limit allows."
+    4 TooManyElements Error "The file has more elements or attributes, or one element more attributes, than the limit allows."
     5 TooDeep Error "Elements are nested deeper than 256 nodes in one tree."
     6 TooManyProblems Note "So many problems were found that only the first are listed."
     7 IncludeWithoutPath Error "`<include>` needs a `path`."
@@ -132,7 +132,7 @@ codes! {
     502 Recursion Error "A tree contains itself, directly or through others."
     503 DuplicatePath Error "Two instances of subtrees have the same path; loggers could not tell them apart."
     504 MissingModelPort Error "A port that the model of a subtree declares without default is not given."
-    505 TreeTooLarge Error "With all subtrees in place the tree exceeds the limit on nodes or nesting."
+    505 TreeTooLarge Error "With all subtrees in place the tree exceeds the limit on nodes, nesting or text."
 }
 "Scripts" {
     601 BadScript Error "A script cannot be compiled."

@@ -115,6 +115,10 @@ impl<'c, 'd> Compilation<'c, 'd> {
                 Ok(compiled) => compiled.warnings,
                 Err(problems) => problems,
             };
+            if problems.iter().any(|problem| problem.kind == ProblemKind::Limit) {
+                // What is so large costs as much, however few its nodes.
+                self.spent = self.spent.saturating_add(MOST_NODES / 4);
+            }
             // Who calls such a tree may write its keys.
             self.report(&problems, worst, |kind| {
                 main == Some(id) || kind != ProblemKind::NeverWritten

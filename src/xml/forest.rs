@@ -306,18 +306,21 @@ impl<'d> Builder<'_, 'd> {
                 self.check_kind(element, name, span, dialect);
             }
         }
-        let attributes = element
-            .attributes()
-            .filter(|attribute| !matches!(attribute.name(), "ID" | "name"))
-            .inspect(|attribute| self.check_attribute(*attribute, subtree, dialect))
-            .map(|attribute| AttributeSpec {
+        let instance = element.attribute("name");
+        let count = element.attributes().len() - usize::from(id.is_some()) - usize::from(instance.is_some());
+        let mut attributes = Vec::with_capacity(count);
+        for attribute in element.attributes() {
+            if matches!(attribute.name(), "ID" | "name") {
+                continue;
+            }
+            self.check_attribute(attribute, subtree, dialect);
+            attributes.push(AttributeSpec {
                 name: Cow::Borrowed(attribute.name()),
                 value: Cow::Borrowed(attribute.value()),
                 name_span: attribute.name_span().into(),
                 value_span: attribute.value_span().into(),
-            })
-            .collect();
-        let instance = element.attribute("name");
+            });
+        }
         if let Some(instance) = instance
             && instance
                 .value()

@@ -22,5 +22,8 @@ pub const NODES: usize = 2_000_000;
 /// Attributes of one file.
 pub const ATTRIBUTES: usize = 6_000_000;
 
+/// Attributes of one element: ports are looked up among them one by one.
+pub const ELEMENT_ATTRIBUTES: usize = 500;
+
 /// Problems that are kept; the rest is counted only.
 pub const DIAGNOSTICS: usize = 1000;

@@ -699,6 +699,45 @@ mod tests {
         assert!(started.elapsed().as_secs() < 120);
     }
 
+    /// Few nodes that mean a lot of text, and attributes without end.
+    #[test]
+    fn hostile_files_end_in_bounded_memory() {
+        let long = "x".repeat(1_000_000);
+        let doubled = |first: &str, last: &str, more: &str| {
+            let levels: String = (0..16)
+                .map(|level| {
+                    let call = format!("<SubTree ID='t{}'/>", level + 1);
+                    format!("<BehaviorTree ID='t{level}'><Sequence>{call}{call}</Sequence></BehaviorTree>")
+                })
+                .collect();
+            format!(
+                "<root BTCPP_format='4' main_tree_to_execute='T'><BehaviorTree ID='T'>{first}</BehaviorTree>{levels}\
+                 <BehaviorTree ID='t16'>{last}</BehaviorTree>{more}</root>"
+            )
+        };
+        let text = doubled("<SubTree ID='t0'/>", &format!("<Say message='{long}'/>"), "");
+        let path = doubled(&format!("<SubTree ID='t0' name='{long}'/>"), "<IsDay/>", "");
+        let ports: String = (0..10_000)
+            .map(|port| format!("<input_port name='p{port}' default='1'/>"))
+            .collect();
+        let model = format!("<TreeNodesModel><SubTree ID='t16'>{ports}</SubTree></TreeNodesModel>");
+        let model = doubled("<SubTree ID='t0'/>", "<IsDay/>", &model);
+        let attributes: String = (0..1000).map(|name| format!(" a{name}='1'")).collect();
+        let attributes = doubled("<SubTree ID='t0'/>", &format!("<IsDay{attributes}/>"), "");
+        for (text, expected) in [
+            (&text, "NT0505"),
+            (&path, "NT0505"),
+            (&model, "NT0505"),
+            (&attributes, "NT0004"),
+        ] {
+            let (registry, memory) = (registry(), memory(&[("main.xml", text)]));
+            let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+            let refused = loader.load_file(Path::new("main.xml"), None).unwrap_err();
+            let shown = refused.one_line();
+            assert!(shown.contains(expected), "{}", &shown[..shown.len().min(500)]);
+        }
+    }
+
     proptest! {
         #[test]
         fn no_file_crashes_the_loader(

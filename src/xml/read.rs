@@ -198,6 +198,14 @@ impl Builder<'_> {
             self.too_deep -= 1;
             return;
         }
+        // Well-formed files take this way.
+        if let Some(&innermost) = self.open.last()
+            && self.source.slice(self.name_span(innermost)) == name
+        {
+            self.open.pop();
+            self.close(innermost, span.end);
+            return;
+        }
         let matching = self
             .open
             .iter()
@@ -277,6 +285,13 @@ impl Builder<'_> {
 
     pub(super) fn check_name(&mut self, name: &Range<usize>, owner: &str) {
         let text = &self.source.text()[name.clone()];
+        let plain = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        if let [first, rest @ ..] = text.as_bytes()
+            && plain(*first)
+            && rest.iter().all(|byte| plain(*byte) || byte.is_ascii_digit())
+        {
+            return;
+        }
         let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
         let goes_on = |c: char| starts(c) || c.is_ascii_digit() || c == '-' || c == '.';
         if !text.starts_with(starts) || !text.chars().all(goes_on) {
@@ -292,7 +307,13 @@ impl Builder<'_> {
     fn check_characters(&mut self) {
         let text = self.source.text();
         let control = |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r');
-        if let Some(at) = text.bytes().position(control) {
+        // Most files have none, and whole chunks are looked at in few instructions.
+        let chunks = text.as_bytes().chunks(64);
+        let clean = |chunk: &&[u8]| !chunk.iter().fold(false, |any, byte| any | control(*byte));
+        let skipped: usize = chunks.take_while(clean).map(<[u8]>::len).sum();
+        let rest = &text.as_bytes()[skipped..];
+        if let Some(at) = rest.iter().position(|byte| control(*byte)) {
+            let at = skipped + at;
             let byte = text.as_bytes()[at];
             let message = format!("control character 0x{byte:02x} in the file");
             self.report(Code::InvalidCharacter, at..at + 1, message);

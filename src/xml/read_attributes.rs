@@ -66,17 +66,23 @@ impl Builder<'_> {
             if self.attributes.len() > limits::ATTRIBUTES {
                 return;
             }
+            if self.attributes.len() - names.first > limits::ELEMENT_ATTRIBUTES {
+                let most = limits::ELEMENT_ATTRIBUTES;
+                let message = format!("this element has more than {most} attributes");
+                self.report(Code::TooManyElements, element.clone(), message);
+                return;
+            }
         }
     }
 
     fn check_value(&mut self, name: &Range<usize>, value: &Range<usize>) {
         let text = self.source.text();
-        let glued = text[..name.start].chars().next_back();
-        if glued.is_some_and(|before| !BLANK.contains(&before)) {
+        let before = name.start.checked_sub(1).map(|at| text.as_bytes()[at]);
+        if before.is_some_and(|before| !BLANK.contains(&char::from(before))) {
             let message = "a space is missing before this attribute";
             self.report(Code::MalformedAttribute, name.clone(), message);
         }
-        if let Some(at) = text[value.clone()].find('<') {
+        if let Some(at) = text[value.clone()].bytes().position(|byte| byte == b'<') {
             let at = value.start + at;
             let problem = self
                 .problem(

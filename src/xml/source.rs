@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::bt;
 
@@ -86,22 +86,27 @@ pub struct SourceFile {
     name: String,
     directory: PathBuf,
     text: String,
-    line_starts: Vec<u32>,
+    /// Looked for when the first place is asked for: most files are read without a word about them.
+    line_starts: OnceLock<Vec<u32>>,
 }
 
 impl SourceFile {
     fn new(id: FileId, name: String, directory: PathBuf, text: String) -> Self {
-        let mut line_starts = vec![0];
-        for (offset, _) in text.match_indices('\n') {
-            line_starts.push(offset_u32(offset).saturating_add(1));
-        }
         Self {
             id,
             name,
             directory,
             text,
-            line_starts,
+            line_starts: OnceLock::new(),
         }
+    }
+
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let breaks = self.text.match_indices('\n');
+            let after = breaks.map(|(offset, _)| offset_u32(offset).saturating_add(1));
+            std::iter::once(0).chain(after).collect()
+        })
     }
 
     /// This file's identity.
@@ -142,11 +147,11 @@ impl SourceFile {
 
     /// Line and column of a byte offset. A byte order mark does not count as a column.
     pub fn position(&self, offset: u32) -> Position {
-        let index = self
-            .line_starts
+        let line_starts = self.line_starts();
+        let index = line_starts
             .partition_point(|&start| start <= offset)
             .saturating_sub(1);
-        let start = self.line_starts.get(index).copied().unwrap_or(0);
+        let start = line_starts.get(index).copied().unwrap_or(0);
         let before = floor(&self.text, offset as usize);
         let columns = self
             .text
@@ -161,11 +166,11 @@ impl SourceFile {
     /// The byte range of a line (from 1), without its line end.
     pub fn line(&self, line: u32) -> std::ops::Range<usize> {
         let index = (line as usize).saturating_sub(1);
-        let Some(&start) = self.line_starts.get(index) else {
+        let line_starts = self.line_starts();
+        let Some(&start) = line_starts.get(index) else {
             return self.text.len()..self.text.len();
         };
-        let end = self
-            .line_starts
+        let end = line_starts
             .get(index + 1)
             .map_or(self.text.len(), |&next| (next as usize).saturating_sub(1));
         let start = start as usize;

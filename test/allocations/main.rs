@@ -7,6 +7,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+#[path = "../../benches/robot.rs"]
+mod robot;
+
 use navtree::bt::builder::{NodeBuilder, forest, leaf, node, subtree, tree};
 use navtree::bt::{Dialect, List, NodeStatus, Queue, Registry, Text, Time, Tree, Value, compile};
 
@@ -230,4 +233,49 @@ fn conditions_around_nodes_and_subtrees_do_not_allocate() {
         .on_halted("out := 2");
     let root = node("Sequence").children([guarded, subtree("Inner").port("x", "{int}"), turns()]);
     assert_eq!(allocations(root, Dialect::V4), 0);
+}
+
+#[test]
+fn a_navigation_tree_does_not_allocate_when_it_cruises_nor_when_it_replans() {
+    for (name, mut tree) in robot::cases() {
+        let mut now = 0;
+        let mut run = || {
+            let before = COUNT.get();
+            for _ in 0..300 {
+                robot::tick(&mut tree, &mut now);
+            }
+            COUNT.get() - before
+        };
+        run();
+        assert_eq!(run(), 0, "{name}");
+    }
+}
+
+/// Reading, checking and compiling allocate in proportion to the file.
+#[test]
+fn loading_allocates_a_few_times_a_node() {
+    use std::fmt::Write;
+
+    let registry = Registry::builtin();
+    let loader = navtree::xml::Loader::new(&registry);
+    let count = |leaves: usize| {
+        let mut text = String::from("<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence>");
+        for leaf in 0..leaves {
+            let key = leaf % 50;
+            write!(
+                text,
+                "<SetBlackboard value='{{k{key}}}' output_key='{{k{}}}'/>",
+                (key + 7) % 50
+            )
+            .unwrap();
+        }
+        text += "</Sequence></BehaviorTree></root>";
+        let before = COUNT.get();
+        let loaded = loader.load_text("test.xml", &text, std::path::Path::new("."), None);
+        assert_eq!(loaded.unwrap().def.len(), leaves + 1);
+        (COUNT.get() - before) as f64
+    };
+    let [few, many] = [count(2_000), count(40_000)];
+    assert!(many / 40_000.0 <= 5.0, "{} allocations a node", many / 40_000.0);
+    assert!(many <= 20.0 * few, "{few} for 2,000 nodes, {many} for 40,000");
 }

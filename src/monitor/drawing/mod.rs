@@ -24,6 +24,5 @@ fn label(def: &TreeDef, node: NodeIndex) -> String {
 
 /// The attributes of a node that are ports, as written.
 fn ports(def: &TreeDef, node: NodeIndex) -> impl Iterator<Item = (&str, &str)> {
-    let attributes = def.node(node).attributes.iter();
-    attributes.map(|(name, value)| (&**name, &**value))
+    def.attributes(node)
 }

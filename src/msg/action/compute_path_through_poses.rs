@@ -55,7 +55,7 @@ pub struct ComputePathThroughPosesGoal {
     /// Where from, if `use_start`.
     pub start: PoseStamped,
     /// The planner plugin; empty when there is only one.
-    pub planner_id: String,
+    pub planner_id: Arc<str>,
     /// Plan from `start` instead of from the robot.
     pub use_start: bool,
 }

@@ -48,11 +48,11 @@ pub struct FollowPathGoal {
     /// The path.
     pub path: Arc<Path>,
     /// The controller plugin; empty when there is only one.
-    pub controller_id: String,
+    pub controller_id: Arc<str>,
     /// The goal checker plugin; empty when there is only one.
-    pub goal_checker_id: String,
+    pub goal_checker_id: Arc<str>,
     /// The progress checker plugin; empty when there is only one.
-    pub progress_checker_id: String,
+    pub progress_checker_id: Arc<str>,
 }
 
 /// How it ended.

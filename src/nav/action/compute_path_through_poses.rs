@@ -52,7 +52,7 @@ impl ActionNode for ComputePathThroughPoses {
             goals: self.goals.require(cx)?.0.clone(),
             use_start: start.is_some(),
             start: start.map(|start| start.as_ref().clone()).unwrap_or_default(),
-            planner_id: super::string(&self.planner_id, cx),
+            planner_id: super::text(&self.planner_id, cx),
         })
     }
 
@@ -98,7 +98,7 @@ mod tests {
         bench.set("goals", goals(&[1.0, 2.0]));
         assert_eq!(bench.run(10), Success);
         let goal = bench.goals::<ComputePathThroughPoses>("compute_path_through_poses")[0].clone();
-        assert_eq!((goal.planner_id.as_str(), goal.use_start), ("GridBased", false));
+        assert_eq!((&*goal.planner_id, goal.use_start), ("GridBased", false));
         assert_eq!(bench.object::<Path>("path").unwrap().poses.len(), 2);
         bench.halt();
         assert_eq!(

@@ -70,7 +70,7 @@ impl ActionNode for ComputePathToPose {
                 .filter(|_| use_start)
                 .map(|start| start.as_ref().clone())
                 .unwrap_or_default(),
-            planner_id: super::string(&self.planner_id, cx),
+            planner_id: super::text(&self.planner_id, cx),
             use_start,
         })
     }
@@ -124,7 +124,7 @@ mod tests {
         let mut bench = bench("");
         assert_eq!(bench.run(10), Success);
         let goal = bench.goals::<ComputePathToPose>("compute_path_to_pose")[0].clone();
-        assert_eq!((goal.planner_id.as_str(), goal.use_start), ("GridBased", false));
+        assert_eq!((&*goal.planner_id, goal.use_start), ("GridBased", false));
         assert_eq!(goal.goal, *pose(1.0));
         assert_eq!(bench.object::<Path>("path").unwrap().poses.len(), 2);
         assert_eq!(bench.status("ComputePathToPose"), Idle);

@@ -66,9 +66,9 @@ impl ActionNode for FollowPath {
         };
         Ok(actions::FollowPathGoal {
             path,
-            controller_id: super::string(&self.controller_id, cx),
-            goal_checker_id: super::string(&self.goal_checker_id, cx),
-            progress_checker_id: super::string(&self.progress_checker_id, cx),
+            controller_id: super::text(&self.controller_id, cx),
+            goal_checker_id: super::text(&self.goal_checker_id, cx),
+            progress_checker_id: super::text(&self.progress_checker_id, cx),
         })
     }
 
@@ -140,10 +140,7 @@ mod tests {
         let mut bench = bench();
         assert_eq!(bench.run(20), Success);
         let goal = bench.goals::<FollowPath>(SERVER)[0].clone();
-        assert_eq!(
-            (goal.path, goal.controller_id.as_str()),
-            (path(1.0), "FollowPath")
-        );
+        assert_eq!((goal.path, &*goal.controller_id), (path(1.0), "FollowPath"));
         assert_eq!(bench.status("FollowPath"), Idle);
         bench.halt();
         bench.set("path", path(-2.5));

@@ -65,6 +65,11 @@ fn string(port: &Input<Text>, cx: &Context<'_>) -> String {
     }
 }
 
+/// The same, shared: nothing is allocated for a goal that is sent again and again.
+fn text(port: &Input<Text>, cx: &Context<'_>) -> Text {
+    port.get(cx).unwrap_or_default()
+}
+
 /// Whether a text port still says what a goal says, without sharing the text.
 fn says(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
     match port.as_str(cx) {

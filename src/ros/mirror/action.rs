@@ -376,7 +376,7 @@ mod tests {
                 Header::in_frame("map"),
                 [Pose::planar(1.0, 2.0, 0.5)],
             )),
-            controller_id: "FollowPath".to_owned(),
+            controller_id: "FollowPath".into(),
             ..FollowPathGoal::default()
         };
         assert_eq!(FollowPathGoal::from_wire(goal.to_wire()), goal);

@@ -142,6 +142,16 @@ impl<T: Mirror> Mirror for Arc<T> {
     }
 }
 
+impl Mirror for Arc<str> {
+    type Wire = String;
+    fn to_wire(&self) -> String {
+        self.as_ref().to_owned()
+    }
+    fn from_wire(wire: String) -> Self {
+        wire.into()
+    }
+}
+
 impl Mirror for FrameId {
     type Wire = String;
     fn to_wire(&self) -> String {
