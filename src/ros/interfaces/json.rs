@@ -38,6 +38,9 @@ where
     same_fields(value, &filled, &mut Vec::new())?;
     // r2r tells the lengths of arrays to nobody: they are found out where no lock is held.
     quietly(|| drop(r2r::NativeMsg::<T>::from(&message)))?;
+    // And of lists of messages, which may be bounded too, the middleware alone knows how long they may be.
+    quietly(|| message.to_serialized_bytes())?
+        .map_err(|_| "the middleware cannot send it: a list is longer than its type allows".to_owned())?;
     Ok(message)
 }
 
