@@ -55,6 +55,13 @@ impl Entry {
         }
     }
 
+    #[inline]
+    fn put(&mut self, value: Value, now: Time) {
+        self.value = Some(value);
+        self.sequence += 1;
+        self.stamp = now;
+    }
+
     /// Whether the entry exists, written or not.
     pub fn exists(&self) -> bool {
         self.value.is_some()
@@ -93,14 +100,14 @@ pub struct TypeClash {
 pub struct Blackboard {
     entries: Vec<Entry>,
     /// Keys that no port or script names, made at run time (`SetBlackboard` with a computed key, a caller's `set`).
-    dynamic: FxHashMap<ScopeId, FxHashMap<Arc<str>, SlotId>>,
+    dynamic: Option<Box<FxHashMap<ScopeId, FxHashMap<Arc<str>, SlotId>>>>,
 }
 
 impl Blackboard {
     pub(crate) fn new(entries: Vec<Entry>) -> Self {
         Self {
             entries,
-            dynamic: FxHashMap::default(),
+            dynamic: None,
         }
     }
 
@@ -119,10 +126,7 @@ impl Blackboard {
     /// Writes without any check or conversion; the entry keeps its type.
     #[inline]
     pub fn put(&mut self, slot: SlotId, value: Value, now: Time) {
-        let entry = &mut self.entries[slot.0 as usize];
-        entry.value = Some(value);
-        entry.sequence += 1;
-        entry.stamp = now;
+        self.entries[slot.0 as usize].put(value, now);
     }
 
     /// Writes a value of type `info` under the rules of `spec/btcpp.md` 4.4: the first strong type stays, numbers
@@ -130,7 +134,25 @@ impl Blackboard {
     ///
     /// # Errors
     /// [`TypeClash`]; the entry is unchanged.
+    #[inline]
     pub fn set(
+        &mut self,
+        slot: SlotId,
+        value: Value,
+        info: &'static TypeInfo,
+        enums: &Enums,
+        now: Time,
+    ) -> Result<(), TypeClash> {
+        let entry = &mut self.entries[slot.0 as usize];
+        if entry.info.is_some_and(|declared| declared == info) {
+            entry.put(value, now);
+            return Ok(());
+        }
+        self.set_converted(slot, value, info, enums, now)
+    }
+
+    #[inline(never)]
+    fn set_converted(
         &mut self,
         slot: SlotId,
         value: Value,
@@ -143,7 +165,7 @@ impl Blackboard {
             // A text written first leaves the entry open: a typed write may follow.
             None if info.family == Family::Text && entry.value.is_none() => value,
             Some(declared) if declared.is_strong() => {
-                if declared == info || info.family == Family::Any {
+                if info.family == Family::Any {
                     value
                 } else {
                     convert(value, info, declared, enums)?
@@ -156,8 +178,14 @@ impl Blackboard {
                 value
             }
         };
-        self.put(slot, value, now);
+        entry.put(value, now);
         Ok(())
+    }
+
+    /// Reads of every entry, so that all are in the cache.
+    #[inline]
+    pub(crate) fn preload(&self) -> u64 {
+        self.entries.iter().fold(0, |sum, entry| sum ^ entry.sequence)
     }
 
     /// Removes the entry, as `UnsetBlackboard` does. Its type is forgotten too.
@@ -166,18 +194,20 @@ impl Blackboard {
     }
 
     pub(crate) fn dynamic(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
-        self.dynamic.get(&scope)?.get(key).copied()
+        self.dynamic.as_ref()?.get(&scope)?.get(key).copied()
     }
 
     pub(crate) fn make_dynamic(&mut self, scope: ScopeId, key: &str) -> SlotId {
         let slot = SlotId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         self.entries.push(Entry::default());
-        self.dynamic.entry(scope).or_default().insert(key.into(), slot);
+        let keys = self.dynamic.get_or_insert_default().entry(scope).or_default();
+        keys.insert(key.into(), slot);
         slot
     }
 
     pub(crate) fn dynamic_keys(&self, scope: ScopeId) -> impl Iterator<Item = (&str, SlotId)> {
-        let keys = self.dynamic.get(&scope).into_iter().flatten();
+        let scopes = self.dynamic.as_ref();
+        let keys = scopes.and_then(|scopes| scopes.get(&scope)).into_iter().flatten();
         keys.map(|(key, slot)| (&**key, *slot))
     }
 }

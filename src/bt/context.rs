@@ -30,19 +30,16 @@ pub struct Memory {
     pub mark: u64,
 }
 
-/// The state of one node: 24 bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cell {
-    pub(crate) memory: Memory,
-    pub(crate) status: NodeStatus,
-}
-
-/// Everything that changes during a run.
+/// Everything that changes during a run. What few trees use is behind a pointer: somebody who runs thousands of trees
+/// pays for every cache line of each.
 pub(crate) struct Run {
-    pub(crate) cells: Box<[Cell]>,
+    /// The status of each node. Apart from the memories: a byte a node, so a tick of a tree that was not ticked for a
+    /// while finds them all in one cache line.
+    pub(crate) statuses: Box<[NodeStatus]>,
+    pub(crate) memories: Box<[Memory]>,
     pub(crate) blackboard: Blackboard,
     /// States larger than [`Memory`], made when first asked for.
-    pub(crate) states: Vec<Option<Box<dyn Any + Send>>>,
+    pub(crate) states: Box<[Option<Box<dyn Any + Send>>]>,
     pub(crate) resources: Resources,
     pub(crate) observer: Option<Box<dyn Observer>>,
     pub(crate) now: Time,
@@ -53,7 +50,8 @@ pub(crate) struct Run {
     pub(crate) failure: Option<Box<TickError>>,
     pub(crate) random: Random,
     pub(crate) orders: Orders,
-    pub(crate) events: Events,
+    /// Made by the first event.
+    pub(crate) events: Option<Box<Events>>,
     pub(crate) sharing: Option<Box<Sharing>>,
     /// Ticks of the root so far.
     pub(crate) ticks: u64,
@@ -61,10 +59,45 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    pub(crate) fn new(def: &TreeDef) -> Self {
+        Self {
+            statuses: vec![NodeStatus::Idle; def.len()].into_boxed_slice(),
+            memories: vec![Memory::default(); def.len()].into_boxed_slice(),
+            blackboard: Blackboard::new(def.entries()),
+            states: Box::default(),
+            resources: Resources::default(),
+            observer: None,
+            now: Time::ZERO,
+            woken: false,
+            wake_at: None,
+            failure: None,
+            random: Random::default(),
+            orders: Orders::default(),
+            events: None,
+            sharing: None,
+            ticks: 0,
+            whereabouts: None,
+        }
+    }
+
+    /// Reads a little of every cache line of the run.
+    #[inline]
+    pub(crate) fn preload(&self) -> u64 {
+        let statuses = self
+            .statuses
+            .iter()
+            .step_by(64)
+            .fold(0, |sum, it| sum ^ *it as u64);
+        let memories = self.memories.iter().step_by(4).fold(0, |sum, it| sum ^ it.mark);
+        statuses ^ memories ^ self.blackboard.preload()
+    }
+
     pub(crate) fn begin_tick(&mut self, def: &TreeDef, now: Time) {
         self.receive(def, now);
         self.resources.begin_tick(now);
-        self.events.begin_tick(self.woken);
+        if let Some(events) = &mut self.events {
+            events.begin_tick(self.woken);
+        }
     }
 
     /// Takes in what other trees wrote.
@@ -143,7 +176,7 @@ impl<'t> Context<'t> {
     /// The stored status: what the node last returned, or idle since its parent reset it.
     #[inline]
     pub fn status(&self) -> NodeStatus {
-        self.run.cells[self.node as usize].status
+        self.run.statuses[self.node as usize]
     }
 
     /// Whether this tick starts a new activation.
@@ -161,16 +194,12 @@ impl<'t> Context<'t> {
     /// The node's small state.
     #[inline]
     pub fn memory(&mut self) -> &mut Memory {
-        &mut self.run.cells[self.node as usize].memory
+        &mut self.run.memories[self.node as usize]
     }
 
     /// The node's large state, made on first use. Kept for the life of the run.
     pub fn state<S: Any + Send + Default>(&mut self) -> &mut S {
-        let index = self.node as usize;
-        if self.run.states.len() <= index {
-            self.run.states.resize_with(self.def.len(), || None);
-        }
-        let slot = &mut self.run.states[index];
+        let slot = self.state_slot();
         if !slot.as_ref().is_some_and(|state| state.is::<S>()) {
             *slot = Some(Box::new(S::default()));
         }
@@ -188,11 +217,14 @@ impl<'t> Context<'t> {
 
     /// Puts the large state back.
     pub fn put_state<S: Any + Send>(&mut self, state: Box<S>) {
-        let index = self.node as usize;
-        if self.run.states.len() <= index {
-            self.run.states.resize_with(self.def.len(), || None);
+        *self.state_slot() = Some(state);
+    }
+
+    fn state_slot(&mut self) -> &mut Option<Box<dyn Any + Send>> {
+        if self.run.states.is_empty() {
+            self.run.states = std::iter::repeat_with(|| None).take(self.def.len()).collect();
         }
-        self.run.states[index] = Some(state);
+        &mut self.run.states[self.node as usize]
     }
 
     /// Asks for another tick of the root at once, when this one has ended.
@@ -257,7 +289,7 @@ impl<'t> Context<'t> {
     /// The stored status of a child.
     #[inline]
     pub fn child_status(&self, position: usize) -> NodeStatus {
-        self.run.cells[self.child(position) as usize].status
+        self.run.statuses[self.child(position) as usize]
     }
 
     /// The path of a child, for messages.
@@ -409,7 +441,7 @@ impl<'t> Context<'t> {
     #[inline]
     fn reset_completed_child(&mut self, compiled: &NodeDef) {
         let child = self.def.children[compiled.first_child as usize];
-        if self.run.cells[child as usize].status.is_completed() {
+        if self.run.statuses[child as usize].is_completed() {
             self.store(child, NodeStatus::Idle);
         }
     }
@@ -423,7 +455,7 @@ impl<'t> Context<'t> {
 
     #[inline]
     pub(crate) fn halt_or_reset(&mut self, child: u32, reason: HaltReason) {
-        if self.run.cells[child as usize].status == NodeStatus::Running {
+        if self.run.statuses[child as usize] == NodeStatus::Running {
             self.halt_node(child, reason);
         } else {
             self.store(child, NodeStatus::Idle);
@@ -441,7 +473,7 @@ impl<'t> Context<'t> {
             return;
         }
         for child in children {
-            let status = &mut self.run.cells[*child as usize].status;
+            let status = &mut self.run.statuses[*child as usize];
             if *status == NodeStatus::Running {
                 self.halt_node(*child, reason);
             } else {
@@ -487,13 +519,13 @@ impl<'t> Context<'t> {
         if self.run.observer.is_some() {
             return self.store_and_tell(node, status);
         }
-        self.run.cells[node as usize].status = status;
+        self.run.statuses[node as usize] = status;
     }
 
     #[cold]
     #[inline(never)]
     fn store_and_tell(&mut self, node: u32, status: NodeStatus) {
-        let before = std::mem::replace(&mut self.run.cells[node as usize].status, status);
+        let before = std::mem::replace(&mut self.run.statuses[node as usize], status);
         if before != status
             && let Some(observer) = &mut self.run.observer
         {
@@ -562,7 +594,7 @@ impl<'t> Context<'t> {
 
     /// The events that this tick sees, oldest first.
     pub fn events(&self) -> &[Event] {
-        &self.run.events.current
+        self.run.events.as_ref().map_or(&[], |events| &events.current)
     }
 
     /// The next random number, evenly in `0.0..1.0`. The same seed ([`Tree::set_seed`](super::Tree::set_seed)) gives

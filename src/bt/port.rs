@@ -20,12 +20,13 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::Context;
 use super::behavior::{Dialect, Thrown};
 use super::blackboard::SlotId;
 use super::script::{Access, Script};
-use super::types::{PortValue, Text, TypeInfo};
+use super::types::{ObjectType, PortValue, Text, TypeInfo};
 use super::value::Value;
 
 /// Which way data goes.
@@ -440,6 +441,7 @@ fn convert_text<T: PortValue>(text: &str, cx: &Context<'_>) -> Result<T, PortErr
 
 impl Input<Text> {
     /// Reads a text without sharing it: nothing is counted, nothing copied.
+    #[inline]
     pub fn as_str<'c>(&'c self, cx: &'c Context<'_>) -> Option<&'c str> {
         match &self.source {
             Source::Literal(text) => Some(text),
@@ -447,6 +449,18 @@ impl Input<Text> {
                 Some(Value::Text(text)) => Some(text),
                 _ => None,
             },
+            Source::Absent => None,
+        }
+    }
+}
+
+impl<T: ObjectType> Input<Arc<T>> {
+    /// Looks at an object where it is: nothing is counted, nothing copied. `None` where there is none of the type.
+    #[inline]
+    pub fn as_object<'c>(&'c self, cx: &'c Context<'_>) -> Option<&'c T> {
+        match &self.source {
+            Source::Literal(object) => Some(object),
+            Source::Slot(slot) => cx.blackboard().get(*slot)?.downcast_ref(),
             Source::Absent => None,
         }
     }

@@ -22,8 +22,8 @@ pub(crate) struct Order {
     ranks: Vec<(f64, u32)>,
 }
 
-/// The orders of a run, by composite; empty where no tree uses priorities.
-pub(crate) type Orders = FxHashMap<u32, Order>;
+/// The orders of a run, by composite; none where no tree uses priorities.
+pub(crate) type Orders = Option<Box<FxHashMap<u32, Order>>>;
 
 impl Context<'_> {
     /// Evaluates the children's `_priority` scripts and lets positions mean the children in that order: the highest
@@ -46,7 +46,7 @@ impl Context<'_> {
         let Some(Priorities(scripts)) = def.priorities.get(&self.node) else {
             return Ok(());
         };
-        let mut ranks = std::mem::take(&mut self.run.orders.entry(self.node).or_default().ranks);
+        let mut ranks = std::mem::take(self.ranks());
         ranks.clear();
         for (position, script) in scripts.iter().enumerate() {
             let priority = match script {
@@ -63,23 +63,28 @@ impl Context<'_> {
         }
         // Unstable sorting allocates nothing; positions make it stable.
         ranks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        self.run.orders.entry(self.node).or_default().ranks = ranks;
+        *self.ranks() = ranks;
         Ok(())
+    }
+
+    fn ranks(&mut self) -> &mut Vec<(f64, u32)> {
+        let orders = self.run.orders.get_or_insert_default();
+        &mut orders.entry(self.node).or_default().ranks
+    }
+
+    fn rank(&self, position: usize) -> Option<&(f64, u32)> {
+        let order = self.run.orders.as_ref()?.get(&self.node)?;
+        order.ranks.get(position)
     }
 
     /// The position in the file of the child that a position means now.
     pub(crate) fn position_in_file(&self, position: usize) -> usize {
-        let order = self.run.orders.get(&self.node);
-        order
-            .and_then(|order| order.ranks.get(position))
+        self.rank(position)
             .map_or(position, |(_, position)| *position as usize)
     }
 
     /// The priority that [`Context::order_children`] found for a child: 1 where it has none.
     pub fn child_priority(&self, position: usize) -> f64 {
-        let order = self.run.orders.get(&self.node);
-        order
-            .and_then(|order| order.ranks.get(position))
-            .map_or(USUAL, |(priority, _)| *priority)
+        self.rank(position).map_or(USUAL, |(priority, _)| *priority)
     }
 }

@@ -53,6 +53,13 @@ impl Value {
         Arc::clone(object).into_any().downcast().ok()
     }
 
+    /// The stored object as its own type, looked at where it is: nothing is counted.
+    #[inline]
+    pub fn downcast_ref<T: Object>(&self) -> Option<&T> {
+        let Self::Object(object) = self else { return None };
+        object.as_any().downcast_ref()
+    }
+
     /// What is stored, for messages: `int`, `string`, `nav_msgs/Path`.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -141,6 +148,7 @@ mod tests {
         let copy = value.clone();
         assert_eq!(copy.downcast::<List<i64>>().unwrap().0, [1, 2]);
         assert!(copy.downcast::<List<f64>>().is_none());
+        assert_eq!(copy.downcast_ref::<List<i64>>().unwrap().0, [1, 2]);
         assert_eq!(value, copy);
         assert_eq!(value.to_json(), serde_json::json!([1, 2]));
     }

@@ -1,0 +1,106 @@
+//! The cost of a port read from within a leaf.
+//!
+//! `cargo bench --no-default-features --bench ports` prints nanoseconds a read: the least of 20 samples. Nothing is
+//! copied: a text and a path are looked at where they are, or shared (their counter goes up and down again).
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use navtree::bt::builder::{forest, leaf, node, tree};
+use navtree::bt::{
+    Behavior, Compiled, Context, Input, NodeKind, NodeStatus, PortValue, Registry, RegistryError, Text, Tick,
+    Time, Tree, compile,
+};
+use navtree::msg::{Header, Path, Pose};
+
+#[path = "shared/measure.rs"]
+mod measure;
+
+/// Reads in one tick.
+const READS: u32 = 1000;
+
+/// Reads its port, time and again.
+struct Reads<T, F> {
+    port: Input<T>,
+    read: F,
+}
+
+impl<T: PortValue, F: Fn(&Input<T>, &Context<'_>) + Send + Sync> Behavior for Reads<T, F> {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        for _ in 0..READS {
+            (self.read)(black_box(&self.port), black_box(&*cx));
+        }
+        Ok(NodeStatus::Success)
+    }
+}
+
+fn register<T: PortValue>(
+    registry: &mut Registry,
+    id: &str,
+    read: impl Fn(&Input<T>, &Context<'_>) + Copy + Send + Sync + 'static,
+) -> Result<(), RegistryError> {
+    registry.register_with(id, NodeKind::Action, (0, 0), "", move |ports| {
+        let port = ports.input::<T>("from").bind();
+        Box::new(Reads { port, read })
+    })
+}
+
+fn registry() -> Result<Registry, RegistryError> {
+    let mut registry = Registry::builtin();
+    register::<i32>(&mut registry, "port_int", |port, cx| {
+        let _ = black_box(port.get(cx));
+    })?;
+    register::<Text>(&mut registry, "port_text_64", |port, cx| {
+        black_box(port.as_str(cx));
+    })?;
+    register::<Text>(&mut registry, "port_text_64_shared", |port, cx| {
+        let _ = black_box(port.get(cx));
+    })?;
+    register::<Arc<Path>>(&mut registry, "port_path_10000", |port, cx| {
+        black_box(port.as_object(cx));
+    })?;
+    register::<Arc<Path>>(&mut registry, "port_path_10000_shared", |port, cx| {
+        let _ = black_box(port.get(cx));
+    })?;
+    Ok(registry)
+}
+
+#[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
+fn main() {
+    let registry = match registry() {
+        Ok(registry) => registry,
+        Err(error) => panic!("{error}"),
+    };
+    let poses = (0..10_000).map(|x| Pose::planar(f64::from(x) * 0.05, 0.0, 0.0));
+    let path = Arc::new(Path::through(Header::in_frame("map"), poses));
+    for (id, key) in [
+        ("port_int", "{int}"),
+        ("port_text_64", "{text}"),
+        ("port_text_64_shared", "{text}"),
+        ("port_path_10000", "{path}"),
+        ("port_path_10000_shared", "{path}"),
+    ] {
+        // Two leaves: one alone would be the root, and no board has a single entry.
+        let root = node("Sequence").children([
+            leaf("Script").port("code", "other := 1"),
+            leaf(id).port("from", key),
+        ]);
+        let mut tree = match compile(&forest([tree("Main", root)]), "Main", &registry) {
+            Ok(Compiled { def, .. }) => Tree::new(def),
+            Err(problems) => panic!("{problems:?}"),
+        };
+        let set = match key {
+            "{int}" => tree.set("int", 7_i32),
+            "{text}" => tree.set("text", Text::from("x".repeat(64))),
+            _ => tree.set("path", Arc::clone(&path)),
+        };
+        assert!(set.is_ok(), "the key is of the type");
+        let time = measure::least_time(|ticks| {
+            for _ in 0..ticks {
+                let status = tree.tick_exactly_once(Time::ZERO);
+                assert!(matches!(status, Ok(NodeStatus::Success)), "all is read");
+            }
+        });
+        measure::tell(id, time / f64::from(READS), "ns/read");
+    }
+}

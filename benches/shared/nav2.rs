@@ -1,0 +1,160 @@
+//! Nav2's default tree with stand-ins for its leaves, as the peers were measured with: they decide nothing, and read
+//! and write the ports that the real ones do in such a tick. Controls and decorators are the real ones; every port of
+//! every leaf is declared and has its place on the blackboard.
+
+use std::sync::Arc;
+
+use navtree::bt::{
+    Behavior, Context, Input, NodeInfo, NodeKind, NodeStatus, Output, Ports, Substitute, Text, Tick, Tree,
+    TreeDef,
+};
+use navtree::msg::{Header, Path, Pose, PoseStamped};
+use navtree::xml::Loader;
+
+/// The tree; its rate is to be put in.
+pub const SHAPE: &str = include_str!("nav2.xml");
+
+/// A rate in Hz that is never due again, and one that always is.
+pub const CRUISING: &str = "0.001";
+/// See [`CRUISING`].
+pub const REPLANNING: &str = "1e9";
+
+/// Puts the stand-ins in.
+#[derive(Debug)]
+struct StandIns {
+    /// What is planned, time and again.
+    path: Arc<Path>,
+}
+
+impl Substitute for StandIns {
+    fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
+        if !matches!(node.kind, NodeKind::Action | NodeKind::Condition) {
+            return None;
+        }
+        let what = node.id.strip_suffix("Selector").map(|what| match what {
+            "ProgressChecker" => ("default_progress_checker", "selected_progress_checker"),
+            "GoalChecker" => ("default_goal_checker", "selected_goal_checker"),
+            "PathHandler" => ("default_path_handler", "selected_path_handler"),
+            "Controller" => ("default_controller", "selected_controller"),
+            _ => ("default_planner", "selected_planner"),
+        });
+        if let Some((default, selected)) = what {
+            return Some(Box::new(Selects {
+                default: ports.input(default).bind(),
+                selected: ports.output(selected).bind(),
+            }));
+        }
+        Some(match &*node.id {
+            "FollowPath" => Box::new(Follows {
+                path: ports.input("path").bind(),
+                texts: [
+                    "controller_id",
+                    "goal_checker_id",
+                    "progress_checker_id",
+                    "path_handler_id",
+                ]
+                .map(|name| ports.input(name).bind()),
+                code: ports.output("error_code_id").bind(),
+            }),
+            "ComputePathToPose" => Box::new(Plans {
+                goal: ports.input("goal").bind(),
+                planner: ports.input("planner_id").bind(),
+                path: ports.output("path").bind(),
+                code: ports.output("error_code_id").bind(),
+                found: Arc::clone(&self.path),
+            }),
+            _ => Box::new(Fails),
+        })
+    }
+}
+
+/// A selector: writes its default.
+struct Selects {
+    default: Input<Text>,
+    selected: Output<Text>,
+}
+
+impl Behavior for Selects {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let selected = self.default.require(cx)?;
+        self.selected.set(cx, selected)?;
+        Ok(NodeStatus::Success)
+    }
+}
+
+/// Reads five ports, writes one, and goes on.
+struct Follows {
+    path: Input<Arc<Path>>,
+    texts: [Input<Text>; 4],
+    code: Output<u16>,
+}
+
+impl Behavior for Follows {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let poses = self.path.as_object(cx).map_or(0, |path| path.poses.len());
+        let letters = self
+            .texts
+            .iter()
+            .filter_map(|text| text.as_str(cx))
+            .map(str::len)
+            .sum::<usize>();
+        self.code.set(cx, u16::from(poses + letters == 0))?;
+        Ok(NodeStatus::Running)
+    }
+}
+
+/// Reads a goal and the planner's name, writes a path and a code, and is done.
+struct Plans {
+    goal: Input<Arc<PoseStamped>>,
+    planner: Input<Text>,
+    path: Output<Arc<Path>>,
+    code: Output<u16>,
+    found: Arc<Path>,
+}
+
+impl Behavior for Plans {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let goal = self.goal.require(cx)?;
+        let named = self.planner.as_str(cx).is_some_and(|name| !name.is_empty());
+        self.path.set(cx, Arc::clone(&self.found))?;
+        self.code
+            .set(cx, u16::from(!named && goal.pose.position.x > 0.0))?;
+        Ok(NodeStatus::Success)
+    }
+}
+
+/// Everything that a tick without trouble only asks.
+struct Fails;
+
+impl Behavior for Fails {
+    fn tick(&self, _: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Failure)
+    }
+}
+
+/// The definition, planning at a rate.
+#[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
+pub fn define(rate: &str) -> Arc<TreeDef> {
+    let poses = (0..200).map(|x| Pose::planar(f64::from(x) * 0.05, 0.0, 0.0));
+    let path = Arc::new(Path::through(Header::in_frame("map"), poses));
+    let mut registry = navtree::nav::registry();
+    registry.set_substitute(Some(Arc::new(StandIns { path })));
+    let text = SHAPE.replace("RATE", rate);
+    let loaded = Loader::new(&registry).load_text("nav2.xml", &text, std::path::Path::new("."), None);
+    match loaded {
+        Ok(loaded) => loaded.def,
+        Err(refused) => panic!("{refused}"),
+    }
+}
+
+/// A robot's run of it, its goal set.
+pub fn instance(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) -> Tree {
+    let mut tree = Tree::new(Arc::clone(def));
+    assert!(tree.set("goal", Arc::clone(goal)).is_ok(), "the key is free");
+    tree
+}
+
+/// Where all robots go.
+pub fn goal() -> Arc<PoseStamped> {
+    Arc::new(PoseStamped::in_frame("map", Pose::planar(10.0, 0.0, 0.0)))
+}
