@@ -262,8 +262,8 @@ pub fn run() {
             "<ReactiveFallback><Alternates/><GoesOn/></ReactiveFallback>".to_owned(),
             hour,
         ),
-        ("nav2_cruising", 1.0, "ns/tick", nav2(), hour),
-        ("nav2_replanning", 1.0, "ns/tick", nav2(), Duration::ZERO),
+        ("cruising", 1.0, "ns/tick", nav2(), hour),
+        ("replanning", 1.0, "ns/tick", nav2(), Duration::ZERO),
     ] {
         PERIOD.set(period);
         let mut tree = make(&mut factory(&body), &Blackboard::create());

@@ -122,8 +122,8 @@ pub fn run() {
         ),
         ("inverters_50", 51.0, "ns/visit", inverters, hour),
         ("fallback_start_and_halt", 1.0, "ns/tick", toggling, hour),
-        ("nav2_cruising", 1.0, "ns/tick", nav2(), hour),
-        ("nav2_replanning", 1.0, "ns/tick", nav2(), Duration::ZERO),
+        ("cruising", 1.0, "ns/tick", nav2(), hour),
+        ("replanning", 1.0, "ns/tick", nav2(), Duration::ZERO),
     ] {
         let mut tree = tree(behavior, period);
         let time = least_time(|count| (0..count).for_each(|_| tick(&mut tree)));
