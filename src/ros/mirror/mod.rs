@@ -11,7 +11,7 @@ use std::time::Duration;
 use r2r::{WrappedActionTypeSupport, WrappedServiceTypeSupport, WrappedTypesupport};
 
 use crate::msg::duration::RosDuration;
-use crate::msg::{Action, FrameId, Service, Stamp};
+use crate::msg::{Action, Service, Stamp};
 
 pub use topic::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 
@@ -143,16 +143,6 @@ impl<T: Mirror> Mirror for Arc<T> {
 }
 
 impl Mirror for Arc<str> {
-    type Wire = String;
-    fn to_wire(&self) -> String {
-        self.as_ref().to_owned()
-    }
-    fn from_wire(wire: String) -> Self {
-        wire.into()
-    }
-}
-
-impl Mirror for FrameId {
     type Wire = String;
     fn to_wire(&self) -> String {
         self.as_ref().to_owned()
