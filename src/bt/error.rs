@@ -1,5 +1,6 @@
 //! What went wrong in a tick, and where.
 
+use std::any::Any;
 use std::sync::Arc;
 
 /// A node raised an error: the tree has failed, and this says which node, where it stands in which file, and why.
@@ -16,4 +17,24 @@ pub struct TickError {
     pub message: String,
     /// Whether the node panicked instead of raising.
     pub panicked: bool,
+}
+
+/// The words of a panic.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "no reason given".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_have_words() {
+        let text = std::panic::catch_unwind(|| panic!("no {}", "good")).unwrap_err();
+        assert_eq!(panic_text(&*text), "no good");
+    }
 }

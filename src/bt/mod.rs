@@ -56,6 +56,7 @@ pub use context::{Context, Memory};
 pub use definition::{NodeIndex, NodeInfo, Places, ScopeDef, Span, TreeDef};
 pub use enums::Enums;
 pub use error::TickError;
+pub(crate) use error::panic_text;
 pub use event::{Event, matches};
 pub use globals::Globals;
 pub use halt::HaltReason;

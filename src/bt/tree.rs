@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
 use super::context::{self, Context, Run};
 use super::definition::{NodeIndex, TreeDef};
-use super::error::TickError;
+use super::error::{TickError, panic_text};
 use super::globals::{Globals, Sharing};
 use super::observer::Observer;
 use super::random::Random;
@@ -106,13 +106,9 @@ impl Tree {
         if let Some(place) = &self.run.whereabouts {
             place.leave(0);
         }
-        let message = payload
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no reason given".to_owned());
         self.run.failure = None;
-        let error = self.take_failure(node, &format!("panicked: {message}"), true);
+        let message = format!("panicked: {}", panic_text(payload));
+        let error = self.take_failure(node, &message, true);
         self.poison.get_or_insert_with(|| Box::new(error));
     }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{CancellationToken, Job, Progress, Spawn};
+use super::{CancellationToken, Job, Progress, Roster, Spawn};
 use crate::bt::{
     Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick,
 };
@@ -63,13 +63,28 @@ impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
             let input = self.node.input(cx)?;
             let cancel = CancellationToken::new();
             let work = N::run(input, cancel.clone());
-            Ok(Job::start(&*self.executor, cancel, work))
+            Ok(begin(cx, &*self.executor, cancel, work))
         };
         advance(cx, start, |cx, output| self.node.output(cx, output))
     }
 
     fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
         *cx.state::<Activation<N::Output>>() = Activation(None);
+    }
+}
+
+/// Starts a future, under the eyes of a watchdog where the tree has one.
+fn begin<F>(cx: &mut Context<'_>, executor: &dyn Spawn, cancel: CancellationToken, work: F) -> Job<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let leaf = Arc::clone(&cx.definition().node(cx.node()).path);
+    match cx.resource::<Roster>() {
+        Some(roster) => {
+            let work = roster.enter(&leaf, &cancel, work);
+            Job::start(executor, cancel, work)
+        }
+        None => Job::start(executor, cancel, work),
     }
 }
 
@@ -153,10 +168,10 @@ where
     F: Future<Output = NodeStatus> + Send + 'static,
 {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let start = |_: &mut Context<'_>| {
+        let start = |cx: &mut Context<'_>| {
             let cancel = CancellationToken::new();
             let work = (self.work)(cancel.clone());
-            Ok(Job::start(&*self.executor, cancel, work))
+            Ok(begin(cx, &*self.executor, cancel, work))
         };
         advance(cx, start, |_, status| Ok(status))
     }

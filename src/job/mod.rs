@@ -32,10 +32,14 @@ mod cancel;
 mod handle;
 mod leaf;
 mod local;
+mod roster;
 mod spawn;
+mod suspicion;
 
 pub use cancel::{CancellationToken, Cancelled};
 pub use handle::{Job, Progress};
 pub use leaf::{AsyncLeaf, AsyncNode, register, register_function};
 pub use local::Local;
+pub use roster::Roster;
 pub use spawn::{BoxFuture, Spawn, Threads};
+pub(crate) use suspicion::{Suspicion, Verdict};

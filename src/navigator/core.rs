@@ -10,9 +10,10 @@ use super::goal::{ClientGoal, Ending, NavigationError, Report, Request};
 use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
-use super::{NavigatorKind, Robot};
+use super::{NavigatorKind, Pulse, Robot};
 use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef};
 use crate::goal::GoalId;
+use crate::job::Roster;
 use crate::msg::{PoseStamped, TransformStamped};
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
 
@@ -54,6 +55,7 @@ pub struct Navigator {
     next: Option<Request>,
     log: ChangeLog,
     log_topic: Option<TopicId>,
+    pulse: Option<Pulse>,
 }
 
 impl Navigator {
@@ -70,6 +72,7 @@ impl Navigator {
             next: None,
             log: ChangeLog::default(),
             log_topic: None,
+            pulse: None,
         };
         navigator.log_topic = navigator.advertise_log().ok();
         // For the feedback's estimate; trees that want odometry share it.
@@ -77,6 +80,12 @@ impl Navigator {
             tracing::error!("odom_topic: {error}: clients are told no remaining time");
         }
         navigator
+    }
+
+    /// Has trees say where they are, and leaves enter their jobs, for a [`Watchdog`](super::Watchdog).
+    pub fn be_watched(&mut self, pulse: Pulse, jobs: Roster) {
+        self.pulse = Some(pulse);
+        self.resources.insert(jobs);
     }
 
     /// Makes the tree of goals that are yet to come, so that its clients and topics are open before the first of them:
@@ -239,6 +248,9 @@ impl Navigator {
     fn make_tree(&mut self, def: &Arc<TreeDef>, now: Time) -> Result<Tree, String> {
         let mut tree = Tree::new(Arc::clone(def));
         tree.set_observer(Some(self.log.observer()));
+        if let Some(pulse) = &self.pulse {
+            pulse.follow(tree.whereabouts());
+        }
         // Between two ticks the tree that runs can do without the world.
         let lender = match &self.state {
             State::Running(session) => self.trees[session.kind().index()].as_mut(),
@@ -262,6 +274,9 @@ impl Navigator {
             State::Running(session) => {
                 if let Some(lender) = self.trees[session.kind().index()].as_mut() {
                     lender.put_resources(resources);
+                    if let Some(pulse) = &self.pulse {
+                        pulse.follow(lender.whereabouts());
+                    }
                 }
             }
             State::Idle | State::Stopping { .. } => self.resources = resources,
@@ -446,6 +461,9 @@ impl Navigator {
         let Some(tree) = &mut self.trees[index] else {
             return;
         };
+        if let Some(pulse) = &self.pulse {
+            pulse.follow(tree.whereabouts());
+        }
         tree.put_resources(std::mem::take(&mut self.resources));
         super::seed::goal(tree, &self.options, request.kind, &request.poses);
         self.state = State::Running(Session::new(request.kind, request.poses, request.client, now));

@@ -1,5 +1,6 @@
 //! The trees that goals may run: read, checked and compiled before anything that runs is touched (guarantee G7).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -7,7 +8,7 @@ use std::time::SystemTime;
 use rustc_hash::FxHashMap;
 
 use super::NavigatorKind;
-use crate::bt::{Registry, Resources, Time, Tree, TreeDef};
+use crate::bt::{Registry, Resources, Time, Tree, TreeDef, panic_text};
 use crate::nav::{Link, Settings, World};
 use crate::xml::{Loaded, Loader};
 
@@ -178,7 +179,11 @@ impl TreeLibrary {
     }
 
     fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Arc<TreeDef>, String> {
-        match Loader::new(&self.registry).load_files(paths, main) {
+        // Nodes are made while a tree is compiled, and nothing keeps those of others from panicking.
+        let load = || Loader::new(&self.registry).load_files(paths, main);
+        let loaded = catch_unwind(AssertUnwindSafe(load))
+            .map_err(|panic| format!("a node panicked when it was made: {}", panic_text(&*panic)))?;
+        match loaded {
             Ok(Loaded {
                 def,
                 warnings,

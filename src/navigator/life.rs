@@ -6,16 +6,19 @@ use super::Handle;
 use super::admission::Admission;
 use crate::bt::HaltReason;
 use crate::ros::lifecycle::{State, Transition, Verdict};
-use crate::ros::{Bond, LifecycleHandler};
+use crate::ros::{Bond, CustodianHandle, LifecycleHandler};
 
 /// How long a deactivation may take. Nav2's has no bound and hangs with a tree that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the tick thread may take to halt its tree before goals are cancelled without it.
+const SOON: Duration = Duration::from_millis(300);
 
 /// Everything is made when the process starts: trees are checked then, clients are connected when servers appear. So
 /// what is left for transitions is to take goals, or not to.
 pub(crate) struct Life {
     pub(crate) admission: Admission,
     pub(crate) navigator: Handle,
+    pub(crate) custodian: CustodianHandle,
     /// The heartbeat for a lifecycle manager; `None` where its period is nil.
     pub(crate) bond: Option<Bond>,
 }
@@ -37,12 +40,14 @@ impl LifecycleHandler for Life {
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }
-                if self
-                    .navigator
-                    .halt(HaltReason::ShuttingDown)
-                    .wait(PATIENCE)
-                    .is_err()
-                {
+                let halted = self.navigator.halt(HaltReason::ShuttingDown);
+                let mut outcome = halted.wait(SOON);
+                if outcome.is_err() {
+                    // A leaf may keep the tick thread; the robot must stop all the same.
+                    self.custodian.halt_all(HaltReason::ShuttingDown);
+                    outcome = halted.wait(PATIENCE);
+                }
+                if outcome.is_err() {
                     tracing::error!(
                         "not everything stopped within {PATIENCE:?}; it is still being cancelled"
                     );

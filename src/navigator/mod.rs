@@ -21,12 +21,15 @@ mod node;
 mod options;
 #[cfg(feature = "ros")]
 mod parameters;
+#[cfg(test)]
+mod rig;
 mod robot;
 mod schedule;
 mod seed;
 mod session;
 mod shares;
 mod thread;
+mod watchdog;
 
 pub use self::core::Navigator;
 pub use goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
@@ -39,3 +42,4 @@ pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 pub use shares::share_file;
 pub use thread::{Handle, Pending, TickClock, TickStatistics, TickThread, Unacknowledged};
+pub use watchdog::{Pulse, Watchdog};

@@ -12,9 +12,10 @@ use super::admission::{Admission, Handler};
 use super::client::TopicGoal;
 use super::life::Life;
 use super::parameters::Parameters;
-use super::{Navigator, NavigatorKind, TickClock, TickThread};
-use crate::bt::{Registry, Time};
+use super::{Navigator, NavigatorKind, Pulse, TickClock, TickThread, Watchdog};
+use crate::bt::{HaltReason, Registry, Time};
 use crate::goal::GoalId;
+use crate::job::Roster;
 use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
@@ -26,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long everything may take to stop when the process ends: below the five seconds after which `ros2 launch` stops
 /// being polite, and below the three that a user waits without doubting.
 const FAREWELL: Duration = Duration::from_millis(2000);
+/// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
+const TREE_FAREWELL: Duration = Duration::from_millis(1500);
 
 /// Why the node could not start.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +58,12 @@ impl TickClock for Clock {
             due.since(self.now())
         }
     }
+}
+
+/// The navigate actions.
+struct Servers {
+    to_pose: ActionServer<NavigateToPose>,
+    through_poses: ActionServer<NavigateThroughPoses>,
 }
 
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`.
@@ -98,6 +107,8 @@ impl Signals {
 
 /// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node.
 struct Node {
+    servers: Option<Servers>,
+    watchdog: Option<Watchdog>,
     admission: Admission,
     ticks: TickThread,
     lifecycle: Lifecycle,
@@ -122,9 +133,26 @@ impl Node {
         let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
         let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
         let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
+        let (pulse, jobs) = (Pulse::new(), Roster::new());
+        let watchdog = (!parameters.watchdog_timeout.is_zero())
+            .then(|| {
+                let report = |text| tracing::error!("watchdog: {text}");
+                let custodian = custodian.handle().clone();
+                let stop = move || custodian.halt_all(HaltReason::GoalCanceled);
+                Watchdog::start(
+                    pulse.clone(),
+                    jobs.clone(),
+                    parameters.watchdog_timeout,
+                    report,
+                    stop,
+                )
+            })
+            .transpose()?;
+        let watched = pulse.clone();
         let ticks = TickThread::start(
             move |_| {
                 let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
+                navigator.be_watched(watched, jobs);
                 for kind in NavigatorKind::ALL {
                     // Without a default tree there is nothing to prepare, and goals are told so.
                     if let Ok(def) = library.for_goal(kind, "") {
@@ -134,6 +162,7 @@ impl Node {
                 navigator
             },
             Arc::new(ros.clock().clone()),
+            pulse,
         )?;
         let admission = Admission::start(Arc::clone(&parameters.library), ticks.handle().clone())?;
         let bond = (!parameters.bond_period.is_zero())
@@ -142,6 +171,7 @@ impl Node {
         let life = Life {
             admission: admission.clone(),
             navigator: ticks.handle().clone(),
+            custodian: custodian.handle().clone(),
             bond,
         };
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
@@ -150,7 +180,9 @@ impl Node {
                 lifecycle.handle().change(transition, PATIENCE)?;
             }
         }
-        let node = Self {
+        let mut node = Self {
+            servers: None,
+            watchdog,
             admission,
             ticks,
             lifecycle,
@@ -158,28 +190,27 @@ impl Node {
             ros,
         };
         // First active, then visible: whoever sees the actions may use them.
-        node.serve(&parameters)?;
+        node.servers = Some(node.serve(&parameters)?);
         Ok(node)
     }
 
-    fn serve(&self, parameters: &Parameters) -> Result<(), StartError> {
+    fn serve(&self, parameters: &Parameters) -> Result<Servers, StartError> {
         let clock = self.ros.clock().clone();
         let retention = parameters.result_retention;
         let to_pose = Handler::<NavigateToPose>::new(&self.admission);
         let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission);
-        self.ros.handle().with_node_blocking(PATIENCE, move |node| {
-            ActionServer::serve(node, NavigatorKind::ToPose.action(), &clock, retention, to_pose)?;
-            ActionServer::serve(
-                node,
-                NavigatorKind::ThroughPoses.action(),
-                &clock,
-                retention,
-                through_poses,
-            )
-            .map(|_| ())
-        })??;
+        let servers =
+            self.ros
+                .handle()
+                .with_node_blocking(PATIENCE, move |node| -> Result<_, RosError> {
+                    let [to, through] = NavigatorKind::ALL.map(NavigatorKind::action);
+                    Ok(Servers {
+                        to_pose: ActionServer::serve(node, to, &clock, retention, to_pose)?,
+                        through_poses: ActionServer::serve(node, through, &clock, retention, through_poses)?,
+                    })
+                })??;
         self.listen_for_goals(parameters)?;
-        Ok(())
+        Ok(servers)
     }
 
     /// Every pose on the goal topic becomes a goal, as RViz sends them.
@@ -208,7 +239,10 @@ impl Node {
         let fault = self.wait(signals);
         let started = Instant::now();
         // As a lifecycle manager would end it, and with a limit of our own.
-        let ended = self.lifecycle.handle().change(Transition::ShutDown, FAREWELL);
+        let ended = self
+            .lifecycle
+            .handle()
+            .change(Transition::ShutDown, TREE_FAREWELL);
         if ended.is_err() {
             tracing::error!("the tree did not stop in time");
         }
@@ -217,6 +251,16 @@ impl Node {
         while started.elapsed() < FAREWELL && !self.custodian.handle().view().idle {
             std::thread::sleep(Duration::from_millis(2));
         }
+        // Only a leaf that keeps the tick thread leaves any: its client must not wait for it.
+        if let Some(servers) = &self.servers {
+            servers
+                .to_pose
+                .abort_active("the node ended, and a leaf did not let its tree go");
+            servers
+                .through_poses
+                .abort_active("the node ended, and a leaf did not let its tree go");
+        }
+        drop(self.watchdog);
         match fault {
             None => ExitCode::SUCCESS,
             Some(fault) => {

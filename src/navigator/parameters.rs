@@ -28,6 +28,8 @@ pub(crate) struct Parameters {
     pub(crate) bond_period: Duration,
     /// The topic whose poses become goals.
     pub(crate) goal_topic: String,
+    /// How long a leaf may keep the tick thread before that is reported; zero: for ever.
+    pub(crate) watchdog_timeout: Duration,
 }
 
 struct Reader<'s>(&'s ParameterStore);
@@ -108,6 +110,7 @@ impl Parameters {
         {
             registry.provide_key(key);
         }
+        registry.watch_foreign_nodes();
         let library = Arc::new(TreeLibrary::new(
             registry,
             directories.into_iter().map(PathBuf::from).collect(),
@@ -169,6 +172,13 @@ impl Parameters {
                 "goal_pose",
                 "Poses that become navigate_to_pose goals.",
             )?,
+            watchdog_timeout: Duration::from_secs_f64(read.number(
+                "watchdog_timeout",
+                1.0,
+                (0.0, 3600.0),
+                "Seconds after which a leaf that keeps the tick thread is reported, and a job that goes on after it was \
+                 cancelled; 0: never.",
+            )?),
         })
     }
 }

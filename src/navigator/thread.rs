@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::goal::Request;
-use super::{Navigator, NavigatorKind, Schedule};
+use super::{Navigator, NavigatorKind, Pulse, Schedule};
 use crate::bt::{HaltReason, Time, TreeDef};
 use crate::goal::GoalId;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -83,6 +83,7 @@ impl<T> Pending<T> {
 #[derive(Clone)]
 pub struct Handle {
     sender: Sender<Message>,
+    pulse: Pulse,
 }
 
 impl Handle {
@@ -94,6 +95,7 @@ impl Handle {
 
     /// Cancels a goal: no tick is waited for.
     pub fn cancel(&self, goal: GoalId) {
+        self.pulse.set_cancel_waits(true);
         let _ = self.sender.send(Message::Cancel(goal));
     }
 
@@ -155,16 +157,21 @@ pub struct TickThread {
 }
 
 impl TickThread {
-    /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it.
+    /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it. `pulse` is
+    /// what a watchdog listens to.
     ///
     /// # Errors
     /// Where the thread cannot be made.
     pub fn start(
         make: impl FnOnce(&Handle) -> Navigator + Send + 'static,
         clock: Arc<dyn TickClock>,
+        pulse: Pulse,
     ) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
-        let handle = Handle { sender };
+        let handle = Handle {
+            sender,
+            pulse: pulse.clone(),
+        };
         let inner = handle.clone();
         let (alive, ended) = mpsc::channel();
         let thread = thread::Builder::new()
@@ -174,11 +181,14 @@ impl TickThread {
                 // Dropped last, also by a panic.
                 let _alive = alive;
                 let receiver = receiver;
+                pulse.begin();
                 let navigator = make(&inner);
+                pulse.end();
                 drop(inner);
                 Loop {
                     navigator,
                     clock,
+                    pulse,
                     schedule: None,
                     paused: false,
                     ending: false,
@@ -224,6 +234,7 @@ impl Drop for TickThread {
 struct Loop {
     navigator: Navigator,
     clock: Arc<dyn TickClock>,
+    pulse: Pulse,
     /// While a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
@@ -240,17 +251,18 @@ impl Loop {
     fn run(&mut self, receiver: &Receiver<Message>) {
         loop {
             let timeout = self.timeout();
-            match receiver.recv_timeout(timeout) {
-                Ok(message) => {
-                    if !self.handle(message) {
-                        return;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            let received = receiver.recv_timeout(timeout);
+            self.pulse.begin();
+            let goes_on = match received {
+                Ok(message) => self.handle(message),
+                Err(RecvTimeoutError::Timeout) => true,
+                Err(RecvTimeoutError::Disconnected) => false,
+            };
+            if goes_on {
+                self.step();
             }
-            self.step();
-            if self.ending && self.navigator.is_idle() {
+            self.pulse.end();
+            if !goes_on || (self.ending && self.navigator.is_idle()) {
                 return;
             }
         }
@@ -270,7 +282,10 @@ impl Loop {
         let now = self.clock.now();
         match message {
             Message::Goal(request) => self.navigator.goal(request, now),
-            Message::Cancel(goal) => self.navigator.cancel(goal, now),
+            Message::Cancel(goal) => {
+                self.pulse.set_cancel_waits(false);
+                self.navigator.cancel(goal, now);
+            }
             Message::Wake => {}
             Message::Pause(paused, reply) => {
                 self.paused = paused;

@@ -154,6 +154,15 @@ impl<A: ActionType> ActionServer<A> {
     pub fn active(&self) -> Vec<GoalId> {
         self.shared.table().active()
     }
+
+    /// Aborts whatever is not over: for the end of a process, where those who work on the goals can no longer be
+    /// reached.
+    pub fn abort_active(&self, message: &str) {
+        for goal in self.active() {
+            // Over in the meantime: then it has its result.
+            let _ = self.shared.abort(goal, message);
+        }
+    }
 }
 
 impl<A: ActionType> Shared<A> {
@@ -392,23 +401,26 @@ impl<A: ActionType> ServerGoal<A> {
     /// [`TableError::Over`], [`TableError::Unknown`]; [`TableError::NotCanceling`] for an end as cancelled that
     /// nobody asked for.
     pub fn finish(&self, end: End, result: A::Result) -> Result<(), TableError> {
-        self.inner.finish(end, result)
+        self.inner.server.finish(self.inner.id, end, result)
     }
 }
 
-impl<A: ActionType> GoalInner<A> {
-    fn finish(&self, end: End, result: A::Result) -> Result<(), TableError> {
-        let server = &self.server;
+impl<A: ActionType> Shared<A> {
+    fn abort(&self, goal: GoalId, message: &str) -> Result<(), TableError> {
+        let unknown = A::ERROR_CODES.iter().find(|(_, name)| *name == "UNKNOWN");
+        let code = unknown.map_or(0, |(code, _)| *code);
+        self.finish(goal, End::Aborted, A::failure(code, message))
+    }
+
+    fn finish(&self, goal: GoalId, end: End, result: A::Result) -> Result<(), TableError> {
         let wire = result.to_wire();
-        let waiters = server
-            .table()
-            .finish(self.id, end, result, server.clock.steady())?;
+        let waiters = self.table().finish(goal, end, result, self.clock.steady())?;
         for waiter in waiters {
             let status = end.status() as i8;
             // A client that did not wait for its answer is no fault of ours.
             let _ = waiter.respond(A::Wire::make_result_response_msg(status, wire.clone()));
         }
-        server.publish_status();
+        self.publish_status();
         Ok(())
     }
 }
@@ -416,10 +428,7 @@ impl<A: ActionType> GoalInner<A> {
 impl<A: ActionType> Drop for GoalInner<A> {
     fn drop(&mut self) {
         if self.server.table().status(self.id).is_active() {
-            let unknown = A::ERROR_CODES.iter().find(|(_, name)| *name == "UNKNOWN");
-            let code = unknown.map_or(0, |(code, _)| *code);
-            let result = A::failure(code, "the server dropped the goal");
-            let _ = self.finish(End::Aborted, result);
+            let _ = self.server.abort(self.id, "the server dropped the goal");
         }
     }
 }

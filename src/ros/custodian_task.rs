@@ -12,9 +12,8 @@ use rustc_hash::FxHashMap;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
-use super::spin::panic_text;
 use super::{Clock, RosError, RosHandle, Wake};
-use crate::bt::{HaltReason, Time};
+use crate::bt::{HaltReason, Time, panic_text};
 use crate::goal::{
     Command, Custodian, Effect, GoalIds, GoalOptions, Phase, Report, ServerId, Severity, Ticket, WireEvent,
 };

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use futures::channel::oneshot;
 
-use super::spin::{self, Errand, SpinMetrics, SpinReading, panic_text};
+use super::spin::{self, Errand, SpinMetrics, SpinReading};
 use super::{ParameterValue, RosError, RosNode, Wake};
+use crate::bt::panic_text;
 
 /// The thread `ros-spin` and the node on it. Dropping it ends both: the node is destroyed, so that peers see its
 /// endpoints go, and the thread is waited for (at most one spin, 10 ms).

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use super::RosNode;
+use crate::bt::panic_text;
 
 /// Something to do with the node.
 pub(super) type Errand = Box<dyn FnOnce(&mut RosNode) + Send>;
@@ -132,15 +133,6 @@ pub(super) fn run(
     result
 }
 
-/// The words of a panic.
-pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "no reason given".to_owned())
-}
-
 #[derive(Default)]
 struct BusyLoopGuard {
     suspicious: u32,
@@ -175,11 +167,5 @@ mod tests {
         assert!(guard.is_busy_loop(quick, false));
         assert!(guard.is_busy_loop(quick, false), "until one is not suspicious");
         assert!(!guard.is_busy_loop(IDLE, false));
-    }
-
-    #[test]
-    fn panics_have_words() {
-        let text = catch_unwind(|| panic!("no {}", "good")).unwrap_err();
-        assert_eq!(panic_text(&*text), "no good");
     }
 }

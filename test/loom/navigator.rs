@@ -10,7 +10,7 @@ use std::time::Duration;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
-    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule,
+    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Pulse, Report, Request, Schedule,
 };
 use thread::{Handle, TickClock, TickThread, Unacknowledged};
 
@@ -138,6 +138,7 @@ fn start() -> TickThread {
             )
         },
         Arc::new(Still),
+        Pulse::new(),
     )
     .unwrap()
 }

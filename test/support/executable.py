@@ -91,6 +91,10 @@ class Executable:
     def threads(self):
         return int(self.status()["Threads"])
 
+    def thread_names(self):
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return [(task / "comm").read_text().strip() for task in tasks]
+
     def processor_seconds(self):
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -57,7 +57,7 @@ def stack_factory(ros_domain):
     """Makes stacks: ``stack_factory(parameters={...})``. Everything is torn down at the end of the test."""
     closers = []
 
-    def make(parameters=None, robot=True, node=True):
+    def make(parameters=None, robot=True, node=True, program="navtree"):
         graph = Graph(ros_domain)
         closers.append(graph.close)
         servers = Robot(graph) if robot else None
@@ -66,7 +66,7 @@ def stack_factory(ros_domain):
         defaults = {"autostart_node": True, "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml"))}
         executable = None
         if node:
-            executable = Executable("navtree", ros_domain, defaults | (parameters or {}))
+            executable = Executable(program, ros_domain, defaults | (parameters or {}))
             closers.append(executable.close)
         navigation = Navigation(graph)
         if node:

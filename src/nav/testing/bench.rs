@@ -145,6 +145,11 @@ impl Bench {
         }
     }
 
+    /// Another end of the same network: for a world of one's own.
+    pub fn link(&self) -> Box<dyn Link> {
+        Box::new(BenchLink(Arc::clone(&self.network)))
+    }
+
     /// Sets the time between ticks, milliseconds.
     #[must_use]
     pub fn period(mut self, milliseconds: u64) -> Self {

@@ -9,9 +9,9 @@ use std::sync::Once;
 
 use serde_json::Value as JsonValue;
 
+use crate::bt::panic_text;
 use crate::nav::Payload;
 use crate::ros::RosError;
-use crate::ros::spin::panic_text;
 
 /// A payload's JSON as one of r2r's structs.
 pub(super) fn from_json<T>(payload: &Payload, what: &'static str) -> Result<T, RosError>

@@ -1,0 +1,52 @@
+//! What becomes of leaves that misbehave, to try it out: one that panics, one that never comes back, and one whose job
+//! does not end when it is cancelled.
+//!
+//! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
+//! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
+//! ends when it is told to.
+
+use std::process::ExitCode;
+
+use navtree::bt::{NodeStatus, Registry, RegistryError};
+use navtree::job::{self, Threads};
+
+fn registry() -> Result<Registry, RegistryError> {
+    let mut registry = navtree::nav::registry();
+    registry.action("Panics", |_| panic!("the gripper has no fingers"))?;
+    registry.action("Hangs", |_| {
+        sleep_for_ever();
+        Ok(NodeStatus::Success)
+    })?;
+    job::register_function(&mut registry, "HangsInItsJob", Threads, |_cancel| async {
+        sleep_for_ever();
+        NodeStatus::Success
+    })?;
+    Ok(registry)
+}
+
+/// Stands for a device that does not answer.
+fn sleep_for_ever() {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn main() -> ExitCode {
+    match registry() {
+        Ok(registry) => navtree::cli::main_with(std::env::args_os(), registry),
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[test]
+fn a_panic_is_an_error_of_the_tree() {
+    use navtree::bt::{Time, Tree, builder, compile};
+    let forest = builder::forest([builder::tree("Main", builder::leaf("Panics"))]);
+    let mut tree = Tree::new(compile(&forest, "Main", &registry().unwrap()).unwrap().def);
+    let error = tree.tick(Time::ZERO).unwrap_err();
+    assert!(error.panicked);
+    assert_eq!(&*error.path, "Panics");
+}

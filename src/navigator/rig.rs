@@ -1,0 +1,493 @@
+//! A navigator among scripted servers, on a virtual clock: what it does with leaves that misbehave, and when its handle
+//! acknowledges.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::goal::{ClientGoal, Ending, Feedback, Report, Request};
+use super::{Navigator, NavigatorKind, Options, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
+use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, Time, TreeDef};
+use crate::goal::GoalId;
+use crate::job::Roster;
+use crate::msg::action::Spin;
+use crate::nav::testing::{Bench, Plan};
+use crate::nav::{Settings, World};
+use crate::xml::Loader;
+
+/// No wait of a test is longer, on whatever machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What has not happened by then is taken for what does not happen.
+const A_MOMENT: Duration = Duration::from_millis(50);
+
+struct Client {
+    number: u8,
+    reports: Sender<(u8, Report)>,
+}
+
+impl ClientGoal for Client {
+    fn id(&self) -> GoalId {
+        GoalId([self.number; 16])
+    }
+
+    fn feedback(&mut self, _: &Feedback) {}
+
+    fn finish(self: Box<Self>, report: Report) {
+        let _ = self.reports.send((self.number, report));
+    }
+}
+
+/// How a leaf misbehaves.
+#[derive(Clone, Copy)]
+enum Fault {
+    InTick,
+    InHalt,
+    InAttach,
+}
+
+/// A leaf that panics, but for its first tick where that is not asked for.
+struct Faulty(Fault);
+
+impl Behavior for Faulty {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let count = &mut cx.memory().count;
+        *count += 1;
+        if matches!(self.0, Fault::InTick) && *count == 2 {
+            panic!("the gripper has no fingers");
+        }
+        Ok(NodeStatus::Running)
+    }
+
+    fn halt(&self, _: &mut Context<'_>, _: HaltReason) {
+        if matches!(self.0, Fault::InHalt) {
+            panic!("the gripper has no fingers");
+        }
+    }
+
+    fn attach(&self, _: &mut Context<'_>) {
+        if matches!(self.0, Fault::InAttach) {
+            panic!("the gripper has no fingers");
+        }
+    }
+}
+
+fn registry() -> Registry {
+    let mut registry = crate::nav::registry();
+    registry.watch_foreign_nodes();
+    for (id, fault) in [
+        ("PanicsInTick", Fault::InTick),
+        ("PanicsInHalt", Fault::InHalt),
+        ("PanicsInAttach", Fault::InAttach),
+    ] {
+        registry
+            .register_with(id, NodeKind::Action, (0, 0), "", move |_| Box::new(Faulty(fault)))
+            .unwrap();
+    }
+    registry
+}
+
+fn load(registry: &Registry, xml: &str) -> Arc<TreeDef> {
+    let whole = format!(r#"<root BTCPP_format="4"><BehaviorTree ID="Main">{xml}</BehaviorTree></root>"#);
+    let loaded = Loader::new(registry).load_text("main.xml", &whole, std::path::Path::new("."), None);
+    loaded.unwrap_or_else(|refused| panic!("{refused}")).def
+}
+
+/// A navigator that is called directly.
+struct Rig {
+    bench: Bench,
+    navigator: Navigator,
+    clients: Sender<(u8, Report)>,
+    reports: Receiver<(u8, Report)>,
+}
+
+fn bench() -> Bench {
+    Bench::new("<AlwaysSuccess/>")
+}
+
+fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Report)>) -> Request {
+    Request {
+        kind: NavigatorKind::ThroughPoses,
+        poses: Vec::new(),
+        tree: Ok(Arc::clone(tree)),
+        client: Box::new(Client {
+            number,
+            reports: reports.clone(),
+        }),
+    }
+}
+
+impl Rig {
+    fn new() -> Self {
+        let bench = bench();
+        let world = World::new(bench.link(), Settings::default());
+        let (clients, reports) = channel();
+        Self {
+            navigator: Navigator::new(world, Options::default()),
+            bench,
+            clients,
+            reports,
+        }
+    }
+
+    fn goal(&mut self, number: u8, tree: &Arc<TreeDef>) {
+        let request = request(number, tree, &self.clients);
+        self.navigator.goal(request, self.bench.now());
+    }
+
+    fn ticks(&mut self, count: usize) {
+        for _ in 0..count {
+            self.navigator.tick(self.bench.now());
+            self.bench.wait(10);
+        }
+    }
+
+    fn report(&self) -> (u8, Report) {
+        self.reports.try_recv().unwrap()
+    }
+}
+
+fn both(faulty: &str) -> String {
+    format!(
+        r#"<Parallel name="both" success_count="2" failure_count="1">
+             <Spin name="turn" spin_dist="1.0"/><{faulty} name="grip"/>
+           </Parallel>"#
+    )
+}
+
+#[test]
+fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
+    let (mut rig, registry) = (Rig::new(), registry());
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry, &both("PanicsInTick"));
+    rig.goal(1, &tree);
+    rig.ticks(1);
+    assert_eq!(rig.bench.active("spin"), 1);
+    rig.ticks(1);
+    let (client, report) = rig.report();
+    assert_eq!((client, report.ending), (1, Ending::Aborted));
+    assert_eq!(
+        report.error_message,
+        "main.xml:2:50: node 'grip' (PanicsInTick): panicked: the gripper has no fingers"
+    );
+    rig.ticks(5);
+    assert_eq!(rig.bench.active("spin"), 0, "{:?}", rig.bench.reports());
+    // The next goal gets a tree that knows nothing of the panic: the leaf counts its ticks anew.
+    rig.goal(2, &tree);
+    rig.ticks(1);
+    assert!(rig.navigator.is_running());
+    assert_eq!(rig.bench.active("spin"), 1);
+}
+
+#[test]
+fn g8_a_leaf_that_panics_when_it_is_halted_does_not_keep_others_from_stopping() {
+    let (mut rig, registry) = (Rig::new(), registry());
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    // Halted in the order of the file: what stands behind the fault is stopped as well.
+    let tree = load(
+        &registry,
+        r#"<Parallel success_count="2"><PanicsInHalt/><Spin spin_dist="1.0"/></Parallel>"#,
+    );
+    rig.goal(1, &tree);
+    rig.ticks(3);
+    rig.navigator.cancel(GoalId([1; 16]), rig.bench.now());
+    rig.ticks(5);
+    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    assert_eq!(rig.bench.active("spin"), 0);
+    assert!(
+        rig.navigator.tree(NavigatorKind::ThroughPoses).is_none(),
+        "a poisoned tree is not kept"
+    );
+}
+
+#[test]
+fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
+    let (mut rig, registry) = (Rig::new(), registry());
+    rig.goal(1, &load(&registry, "<PanicsInAttach/>"));
+    let (_, report) = rig.report();
+    assert_eq!(report.ending, Ending::Aborted);
+    assert!(
+        report
+            .error_message
+            .ends_with("panicked: the gripper has no fingers"),
+        "{report:?}"
+    );
+    rig.goal(2, &load(&registry, "<AlwaysSuccess/>"));
+    rig.ticks(1);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+}
+
+/// The clock of a tick thread under test.
+#[derive(Clone, Default)]
+struct VirtualClock(Arc<AtomicU64>);
+
+impl TickClock for VirtualClock {
+    fn now(&self) -> Time {
+        Time::from_millis(self.0.load(Ordering::SeqCst))
+    }
+
+    /// It looks again when it is woken.
+    fn wall_time_until(&self, _: Time) -> Duration {
+        PATIENCE
+    }
+}
+
+/// A navigator on its own thread, and its servers on this one.
+struct Remote {
+    bench: Bench,
+    clock: VirtualClock,
+    thread: TickThread,
+    clients: Sender<(u8, Report)>,
+    reports: Receiver<(u8, Report)>,
+    pulse: Pulse,
+    jobs: Roster,
+}
+
+impl Remote {
+    fn new() -> Self {
+        let bench = bench();
+        let clock = VirtualClock::default();
+        clock
+            .0
+            .store(bench.now().as_nanos() / 1_000_000, Ordering::SeqCst);
+        let link = bench.link();
+        let (clients, reports) = channel();
+        let (pulse, jobs) = (Pulse::new(), Roster::new());
+        let (watched, roster) = (pulse.clone(), jobs.clone());
+        let thread = TickThread::start(
+            move |_| {
+                let mut navigator = Navigator::new(World::new(link, Settings::default()), Options::default());
+                navigator.be_watched(watched, roster);
+                navigator
+            },
+            Arc::new(clock.clone()),
+            pulse.clone(),
+        );
+        Self {
+            bench,
+            clock,
+            thread: thread.unwrap(),
+            clients,
+            reports,
+            pulse,
+            jobs,
+        }
+    }
+
+    fn goal(&self, number: u8, tree: &Arc<TreeDef>) {
+        self.thread.handle().goal(request(number, tree, &self.clients));
+    }
+
+    fn ticks(&self) -> u64 {
+        self.thread.handle().statistics().wait(PATIENCE).unwrap().ticks
+    }
+
+    /// Lets periods pass, each with its tick.
+    fn periods(&mut self, count: usize) {
+        for _ in 0..count {
+            self.bench.wait(10);
+            self.clock.0.fetch_add(10, Ordering::SeqCst);
+            self.thread.handle().wake();
+            // Answered after the wake-up was worked off.
+            self.ticks();
+        }
+    }
+}
+
+#[test]
+fn a_pause_is_acknowledged_when_nothing_is_ticked_any_more() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.bench.action::<Spin>("spin", |_| Plan::endless());
+    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    remote.periods(3);
+    remote.thread.handle().pause().wait(PATIENCE).unwrap();
+    let ticks = remote.ticks();
+    assert!(ticks >= 3);
+    remote.periods(5);
+    assert_eq!(remote.ticks(), ticks);
+    assert_eq!(remote.bench.active("spin"), 1, "its goal goes on");
+    remote.thread.handle().resume().wait(PATIENCE).unwrap();
+    remote.periods(2);
+    assert!(remote.ticks() > ticks);
+}
+
+#[test]
+fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(300));
+    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    remote.periods(3);
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    remote.periods(20);
+    assert_eq!(remote.bench.active("spin"), 1, "its server takes its time");
+    assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.periods(20);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.bench.active("spin"), 0);
+    assert_eq!(remote.reports.try_recv().unwrap().1.ending, Ending::Aborted);
+    // The thread lives, and takes goals.
+    remote.goal(2, &load(&registry, "<AlwaysSuccess/>"));
+    remote.periods(1);
+    assert_eq!(
+        remote.reports.recv_timeout(PATIENCE).unwrap().1.ending,
+        Ending::Succeeded
+    );
+}
+
+#[test]
+fn a_halt_of_what_does_not_stop_is_acknowledged_when_that_was_reported() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    remote.goal(1, &load(&registry, r#"<Spin name="turn" spin_dist="1.0"/>"#));
+    remote.periods(3);
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    remote.periods(310);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert!(report.error_message.contains("turn"), "{report:?}");
+}
+
+#[test]
+fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    remote.periods(3);
+    let kind = NavigatorKind::ThroughPoses;
+    // One that cannot be had leaves everything as it was.
+    let broken = remote
+        .thread
+        .handle()
+        .swap(kind, load(&registry, "<PanicsInAttach/>"));
+    let refusal = broken.wait(PATIENCE).unwrap().unwrap_err();
+    assert!(refusal.contains("the gripper has no fingers"), "{refusal}");
+    remote.periods(2);
+    assert_eq!(
+        (remote.bench.active("spin"), remote.bench.cancels("spin")),
+        (1, 0)
+    );
+    // A good one takes over when what the old one had started has stopped.
+    let swapped = remote.thread.handle().swap(
+        kind,
+        load(&registry, r#"<Sequence><Sleep msec="50"/></Sequence>"#),
+    );
+    remote.periods(5);
+    assert_eq!(swapped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.periods(10);
+    assert_eq!(swapped.wait(PATIENCE), Ok(Ok(())));
+    assert_eq!(remote.bench.active("spin"), 0);
+    remote.periods(10);
+    let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(
+        (client, report.ending),
+        (1, Ending::Succeeded),
+        "the client's goal went on"
+    );
+}
+
+#[test]
+fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    remote.periods(3);
+    let stopped = remote.thread.handle().stop(HaltReason::ShuttingDown);
+    remote.periods(5);
+    assert_eq!(stopped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.bench.wait(100);
+    remote.clock.0.fetch_add(100, Ordering::SeqCst);
+    remote.thread.handle().wake();
+    assert_eq!(stopped.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.bench.active("spin"), 0);
+    let deadline = Instant::now() + PATIENCE;
+    while !remote.thread.is_finished() && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    assert!(remote.thread.is_finished());
+    assert_eq!(
+        remote.thread.handle().pause().wait(PATIENCE),
+        Err(Unacknowledged::Never)
+    );
+}
+
+/// A leaf that does not come back until the test lets it go.
+fn stuck(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
+    let (let_go, gate) = channel::<()>();
+    let (entered, inside) = channel();
+    let gate = Mutex::new(gate);
+    registry
+        .action("Stuck", move |_| {
+            let _ = entered.send(());
+            let _ = gate.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(NodeStatus::Success)
+        })
+        .unwrap();
+    (let_go, inside)
+}
+
+#[test]
+fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
+    let mut registry = registry();
+    let (let_go, inside) = stuck(&mut registry);
+    let remote = Remote::new();
+    let (said, reports) = channel();
+    let limit = Duration::from_millis(100);
+    let report = move |text| drop(said.send(text));
+    let (stopping, stopped) = channel();
+    let stop = move || {
+        let _ = stopping.send(());
+    };
+    let watchdog = Watchdog::start(remote.pulse.clone(), remote.jobs.clone(), limit, report, stop).unwrap();
+    let tree = load(
+        &registry,
+        r#"<Sequence name="all"><AlwaysSuccess/><Stuck name="arm"/></Sequence>"#,
+    );
+    remote.goal(1, &tree);
+    inside.recv_timeout(PATIENCE).unwrap();
+    let text = reports.recv_timeout(PATIENCE).unwrap();
+    assert!(
+        text.starts_with("leaf 'arm' has kept the tick thread for "),
+        "{text}"
+    );
+    let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
+    assert_eq!(halted.wait(A_MOMENT), Err(Unacknowledged::NotYet));
+    assert!(stopped.try_recv().is_err(), "nobody has asked for a cancel");
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    stopped.recv_timeout(PATIENCE).unwrap();
+    let_go.send(()).unwrap();
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    loop {
+        let text = reports.recv_timeout(PATIENCE).unwrap();
+        if text.starts_with("the tick thread goes on after ") {
+            break;
+        }
+        let expected = ["leaf 'arm' has kept", "a cancel waits"];
+        assert!(expected.iter().any(|begin| text.starts_with(begin)), "{text}");
+    }
+    drop(watchdog);
+}
+
+#[test]
+fn g8_a_leaf_that_keeps_the_tick_thread_does_not_hold_up_the_end() {
+    let mut registry = registry();
+    let (let_go, inside) = stuck(&mut registry);
+    let remote = Remote::new();
+    remote.goal(1, &load(&registry, "<Stuck/>"));
+    inside.recv_timeout(PATIENCE).unwrap();
+    let begin = Instant::now();
+    drop(remote.thread);
+    assert!(
+        begin.elapsed() < Duration::from_secs(30),
+        "it was waited for: {:?}",
+        begin.elapsed()
+    );
+    let_go.send(()).unwrap();
+}

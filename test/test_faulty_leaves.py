@@ -1,0 +1,84 @@
+"""G8: a leaf that panics or hangs costs its goal and nothing else: the robot stops, and the node lives or ends."""
+
+import pytest
+from support.fixtures import tree
+from support.graph import wait_for
+
+FAULTY = """<root BTCPP_format="4">
+  <BehaviorTree ID="Faulty">
+    <Sequence>
+      <ComputePathToPose goal="{{goal}}" path="{{path}}"/>
+      <Parallel success_count="2" failure_count="1">
+        <FollowPath path="{{path}}"/>
+        <Delay delay_msec="500"><{leaf} name="arm"/></Delay>
+      </Parallel>
+    </Sequence>
+  </BehaviorTree>
+</root>
+"""
+
+
+@pytest.fixture
+def faulty(stack_factory, tmp_path):
+    """A navigation whose controller is at work when the leaf begins to misbehave."""
+
+    def start(leaf):
+        path = tmp_path / "faulty.xml"
+        path.write_text(FAULTY.format(leaf=leaf))
+        stack = stack_factory(parameters={"watchdog_timeout": 0.5}, program="examples/faulty_leaves")
+        stack.robot.controller.behaviour.duration = None
+        goal = stack.navigation.send(1.0, 0.0, tree=path)
+        wait_for(stack.robot.controller.executing, 10, "the controller to execute")
+        return stack, goal
+
+    return start
+
+
+def still(stack):
+    wait_for(lambda: stack.robot.executing() == 0, 2.0, "every goal to end")
+    assert len(stack.robot.controller.seen("cancel")) == 1
+
+
+def test_g8_leaf_that_panics_fails_its_tree_and_the_node_lives(faulty):
+    stack, goal = faulty("Panics")
+    status, result = goal.result()
+    assert status == "ABORTED"
+    assert "faulty.xml:7:" in result.error_msg and "'arm'" in result.error_msg, result.error_msg
+    assert "the gripper has no fingers" in result.error_msg
+    still(stack)
+    stack.robot.controller.behaviour.duration = 0.1
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+    path = str(tree("plan_and_follow.xml"))
+    assert stack.navigation.send(1.0, 0.0, tree=path).result()[0] == "SUCCEEDED"
+
+
+def test_g8_leaf_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
+    stack, goal = faulty("Hangs")
+    stack.node.wait_for_line("leaf 'arm' has kept the tick thread for", 10.0)
+    stack.node.interrupt()
+    code, seconds = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+    assert seconds < 3.0
+    still(stack)
+    assert goal.result(2.0)[0] == "ABORTED"
+
+
+def test_leaf_that_hangs_does_not_keep_a_cancel_from_the_robot(faulty):
+    stack, goal = faulty("Hangs")
+    stack.node.wait_for_line("leaf 'arm' has kept the tick thread for", 10.0)
+    goal.cancel()
+    still(stack)
+
+
+def test_g8_job_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
+    stack, goal = faulty("HangsInItsJob")
+    # It is begun half a second after the controller, and then runs as any other.
+    wait_for(lambda: any("job" in name for name in stack.node.thread_names()), 10, "the job")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+    stack.node.wait_for_line("the job of leaf 'arm' goes on", 10.0)
+    still(stack)
+    stack.node.interrupt()
+    code, seconds = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+    assert seconds < 3.0
