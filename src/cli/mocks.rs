@@ -4,42 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::Value as Json;
 
 use crate::bt::{
     Behavior, Context, InOut, NodeInfo, NodeKind, NodeStatus, PortValue, Ports, Registry, Substitute, Text,
     Tick, Value, is_model_name,
 };
 
-/// From a node's full path, its instance name, its registered ID or a pattern (`*` any run, `?` one character) to what
+/// From a leaf's full path, its instance name, its registered ID or a pattern (`*` any run, `?` one character) to what
 /// it does, one entry a tick, over and over.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Mocks(BTreeMap<String, Outcomes>);
-
-/// One entry may stand for a list of one.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Outcomes {
-    One(Outcome),
-    Many(Vec<Outcome>),
-}
-
-/// What a leaf does in one tick.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Outcome {
-    Status(String),
-    Full(Full),
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Full {
-    status: Option<String>,
-    #[serde(default)]
-    set: BTreeMap<String, serde_json::Value>,
-    throw: Option<String>,
-}
+pub(crate) struct Mocks(BTreeMap<String, Json>);
 
 impl Mocks {
     /// Reads a file's text.
@@ -55,10 +31,7 @@ impl Mocks {
     /// Every entry must say what to return.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (key, outcomes) in &self.0 {
-            let script = Script::new(outcomes).map_err(|message| format!("{key}: {message}"))?;
-            if script.steps.is_empty() {
-                return Err(format!("{key}: the list of outcomes is empty"));
-            }
+            Script::new(outcomes).map_err(|message| format!("{key}: {message}"))?;
         }
         Ok(())
     }
@@ -80,7 +53,7 @@ impl Mocks {
     }
 
     /// The most exact rule that fits: path before name before ID before pattern.
-    fn find(&self, node: &NodeInfo) -> Option<&Outcomes> {
+    fn find(&self, node: &NodeInfo) -> Option<&Json> {
         let exact = [&*node.path, &*node.name, &*node.id]
             .into_iter()
             .find_map(|key| self.0.get(key));
@@ -95,6 +68,10 @@ impl Mocks {
 
 impl Substitute for Mocks {
     fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
+        // Leaves only: trees like to name a control after the leaf in it, and patterns fit both.
+        if !matches!(node.kind, NodeKind::Action | NodeKind::Condition) {
+            return None;
+        }
         // Checked when the mocks were read.
         let script = Script::new(self.find(node)?).ok()?;
         let outputs = ports.attributes().into_iter().map(|name| {
@@ -144,40 +121,69 @@ struct Script {
 
 struct Step {
     result: Result<NodeStatus, String>,
-    set: Vec<(String, serde_json::Value)>,
+    set: Vec<(String, Json)>,
 }
 
 impl Script {
-    fn new(outcomes: &Outcomes) -> Result<Self, String> {
+    /// A list of outcomes; one outcome may stand for a list of one. Read by hand: serde takes a list of three for a
+    /// mapping of three fields, and cannot say what is wrong with something that may have several forms.
+    fn new(outcomes: &Json) -> Result<Self, String> {
         let list = match outcomes {
-            Outcomes::One(outcome) => std::slice::from_ref(outcome),
-            Outcomes::Many(outcomes) => outcomes,
+            Json::Array(list) if list.is_empty() => return Err("the list of outcomes is empty".to_owned()),
+            Json::Array(list) => list,
+            one => std::slice::from_ref(one),
         };
-        let steps = list.iter().map(|outcome| {
-            let full = match outcome {
-                Outcome::Status(status) => Full {
-                    status: Some(status.clone()),
-                    ..Full::default()
-                },
-                Outcome::Full(full) => full.clone(),
-            };
-            let result = match (full.status, full.throw) {
-                (_, Some(message)) => Err(message),
-                (Some(name), None) => match NodeStatus::from_name(&name) {
-                    Some(status) if status != NodeStatus::Idle => Ok(status),
-                    _ => return Err(format!("'{name}' is not SUCCESS, FAILURE, RUNNING or SKIPPED")),
-                },
-                (None, None) => return Err("an outcome needs `status` or `throw`".to_owned()),
-            };
-            Ok(Step {
-                result,
-                set: full.set.into_iter().collect(),
-            })
-        });
+        let steps = list.iter().map(Step::new);
         Ok(Self {
             steps: steps.collect::<Result<_, _>>()?,
         })
     }
+}
+
+impl Step {
+    fn new(outcome: &Json) -> Result<Self, String> {
+        let fields = match outcome {
+            Json::String(name) => {
+                let result = Ok(status(name)?);
+                let set = Vec::new();
+                return Ok(Self { result, set });
+            }
+            Json::Object(fields) => fields,
+            other => return Err(format!("{other} is neither a status nor a mapping")),
+        };
+        let (mut result, mut thrown, mut set) = (None, None, Vec::new());
+        for (field, value) in fields {
+            match (field.as_str(), value) {
+                ("status", Json::String(name)) => result = Some(status(name)?),
+                ("throw", Json::String(message)) => thrown = Some(message.clone()),
+                ("throw", other) => thrown = Some(other.to_string()),
+                ("set", Json::Object(ports)) => {
+                    set = ports
+                        .iter()
+                        .map(|(port, value)| (port.clone(), value.clone()))
+                        .collect();
+                }
+                ("status" | "set", other) => return Err(format!("`{field}` cannot be {other}")),
+                _ => {
+                    return Err(format!(
+                        "an outcome has `status`, `set` and `throw`, not `{field}`"
+                    ));
+                }
+            }
+        }
+        let result = match (thrown, result) {
+            (Some(message), _) => Err(message),
+            (None, Some(status)) => Ok(status),
+            (None, None) => return Err("an outcome needs `status` or `throw`".to_owned()),
+        };
+        Ok(Self { result, set })
+    }
+}
+
+fn status(name: &str) -> Result<NodeStatus, String> {
+    NodeStatus::from_name(name)
+        .filter(|status| *status != NodeStatus::Idle)
+        .ok_or_else(|| format!("'{name}' is not SUCCESS, FAILURE, RUNNING or SKIPPED"))
 }
 
 struct Mock {
@@ -216,15 +222,15 @@ impl Behavior for Mock {
 struct Turn(usize);
 
 /// A YAML scalar as a value; anything larger as the JSON text that typed ports read.
-pub(crate) fn typed(value: &serde_json::Value) -> (Value, &'static crate::bt::TypeInfo) {
+pub(crate) fn typed(value: &Json) -> (Value, &'static crate::bt::TypeInfo) {
     match value {
-        serde_json::Value::Bool(truth) => (Value::Int(i64::from(*truth)), bool::TYPE),
-        serde_json::Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+        Json::Bool(truth) => (Value::Int(i64::from(*truth)), bool::TYPE),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => (Value::Int(whole), i64::TYPE),
             (None, Some(real)) => (Value::Real(real), f64::TYPE),
             (None, None) => (Value::text(number.to_string()), Text::TYPE),
         },
-        serde_json::Value::String(text) => (Value::text(text.as_str()), Text::TYPE),
+        Json::String(text) => (Value::text(text.as_str()), Text::TYPE),
         other => (Value::text(format!("json:{other}")), Text::TYPE),
     }
 }
@@ -268,6 +274,16 @@ mod tests {
             Mocks::parse("a: []").unwrap_err(),
             "a: the list of outcomes is empty"
         );
+        assert_eq!(
+            Mocks::parse("a: {status: SUCCESS, sets: {x: 1}}").unwrap_err(),
+            "a: an outcome has `status`, `set` and `throw`, not `sets`"
+        );
         assert!(Mocks::parse("a: [SUCCESS, {status: RUNNING, set: {x: 1}}]\nb: {throw: no}").is_ok());
+    }
+
+    #[test]
+    fn a_list_of_three_is_three_outcomes() {
+        let mocks = Mocks::parse("a: [FAILURE, {status: RUNNING, set: {x: 1}}, SUCCESS]").unwrap();
+        assert_eq!(Script::new(&mocks.0["a"]).unwrap().steps.len(), 3);
     }
 }
