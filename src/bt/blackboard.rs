@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::types::{Family, TypeInfo};
+use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 use super::{Enums, Time};
 
@@ -162,8 +162,6 @@ impl Blackboard {
     ) -> Result<(), TypeClash> {
         let entry = &mut self.entries[slot.0 as usize];
         let value = match entry.info {
-            // A text written first leaves the entry open: a typed write may follow.
-            None if info.family == Family::Text && entry.value.is_none() => value,
             Some(declared) if declared.is_strong() => {
                 if info.family == Family::Any {
                     value
@@ -171,8 +169,9 @@ impl Blackboard {
                     convert(value, info, declared, enums)?
                 }
             }
+            // A text leaves the entry open: a typed write may follow.
             _ => {
-                if info.is_strong() {
+                if info.is_strong() && info.family != Family::Text {
                     entry.info = Some(info);
                 }
                 value
@@ -227,11 +226,9 @@ pub(crate) fn convert(
     match (&value, into.family) {
         (Value::Text(text), Family::Text) => Ok(Value::Text(Arc::clone(text))),
         (Value::Text(text), _) => (into.parse)(text, enums).map_err(clash),
-        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Real) => match value {
-            Value::Int(number) => Ok(Value::Real(number as f64)),
-            Value::UInt(number) => Ok(Value::Real(number as f64)),
-            other => Ok(other),
-        },
+        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Real) => {
+            f64::from_value(&value).map(Value::Real).map_err(clash)
+        }
         (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Integer { least, greatest }) => {
             whole(&value)
                 .filter(|number| (least..=greatest).contains(number))
@@ -262,7 +259,7 @@ fn whole(value: &Value) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bt::types::{PortValue, Text};
+    use crate::bt::types::Text;
 
     fn board() -> (Blackboard, SlotId) {
         (Blackboard::new(vec![Entry::default()]), SlotId(0))

@@ -9,7 +9,7 @@ use super::definition::{ScopeDef, SlotDef, Span};
 use super::port::Direction;
 use super::problem::{Problem, ProblemKind};
 use super::spec::{ModelPort, NodeSpec, SubTreeForm};
-use super::types::{self, Family, PortValue, Text, TypeInfo};
+use super::types::{self, Family, PortValue, TypeInfo};
 use super::value::Value;
 
 /// A slot while its uses are collected.
@@ -178,7 +178,7 @@ impl Scopes {
     }
 
     /// A literal given to a subtree: text that is wholly a number becomes one (`spec/btcpp.md` 1.5), version 3
-    /// keeps texts.
+    /// keeps texts. A text leaves the key open to other types, as any text that is written first.
     fn literal(&mut self, scope: ScopeId, key: &str, text: &str, span: Span, keep_text: bool) {
         let number = |text: &str| -> Option<(Value, &'static TypeInfo)> {
             if keep_text || !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.')) {
@@ -196,10 +196,13 @@ impl Scopes {
                 .ok()
                 .map(|real| (Value::Real(real), f64::TYPE))
         };
-        let (value, info) = number(text).unwrap_or_else(|| (Value::text(text), Text::TYPE));
+        let (value, info) = match number(text) {
+            Some((value, info)) => (value, Some(info)),
+            None => (Value::text(text), None),
+        };
         let slot = self.make(scope, key);
         let place = &mut self.slots[slot.0 as usize];
-        place.info = Some(info);
+        place.info = info;
         place.initial = Some(value);
         place.typed_at = span;
         place.written = true;
@@ -256,7 +259,7 @@ impl Scopes {
     }
 
     /// Declares that a port of a type uses a slot, and compares types (`spec/btcpp.md` 1.5, "BB typing"). A port that
-    /// points there by `default` does not need the entry: its author had no word of it in the file.
+    /// points there by `default` neither needs the entry nor makes it: its author had no word of it in the file.
     pub(crate) fn declare(
         &mut self,
         slot: SlotId,
@@ -273,10 +276,14 @@ impl Scopes {
             Direction::Output | Direction::InOut => place.written = true,
         }
         if place.initial.is_none() {
-            place.initial = Some(Value::Empty);
-            place.info = info.is_strong().then_some(info);
-            place.typed_at = span;
-            return;
+            if !by_default {
+                place.initial = Some(Value::Empty);
+            }
+            if place.info.is_none() {
+                place.info = info.is_strong().then_some(info);
+                place.typed_at = span;
+                return;
+            }
         }
         let Some(declared) = place.info else { return };
         let compatible = declared == info

@@ -143,10 +143,11 @@ fn number_like(before: &Value, value: &Value, enums: &Enums) -> Result<Value, Re
         Value::UInt(_) => u64::TYPE,
         _ => f64::TYPE,
     };
-    convert(value.clone(), f64::TYPE, into, enums).map_err(|_| {
-        format!(
+    convert(value.clone(), f64::TYPE, into, enums).map_err(|clash| match before {
+        Value::Real(_) => clash.reason,
+        _ => format!(
             "it holds an integer and cannot take {}; begin with a number like 0.0 where fractions come",
             described(value)
-        )
+        ),
     })
 }

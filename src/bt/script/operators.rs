@@ -128,7 +128,9 @@ pub(super) fn binary(operator: Binary, left: &Value, right: &Value) -> Result<Va
 
 #[inline]
 fn numbers(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal> {
+    // Everything is calculated as doubles, bits too: an integer that a double cannot hold is refused first.
     let bits = |apply: fn(i64, i64) -> i64| -> Result<Value, Refusal> {
+        number(left).and(number(right))?;
         Ok(Value::Real(apply(integer(left)?, integer(right)?) as f64))
     };
     Ok(Value::Real(match operator {
@@ -143,7 +145,7 @@ fn numbers(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refus
         Binary::And => f64::from(u8::from(truth(left)? & truth(right)?)),
         Binary::Or => f64::from(u8::from(truth(left)? | truth(right)?)),
         // BehaviorTree.CPP's result for two numbers: nothing, and whoever uses it complains.
-        Binary::Concatenate => return Ok(Value::Empty),
+        Binary::Concatenate => return number(left).and(number(right)).map(|_| Value::Empty),
     }))
 }
 
@@ -206,16 +208,18 @@ pub(super) fn compare(
 }
 
 #[inline]
+#[allow(clippy::neg_cmp_op_on_partial_ord)]
 fn compare_numbers(operator: Comparison, left: f64, right: f64) -> bool {
-    // Equality forgives what a float would lose; the order does not.
+    // Equality forgives what a float would lose; the order does not. Each order is the opposite order denied, which
+    // makes it true of NaN: so BehaviorTree.CPP has it.
     let same = || (left - right).abs() <= f64::from(f32::EPSILON);
     match operator {
         Comparison::Equal => same(),
         Comparison::NotEqual => !same(),
-        Comparison::Less => left < right,
-        Comparison::LessOrEqual => left <= right,
-        Comparison::Greater => left > right,
-        Comparison::GreaterOrEqual => left >= right,
+        Comparison::Less => !(left >= right),
+        Comparison::LessOrEqual => !(left > right),
+        Comparison::Greater => !(left <= right),
+        Comparison::GreaterOrEqual => !(left < right),
     }
 }
 
@@ -249,10 +253,11 @@ pub(super) fn prefix(operator: Prefix, value: &Value) -> Result<Value, Refusal> 
     }))
 }
 
-/// The condition of `?:`, which is looser than other conditions: any number, and any text that is not empty.
+/// The condition of `?:`, which is looser than other conditions: any number, as text too, and any other text that is
+/// not empty.
 pub(super) fn choice(value: &Value) -> Result<bool, Refusal> {
     match value {
-        Value::Text(text) if !text.is_empty() => Ok(true),
+        Value::Text(text) if !text.is_empty() => Ok(types::parse_real(text) != Ok(0.0)),
         Value::Text(_) => Err("an empty text is no condition: compare it with ''".to_owned()),
         other => {
             initialized(other, "left", "?")?;
