@@ -44,14 +44,15 @@ struct End {
 
 impl Executor {
     /// Initialises ROS from the process's arguments (`--ros-args`: remapping, parameters, log level), makes a node
-    /// and starts its thread; also what the command line and parameter files say of its parameters. The name and the namespace are defaults that `--ros-args -r __node:=…` overrides.
+    /// and starts its thread; also what the command line and parameter files say of its parameters. The name and the
+    /// namespace are defaults that `--ros-args -r __node:=…` overrides.
     ///
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
     pub fn start(name: &str, namespace: &str) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
         let (context, node) = create(name, namespace)?;
-        let overrides = super::parameters::overrides(&node);
         let read = |answer: r2r::Result<String>| answer.unwrap_or_default();
+        let overrides = super::parameters::overrides(&read(node.fully_qualified_name()))?;
         let shared = Arc::new(Shared {
             name: read(node.name()),
             namespace: read(node.namespace()),

@@ -4,12 +4,13 @@
 //! answer. Here a [`ParameterStore`] is a table of what was declared, without ROS; [`serve()`] puts it on the wire.
 
 mod declaration;
+mod overrides;
 mod serve;
 mod store;
 mod value;
 
 pub use declaration::{Declaration, Range, Validator};
-pub(super) use serve::overrides;
+pub(super) use overrides::overrides;
 pub use serve::serve;
 pub use store::{ParameterError, ParameterStore};
 pub use value::{ParameterType, ParameterValue};

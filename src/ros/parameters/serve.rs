@@ -1,7 +1,7 @@
 //! The table of parameters on the wire: six services and a topic.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use r2r::rcl_interfaces::{msg, srv};
 use r2r::{QosProfile, ServiceRequest, WrappedServiceTypeSupport};
@@ -241,30 +241,6 @@ fn from_wire(wire: msg::ParameterValue) -> ParameterValue {
         9 => ParameterValue::StringArray(wire.string_array_value),
         _ => ParameterValue::NotSet,
     }
-}
-
-/// What the command line and parameter files say, as r2r has read it when the node was made.
-pub(in crate::ros) fn overrides(node: &r2r::Node) -> Vec<(String, ParameterValue)> {
-    let parameters = Arc::clone(&node.params);
-    let parameters = parameters.lock().unwrap_or_else(PoisonError::into_inner);
-    parameters
-        .iter()
-        .map(|(name, parameter)| {
-            let value = match parameter.value.clone() {
-                r2r::ParameterValue::NotSet => ParameterValue::NotSet,
-                r2r::ParameterValue::Bool(value) => ParameterValue::Bool(value),
-                r2r::ParameterValue::Integer(value) => ParameterValue::Integer(value),
-                r2r::ParameterValue::Double(value) => ParameterValue::Double(value),
-                r2r::ParameterValue::String(value) => ParameterValue::String(value),
-                r2r::ParameterValue::BoolArray(value) => ParameterValue::BoolArray(value),
-                r2r::ParameterValue::ByteArray(value) => ParameterValue::ByteArray(value),
-                r2r::ParameterValue::IntegerArray(value) => ParameterValue::IntegerArray(value),
-                r2r::ParameterValue::DoubleArray(value) => ParameterValue::DoubleArray(value),
-                r2r::ParameterValue::StringArray(value) => ParameterValue::StringArray(value),
-            };
-            (name.clone(), value)
-        })
-        .collect()
 }
 
 #[cfg(test)]
