@@ -51,6 +51,7 @@ const NODES: &str = "
     TruncatePath input_path distance=1.0 >output_path
     TruncatePathLocal input_path distance_forward=8.0 distance_backward=4.0 robot_frame robot_base_frame transform_tolerance=0.2 pose angular_distance_weight=0.0 max_robot_pose_search_dist=inf >output_path
     CheckStopStatus velocity_threshold=0.01 duration_stopped=1000
+    IsStopped velocity_threshold=0.01 duration_stopped=1000
     AppendGoalPoseToGoals goal_pose input_goals >output_goals
     ExtractRouteNodesAsGoals route >goals
     GetNextFewGoals input_goals num_goals >output_goals

@@ -48,8 +48,8 @@ class Field:
             # Five milliseconds here: as often as the node looks at the simulated clock, and not much more.
             "bt_loop_duration": 100,
             "feedback_rate": 2.0,
-            # Half a second here: a busy machine may keep a message back for longer than a twentieth.
-            "transform_age_limit": 10.0,
+            # Five seconds here: a busy machine may keep a message back for longer than a twentieth of one.
+            "transform_age_limit": 100.0,
             "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml")),
         }
         self.node = Executable("navtree", domain, defaults | (parameters or {}))
