@@ -307,6 +307,11 @@ impl<'f, 's> Compiler<'f, 's> {
             ))
         } else if dialect == Dialect::V4 && self.registry.get(&spec.id, Dialect::V3).is_some() {
             Some("this ID exists in version 3 files only (no BTCPP_format, or \"3\")".to_owned())
+        } else if spec.id == "ManualSelector" {
+            // Of BehaviorTree.CPP; version 3 registers it where ncurses is there.
+            Some(
+                "it asks a person at a terminal, and a robot has none: let a leaf read the choice".to_owned(),
+            )
         } else {
             nearest(&spec.id, types).map(|near| format!("did you mean '{near}'?"))
         };

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::bt::Registry;
 
 mod check;
+mod completions;
 mod convert;
 #[cfg(feature = "ros")]
 mod drive;
@@ -68,6 +69,8 @@ enum Command {
     Convert(convert::Arguments),
     /// Writes the palette for Groot, the XML schema or the node reference page.
     Models(models::Arguments),
+    /// Writes what a shell needs to complete commands and options.
+    Completions(completions::Arguments),
     /// Sends a navigation goal and shows the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
@@ -100,6 +103,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Test(arguments)) => test::run(&arguments, &registry),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments, registry),
+        Some(Command::Completions(arguments)) => completions::run(&arguments),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]

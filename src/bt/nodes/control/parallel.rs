@@ -47,19 +47,8 @@ impl Node for Parallel {
                     .bind(),
             ),
         };
-        let children = ports.children();
-        for port in [&success, &failure] {
-            if let Some(&threshold) = port.literal()
-                && children > 0
-                && threshold > 0
-                && threshold as usize > children
-            {
-                let name = port.name();
-                ports.problem(format!(
-                    "{name} is {threshold} and there are only {children} children"
-                ));
-            }
-        }
+        check(ports, &success);
+        check(ports, &failure);
         Self {
             success,
             failure,
@@ -175,6 +164,21 @@ pub(super) fn threshold(given: i32, children: usize) -> usize {
     match usize::try_from(given) {
         Ok(threshold) => threshold,
         Err(_) => (children + 1).saturating_sub(given.unsigned_abs() as usize),
+    }
+}
+
+/// Refuses a threshold that the file fixes beyond the number of children.
+pub(super) fn check(ports: &mut Ports<'_>, port: &Input<i32>) {
+    let children = ports.children();
+    if let Some(&threshold) = port.literal()
+        && children > 0
+        && threshold > 0
+        && threshold as usize > children
+    {
+        let name = port.name();
+        ports.problem(format!(
+            "{name} is {threshold} and there are only {children} children"
+        ));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ParallelAll`: all children to their end, however they end.
 
-use super::parallel::{refuse, threshold};
+use super::parallel::{check, refuse, threshold};
 use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Ticks all its children together until every one has completed.
@@ -17,13 +17,13 @@ impl Node for ParallelAll {
         all were skipped.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
-            max_failures: ports
-                .input::<i32>("max_failures")
-                .default("1")
-                .doc("children whose failure makes it fail; -1 is all")
-                .bind(),
-        }
+        let max_failures = ports
+            .input::<i32>("max_failures")
+            .default("1")
+            .doc("children whose failure makes it fail; -1 is all")
+            .bind();
+        check(ports, &max_failures);
+        Self { max_failures }
     }
 }
 
@@ -96,6 +96,15 @@ mod tests {
             "= a b
              R F R
              S . S",
+        );
+    }
+
+    #[test]
+    fn more_failures_than_children_are_refused() {
+        let tree = parallel_all([leaf("a", "S"), leaf("b", "S")]).port("max_failures", 3);
+        assert_eq!(
+            Scene::new(tree).refused(),
+            "max_failures is 3 and there are only 2 children"
         );
     }
 
