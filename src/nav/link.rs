@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::bt::Time;
-use crate::goal::{Command, Notice, ServerId};
+use crate::goal::{Command, Notice, ServerId, Ticket};
 use crate::msg::{Stamp, TransformStamped};
 
 /// What goals, requests, results and topic messages are while they travel: shared, never copied, of a type that both
@@ -231,12 +231,14 @@ pub trait Link: Send {
     /// Hands commands to the Custodian, in order, and leaves the vector empty.
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>);
 
-    /// Whether everything submitted so far was handled by the Custodian and no goal of this node is alive on an
-    /// action server any more: what a navigator waits for, with a deadline, before it reports CANCELED.
-    fn is_settled(&self) -> bool;
+    /// Whether everything submitted so far was handled by the Custodian and no goal keeps the session that began with
+    /// ticket `since` from being over, see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up): what a navigator
+    /// waits for, with a deadline, before it reports CANCELED.
+    fn is_settled(&self, since: Ticket) -> bool;
 
-    /// What keeps it from being settled, one text a goal: its server, its leaf, its phase.
-    fn unsettled(&self) -> Vec<String>;
+    /// What has not stopped, one text a goal: its server, its leaf, its phase. Also what nobody waits for any more, see
+    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
+    fn unsettled(&self, since: Ticket) -> Vec<String>;
 
     /// Takes what has arrived since the last call.
     fn receive(&mut self, into: &mut Vec<Event>);

@@ -60,6 +60,8 @@ pub struct World {
     pub settings: Settings,
     now: Time,
     next_ticket: u64,
+    /// The first ticket of the session that runs.
+    since: Ticket,
     waiting: FxHashMap<Ticket, Progress>,
     topics: FxHashMap<TopicId, Sample>,
     /// Cancels leave first, then everything else in the order asked for (guarantee G2).
@@ -80,6 +82,7 @@ impl World {
             settings,
             now: Time::ZERO,
             next_ticket: 1,
+            since: Ticket(1),
             waiting: FxHashMap::default(),
             topics: FxHashMap::default(),
             halts: Vec::new(),
@@ -281,14 +284,20 @@ impl World {
         self.waiting.clear();
     }
 
-    /// Whether no goal of this node is alive any more; see [`Link::is_settled`].
-    pub fn is_settled(&self) -> bool {
-        self.link.is_settled()
+    /// What is started from now on belongs to a session of its own, whose end waits for no goal of an earlier one
+    /// that did not stop in time.
+    pub fn begin_session(&mut self) {
+        self.since = Ticket(self.next_ticket);
     }
 
-    /// What is still alive; see [`Link::unsettled`].
+    /// Whether everything that the session started is over; see [`Link::is_settled`].
+    pub fn is_settled(&self) -> bool {
+        self.link.is_settled(self.since)
+    }
+
+    /// What has not stopped; see [`Link::unsettled`].
     pub fn unsettled(&self) -> Vec<String> {
-        self.link.unsettled()
+        self.link.unsettled(self.since)
     }
 
     /// The newest transform that takes coordinates in `source` to coordinates in `target`, refused when it is older

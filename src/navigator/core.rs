@@ -326,7 +326,8 @@ impl Navigator {
             if !overdue && !world.is_settled() {
                 return;
             }
-            let left = if overdue { world.unsettled() } else { Vec::new() };
+            // Not only what was waited for: a goal of an earlier session may be known to execute still.
+            let left = world.unsettled();
             let State::Stopping {
                 session,
                 ending,
@@ -465,6 +466,9 @@ impl Navigator {
             pulse.follow(tree.whereabouts());
         }
         tree.put_resources(std::mem::take(&mut self.resources));
+        if let Some(world) = tree.resource::<World>() {
+            world.begin_session();
+        }
         super::seed::goal(tree, &self.options, request.kind, &request.poses);
         self.state = State::Running(Session::new(request.kind, request.poses, request.client, now));
     }

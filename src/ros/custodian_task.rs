@@ -175,9 +175,10 @@ impl CustodianHandle {
         self.submit(Input::ShutDown(patience));
     }
 
-    /// Whether everything submitted so far was handled and no goal of ours can be executing on any server.
-    pub fn is_settled(&self) -> bool {
-        self.board.is_settled()
+    /// Whether everything submitted so far was handled and no goal keeps a session from being over, of which these are
+    /// the tickets; see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up).
+    pub fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+        self.board.is_settled(of_session)
     }
 
     /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
@@ -185,13 +186,14 @@ impl CustodianHandle {
         self.board.view().clone()
     }
 
-    /// What keeps it from being settled, one text a goal.
-    pub fn unsettled(&self) -> Vec<String> {
+    /// What has not stopped when a session ends, one text a goal; see
+    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
+    pub fn unsettled(&self, of_session: impl Fn(Ticket) -> bool) -> Vec<String> {
         let view = self.board.view();
         view.live
             .iter()
             .zip(&view.servers)
-            .filter(|(goal, _)| goal.phase.may_execute())
+            .filter(|(goal, _)| goal.is_left_by(&of_session))
             .map(|(goal, server)| {
                 let leaf = if goal.leaf.is_empty() {
                     "an earlier run"
@@ -459,6 +461,8 @@ impl Owner {
     }
 
     fn report(&mut self, report: Report) {
+        // That a goal did not stop in time is known from a deadline alone.
+        self.changed = true;
         let name = self.name(report.server);
         match report.what.severity() {
             Severity::Info => tracing::info!("{name}: {report}"),
@@ -476,10 +480,9 @@ impl Owner {
         self.changed = false;
         let live = self.custodian.live_goals();
         let servers = live.iter().map(|goal| self.name(goal.server)).collect();
-        let stopped = self.custodian.is_stopped(|_| true);
         let idle = self.custodian.is_idle();
         let counters = self.custodian.counters();
-        self.board.show(live, servers, stopped, idle, counters);
+        self.board.show(live, servers, idle, counters);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Wake;
-use crate::goal::{Counters, LiveGoal, Report};
+use crate::goal::{Counters, LiveGoal, Report, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,8 +15,6 @@ pub struct GoalsView {
     pub live: Vec<LiveGoal>,
     /// The names of their servers, in the same order.
     pub servers: Vec<Arc<str>>,
-    /// Whether no goal of ours can be executing anywhere.
-    pub stopped: bool,
     /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
     pub idle: bool,
     /// What has happened so far.
@@ -46,7 +44,6 @@ impl Default for GoalsBoard {
             sent: AtomicU64::new(0),
             handled: AtomicU64::new(0),
             view: Mutex::new(GoalsView {
-                stopped: true,
                 idle: true,
                 ..GoalsView::default()
             }),
@@ -67,10 +64,10 @@ impl GoalsBoard {
         self.handled.fetch_add(handled, Ordering::AcqRel);
     }
 
-    /// Whether all inputs so far were handled and no goal of ours can be executing anywhere.
-    pub(super) fn is_settled(&self) -> bool {
+    /// Whether all inputs so far were handled and no goal keeps a session with these tickets from being over.
+    pub(super) fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         let handled = self.handled.load(Ordering::Acquire) == self.sent.load(Ordering::Acquire);
-        handled && self.view().stopped
+        handled && !self.view().live.iter().any(|goal| goal.holds_up(&of_session))
     }
 
     /// The view, for a moment.
@@ -84,19 +81,11 @@ impl GoalsBoard {
     }
 
     /// Shows the present state.
-    pub(super) fn show(
-        &self,
-        live: Vec<LiveGoal>,
-        servers: Vec<Arc<str>>,
-        stopped: bool,
-        idle: bool,
-        counters: Counters,
-    ) {
+    pub(super) fn show(&self, live: Vec<LiveGoal>, servers: Vec<Arc<str>>, idle: bool, counters: Counters) {
         let mut view = self.view();
-        let same = view.live == live && view.stopped == stopped;
+        let same = view.live == live;
         view.live = live;
         view.servers = servers;
-        view.stopped = stopped;
         view.idle = idle;
         view.counters = counters;
         drop(view);

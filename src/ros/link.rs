@@ -149,6 +149,12 @@ impl RosLink {
     fn own(&self, ticket: &mut Ticket) {
         ticket.0 |= u64::from(self.id) << LINK_SHIFT;
     }
+
+    /// Whether it is a ticket of this link, not older than one of its world's.
+    fn owns(&self, ticket: Ticket, mut since: Ticket) -> bool {
+        self.own(&mut since);
+        ticket >= since && ticket.0 >> LINK_SHIFT == u64::from(self.id)
+    }
 }
 
 impl Drop for RosLink {
@@ -307,12 +313,16 @@ impl Link for RosLink {
         self.endpoints.custodian.submit(Input::Commands(commands));
     }
 
-    fn is_settled(&self) -> bool {
-        self.endpoints.custodian.is_settled()
+    fn is_settled(&self, since: Ticket) -> bool {
+        self.endpoints
+            .custodian
+            .is_settled(|ticket| self.owns(ticket, since))
     }
 
-    fn unsettled(&self) -> Vec<String> {
-        self.endpoints.custodian.unsettled()
+    fn unsettled(&self, since: Ticket) -> Vec<String> {
+        self.endpoints
+            .custodian
+            .unsettled(|ticket| self.owns(ticket, since))
     }
 
     fn receive(&mut self, into: &mut Vec<Event>) {

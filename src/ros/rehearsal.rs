@@ -3,7 +3,7 @@
 use super::interfaces::{self, knows_action, knows_service, knows_topic};
 use super::link::checked;
 use crate::bt::Time;
-use crate::goal::{Command, ServerId};
+use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Service, Stamp, TransformStamped, service::Trigger};
 use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
@@ -57,11 +57,11 @@ impl Link for Rehearsal {
         commands.clear();
     }
 
-    fn is_settled(&self) -> bool {
+    fn is_settled(&self, _since: Ticket) -> bool {
         true
     }
 
-    fn unsettled(&self) -> Vec<String> {
+    fn unsettled(&self, _since: Ticket) -> Vec<String> {
         Vec::new()
     }
 

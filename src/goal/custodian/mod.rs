@@ -137,6 +137,28 @@ pub struct LiveGoal {
     pub phase: Phase,
     /// Why its leaf was halted, if it was.
     pub halted: Option<HaltReason>,
+    /// It is being stopped and holds back the next goal on its server (G5). False once its cancel timeout has passed,
+    /// which was reported.
+    pub holds_back: bool,
+}
+
+impl LiveGoal {
+    /// Whether CANCELED must not be reported yet to the client of a session that started the activations for which
+    /// `of_session` holds: the session's own goals have to be over. A goal of another session is waited for while it
+    /// is being stopped in time; a request that was lost minutes ago would hold up every later cancel.
+    pub fn holds_up(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+        if self.ticket.is_some_and(of_session) {
+            self.phase.may_execute()
+        } else {
+            self.holds_back
+        }
+    }
+
+    /// Whether that client is to be told of it when its session has ended: what holds it up, and goals of other
+    /// sessions that are known to execute although they should have stopped.
+    pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+        self.phase == Phase::Canceling || self.holds_up(of_session)
+    }
 }
 
 impl<P> Custodian<P> {
@@ -302,7 +324,7 @@ impl<P> Custodian<P> {
     }
 
     /// Goals that have not ended, oldest first. A goal whose server vanished is listed in
-    /// [`Phase::Unreachable`]; it counts as stopped, see [`Custodian::is_stopped`].
+    /// [`Phase::Unreachable`]; it counts as stopped, see [`LiveGoal::holds_up`].
     pub fn live_goals(&self) -> Vec<LiveGoal> {
         self.goals_in_order(|_| true)
             .into_iter()
@@ -315,18 +337,10 @@ impl<P> Custodian<P> {
                     leaf: entry.leaf.clone(),
                     phase: entry.goal.phase(),
                     halted: entry.halted,
+                    holds_back: entry.goal.holds_back_until().is_some(),
                 })
             })
             .collect()
-    }
-
-    /// Whether no goal of ours can be executing on any server for which `filter` holds: the moment at which
-    /// CANCELED may be reported to a navigation client. What [`Custodian::live_goals`] lists did not stop.
-    pub fn is_stopped(&self, filter: impl Fn(ServerId) -> bool) -> bool {
-        !self
-            .goals
-            .values()
-            .any(|entry| filter(entry.server) && entry.goal.phase().may_execute())
     }
 
     /// Whether nothing is left to look after: after a shut-down, the moment to exit.
@@ -439,9 +453,9 @@ impl<P> Custodian<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::rig::{Rig, SERVER};
+    use super::rig::Rig;
     use crate::bt::{HaltReason, Time};
-    use crate::goal::{Command, End, GoalStatus, ServerId, WireEvent};
+    use crate::goal::{Command, End, GoalStatus, WireEvent};
 
     #[test]
     fn g8_shut_down_cancels_everything_tells_nobody_and_ends_at_its_deadline() {
@@ -479,20 +493,56 @@ mod tests {
     }
 
     #[test]
-    fn stopped_means_that_no_goal_of_ours_can_be_executing_there() {
+    fn g3_a_session_is_over_when_no_goal_of_its_own_can_be_executing() {
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(1);
-        assert!(!rig.custodian.is_stopped(|server| server == SERVER));
-        assert!(rig.custodian.is_stopped(|server| server == ServerId(2)));
+        let own = |other| other == ticket;
         rig.command(Command::Halt {
             ticket,
             reason: HaltReason::GoalCanceled,
         });
-        let live = rig.custodian.live_goals();
-        assert_eq!(live[0].halted, Some(HaltReason::GoalCanceled));
-        assert_eq!(&*live[0].leaf, "tree/leaf");
+        let [live] = rig.custodian.live_goals().try_into().unwrap();
+        assert_eq!(live.halted, Some(HaltReason::GoalCanceled));
+        assert_eq!(&*live.leaf, "tree/leaf");
+        assert!(live.holds_up(own));
+        rig.pass(300);
+        let [live] = rig.custodian.live_goals().try_into().unwrap();
+        assert!(
+            live.holds_up(own),
+            "its cancel timeout is no reason to say that it has stopped"
+        );
         rig.result(goal, End::Canceled);
-        assert!(rig.custodian.is_stopped(|_| true));
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_of_an_earlier_session_holds_up_no_later_one_when_its_time_to_stop_is_over() {
+        let earlier = |lost: bool| {
+            let mut rig = Rig::new();
+            let ticket = if lost { rig.start(1) } else { rig.run(1).0 };
+            rig.halt(ticket);
+            rig
+        };
+        // The request was lost, or the server ignores the cancel.
+        for lost in [true, false] {
+            let mut rig = earlier(lost);
+            let [live] = rig.custodian.live_goals().try_into().unwrap();
+            assert!(live.holds_up(|_| false), "it is being stopped");
+            rig.pass(300);
+            assert!(rig.wanted().iter().any(|line| line == "NotStoppedInTime"));
+            let [live] = rig.custodian.live_goals().try_into().unwrap();
+            assert!(!live.holds_up(|_| false));
+            assert_eq!(
+                live.is_left_by(|_| false),
+                !lost,
+                "only what is known to execute is named"
+            );
+        }
+        // A goal of another world that nobody wants stopped is none of the session's business.
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        let [live] = rig.custodian.live_goals().try_into().unwrap();
+        assert!(!live.holds_up(|_| false) && !live.is_left_by(|_| false));
     }
 
     #[test]

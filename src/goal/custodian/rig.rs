@@ -44,6 +44,12 @@ impl Rig {
         self.note_sent();
     }
 
+    /// Whether no goal of ours can be executing anywhere.
+    pub(super) fn is_stopped(&self) -> bool {
+        let goals = self.custodian.live_goals();
+        !goals.iter().any(|goal| goal.phase.may_execute())
+    }
+
     /// Lets time pass, deadline by deadline.
     pub(super) fn pass(&mut self, milliseconds: u64) {
         let until = self.now + Duration::from_millis(milliseconds);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::network::Behaviour;
 use super::{Network, Plan};
 use crate::bt::{HaltReason, NodeStatus, Object, PortValue, Registry, Time, Tree, TreeDef, Value};
-use crate::goal::{Command, ServerId};
+use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Action, Pose, Service, Stamp, Transform, TransformStamped};
 use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, Settings, TopicId, TopicSpec, TransformError,
@@ -67,12 +67,12 @@ impl Link for BenchLink {
         lock(&self.0).submit(commands);
     }
 
-    fn is_settled(&self) -> bool {
-        lock(&self.0).is_stopped()
+    fn is_settled(&self, since: Ticket) -> bool {
+        lock(&self.0).is_settled(since)
     }
 
-    fn unsettled(&self) -> Vec<String> {
-        lock(&self.0).live()
+    fn unsettled(&self, since: Ticket) -> Vec<String> {
+        lock(&self.0).unsettled(since)
     }
 
     fn receive(&mut self, into: &mut Vec<Event>) {

@@ -7,7 +7,7 @@ use super::plan::Script;
 use crate::bt::Time;
 use crate::goal::{
     CancelCode, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions, GoalTable, Selection,
-    ServerId, Stamp as GoalStamp, WireEvent,
+    ServerId, Stamp as GoalStamp, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
 use crate::nav::{EndpointKind, Event, Part, Payload, TopicId, TopicSpec, TransformError};
@@ -153,14 +153,16 @@ impl Network {
         into.append(&mut self.events);
     }
 
-    pub(super) fn live(&self) -> Vec<String> {
-        let live = self.custodian.live_goals().into_iter();
-        live.map(|goal| format!("{} {:?}", goal.leaf, goal.phase))
+    pub(super) fn unsettled(&self, since: Ticket) -> Vec<String> {
+        let left = self.custodian.live_goals().into_iter();
+        left.filter(|goal| goal.is_left_by(|ticket| ticket >= since))
+            .map(|goal| format!("{} {:?}", goal.leaf, goal.phase))
             .collect()
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.custodian.is_stopped(|_| true)
+    pub(super) fn is_settled(&self, since: Ticket) -> bool {
+        let goals = self.custodian.live_goals();
+        !goals.iter().any(|goal| goal.holds_up(|ticket| ticket >= since))
     }
 
     pub(super) fn stamp(&self) -> Stamp {
