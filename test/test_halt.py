@@ -70,6 +70,44 @@ def test_g3_what_does_not_stop_is_named(stack_factory):
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
 
 
+def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stack_factory):
+    stack = stack_factory({"default_server_timeout": 200, "default_cancel_timeout": 400, "stop_timeout": 8000})
+    controller = stack.robot.controller
+    controller.behaviour.accept_delay = 60.0
+    lost = stack.navigation.send(2.0, 0.0)
+    assert lost.result()[0] == "ABORTED"
+    # Its time to stop is over, and it has not been given up: that takes a minute.
+    stack.node.wait_for_line("goal did not stop in time")
+    controller.behaviour.accept_delay, controller.behaviour.duration = 0.0, None
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    goal.cancel()
+    cancelled = time.monotonic()
+    status, result = goal.result()
+    assert (status, result.error_code) == ("CANCELED", 0), result.error_msg
+    assert time.monotonic() - cancelled < 4.0
+    assert stack.robot.executing() == 0
+
+
+def test_g3_a_goal_of_an_earlier_navigation_that_still_executes_is_named_at_once(stack_factory):
+    stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 500})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
+    first = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    first.cancel()
+    assert first.result()[1].error_code == 9003
+    stack.robot.planner.behaviour.duration = None
+    second = stack.navigation.send(2.0, 0.0)
+    wait_for(stack.robot.planner.executing, 10, "the planner to plan")
+    second.cancel()
+    status, result = second.result()
+    assert (status, result.error_code) == ("CANCELED", 9003)
+    assert "follow_path" in result.error_msg
+    controller.behaviour.accept_cancel = True
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
+
+
 @pytest.mark.alone
 def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_factory, tmp_path):
     path = tmp_path / "guarded.xml"
