@@ -171,12 +171,18 @@ impl<A: ActionType> Shared<A> {
     }
 
     fn publish_status(&self) {
+        self.publish_status_with(&[]);
+    }
+
+    /// With goals besides those of the table.
+    fn publish_status_with(&self, others: &[(GoalId, GoalStatus)]) {
         // Under the publisher's lock from the reading on, so that an older list never follows a newer one.
         let status = lock(&self.status);
         let status_list = self
             .table()
             .statuses()
             .into_iter()
+            .chain(others.iter().map(|(goal, status)| (*goal, Stamp::ZERO, *status)))
             .map(|(goal, stamp, status)| action_msgs::msg::GoalStatus {
                 goal_info: info(goal, stamp),
                 status: status as i8,
@@ -280,20 +286,34 @@ impl<A: ActionType> GoalRequest<A> {
     ///
     /// # Errors
     /// [`TableError::Duplicate`]: it was rejected.
-    pub fn accept(mut self) -> Result<ServerGoal<A>, TableError> {
+    pub fn accept(self) -> Result<ServerGoal<A>, TableError> {
+        let (goal, answer) = self.take()?;
+        answer.send();
+        goal.inner.server.publish_status();
+        Ok(goal)
+    }
+
+    /// As [`GoalRequest::accept`], but the client is told only by the answer that is handed out. For simulated faults.
+    ///
+    /// # Errors
+    /// As [`GoalRequest::accept`].
+    pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
         let now = self.server.clock.stamp();
         let stamp = Stamp::from_parts(now.sec, now.nanosec);
         let accepted = self.server.table().accept(self.id, stamp);
-        self.answer(accepted.is_ok(), stamp);
-        accepted?;
-        self.server.publish_status();
-        Ok(ServerGoal {
+        if let Err(error) = accepted {
+            self.answer(false, stamp);
+            return Err(error);
+        }
+        let goal = ServerGoal {
             inner: Arc::new(GoalInner {
                 id: self.id,
                 goal: Arc::clone(&self.goal),
                 server: Arc::clone(&self.server),
             }),
-        })
+        };
+        let request = self.answer.take();
+        Ok((goal, Acceptance { request, stamp }))
     }
 
     /// [`GoalRequest::accept`] and [`ServerGoal::execute`].
@@ -324,6 +344,64 @@ impl<A: ActionType> GoalRequest<A> {
 impl<A: ActionType> Drop for GoalRequest<A> {
     fn drop(&mut self) {
         self.answer(false, Stamp::ZERO);
+    }
+}
+
+/// The answer to the request of a goal that was taken. Dropped, the client waits until it gives up.
+pub struct Acceptance<A: ActionType> {
+    request: Option<ServiceRequest<SendGoal<A>>>,
+    stamp: Stamp,
+}
+
+impl<A: ActionType> std::fmt::Debug for Acceptance<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Acceptance").finish_non_exhaustive()
+    }
+}
+
+impl<A: ActionType> Acceptance<A>
+where
+    ServiceRequest<SendGoal<A>>: Clone,
+{
+    /// The same answer once more. For simulated faults.
+    pub fn again(&self) -> Self {
+        Self {
+            request: self.request.clone(),
+            stamp: self.stamp,
+        }
+    }
+}
+
+impl<A: ActionType> Acceptance<A> {
+    /// Tells the client.
+    pub fn send(self) {
+        if let Some(request) = self.request {
+            let _ = request.respond(A::Wire::make_goal_response_msg(true, self.stamp.to_wire()));
+        }
+    }
+}
+
+/// Who waits for the result of a goal that is over, and the result. Dropped, they wait until they give up.
+pub struct Results<A: ActionType> {
+    waiters: Vec<ServiceRequest<GetResult<A>>>,
+    end: End,
+    result: <A::Wire as WrappedActionTypeSupport>::Result,
+}
+
+impl<A: ActionType> std::fmt::Debug for Results<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Results").finish_non_exhaustive()
+    }
+}
+
+impl<A: ActionType> Results<A> {
+    /// Tells them.
+    pub fn send(self) {
+        let status = self.end.status() as i8;
+        for waiter in self.waiters {
+            // A client that did not wait for its answer is no fault of ours.
+            let _ = waiter.respond(A::Wire::make_result_response_msg(status, self.result.clone()));
+        }
     }
 }
 
@@ -403,6 +481,29 @@ impl<A: ActionType> ServerGoal<A> {
     pub fn finish(&self, end: End, result: A::Result) -> Result<(), TableError> {
         self.inner.server.finish(self.inner.id, end, result)
     }
+
+    /// As [`ServerGoal::finish`], but who asked for the result gets it only when it is sent. For simulated faults.
+    ///
+    /// # Errors
+    /// As [`ServerGoal::finish`].
+    pub fn finish_unsaid(&self, end: End, result: A::Result) -> Result<Results<A>, TableError> {
+        let results = self.inner.server.end(self.inner.id, end, result)?;
+        self.inner.server.publish_status();
+        Ok(results)
+    }
+
+    /// Publishes the status of goals that nobody sent, among those of the others, and feedback on one of them. For
+    /// simulated faults.
+    pub fn mislead(&self, feedback: &A::Feedback) {
+        let server = &self.inner.server;
+        let foreign = GoalId(self.inner.id.0.map(|byte| !byte));
+        server.publish_status_with(&[
+            (foreign, GoalStatus::Executing),
+            (GoalId([7; 16]), GoalStatus::Succeeded),
+        ]);
+        let message = A::Wire::make_feedback_msg(uuid(foreign), feedback.to_wire());
+        let _ = lock(&server.feedback).publish(&message);
+    }
 }
 
 impl<A: ActionType> Shared<A> {
@@ -413,15 +514,19 @@ impl<A: ActionType> Shared<A> {
     }
 
     fn finish(&self, goal: GoalId, end: End, result: A::Result) -> Result<(), TableError> {
-        let wire = result.to_wire();
-        let waiters = self.table().finish(goal, end, result, self.clock.steady())?;
-        for waiter in waiters {
-            let status = end.status() as i8;
-            // A client that did not wait for its answer is no fault of ours.
-            let _ = waiter.respond(A::Wire::make_result_response_msg(status, wire.clone()));
-        }
+        self.end(goal, end, result)?.send();
         self.publish_status();
         Ok(())
+    }
+
+    fn end(&self, goal: GoalId, end: End, result: A::Result) -> Result<Results<A>, TableError> {
+        let wire = result.to_wire();
+        let waiters = self.table().finish(goal, end, result, self.clock.steady())?;
+        Ok(Results {
+            waiters,
+            end,
+            result: wire,
+        })
     }
 }
 

@@ -43,7 +43,9 @@ mod spin;
 mod transforms;
 mod wake;
 
-pub use action_server::{ActionHandler, ActionServer, CancelDecision, GoalRequest, ServerGoal};
+pub use action_server::{
+    Acceptance, ActionHandler, ActionServer, CancelDecision, GoalRequest, Results, ServerGoal,
+};
 pub use clock::{Clock, Woken};
 pub use connection::Ros;
 pub use console::start_log;

@@ -90,6 +90,22 @@ settings! {
         vanish_after: f64 = 0.0;
         /// Seconds until a vanished server is back; 0 for never.
         return_after: f64 = 0.0;
+        /// Goals whose request is neither taken nor ever answered.
+        ignore_goals: String = "";
+        /// Goals that are accepted without a word to the client.
+        mute_goals: String = "";
+        /// Goals whose acceptance is answered twice.
+        twice_goals: String = "";
+        /// Goals whose acceptance and result are answered `answer_delay` late: after their status and feedback.
+        late_answer_goals: String = "";
+        /// Seconds by which the answers of `late_answer_goals` are late.
+        answer_delay: f64 = 0.1;
+        /// Goals whose result nobody gets who asks for it.
+        lose_result_goals: String = "";
+        /// Goals with 10,000 feedback messages per second.
+        flood_goals: String = "";
+        /// Goals during which feedback and status of goals are published that nobody sent.
+        wrong_id_goals: String = "";
     }
 }
 
@@ -131,6 +147,14 @@ impl ActionFaults {
             vanish: GoalSet::parse(&self.vanish_goals)?,
             vanish_after: seconds(self.vanish_after)?,
             return_after: Some(seconds(self.return_after)?).filter(|time| !time.is_zero()),
+            ignore: GoalSet::parse(&self.ignore_goals)?,
+            mute: GoalSet::parse(&self.mute_goals)?,
+            twice: GoalSet::parse(&self.twice_goals)?,
+            late_answer: GoalSet::parse(&self.late_answer_goals)?,
+            answer_delay: seconds(self.answer_delay)?,
+            lose_result: GoalSet::parse(&self.lose_result_goals)?,
+            flood: GoalSet::parse(&self.flood_goals)?,
+            wrong_id: GoalSet::parse(&self.wrong_id_goals)?,
         })
     }
 }
@@ -185,6 +209,22 @@ pub struct ActionPlan {
     pub vanish_after: Duration,
     /// And is back so long after that; `None` for never.
     pub return_after: Option<Duration>,
+    /// Neither taken nor answered.
+    pub ignore: GoalSet,
+    /// Taken and not answered.
+    pub mute: GoalSet,
+    /// Acceptance answered twice.
+    pub twice: GoalSet,
+    /// Acceptance and result answered late.
+    pub late_answer: GoalSet,
+    /// So late.
+    pub answer_delay: Duration,
+    /// Result given to nobody.
+    pub lose_result: GoalSet,
+    /// With a flood of feedback.
+    pub flood: GoalSet,
+    /// With news of goals that do not exist.
+    pub wrong_id: GoalSet,
 }
 
 /// The fault plan of a service, read.

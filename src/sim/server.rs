@@ -65,6 +65,8 @@ pub enum Event<A: Action> {
     Accepted(GoalNumber),
     /// Tell the client that its goal is refused.
     Refused(GoalNumber),
+    /// Never answer the client's request; the goal does not exist.
+    Ignored(GoalNumber),
     /// Send feedback.
     Feedback(GoalNumber, A::Feedback),
     /// Send the result.
@@ -190,6 +192,10 @@ impl<E: Execution> Server<E> {
             events.push(Event::Refused(number));
             return;
         }
+        if self.plan.ignore.contains(number.0) {
+            events.push(Event::Ignored(number));
+            return;
+        }
         events.push(Event::Accepted(number));
         // As in Nav2's servers: one goal at a time, and the newer one aborts the older with an empty result.
         let previous = self.active.take();
@@ -287,6 +293,7 @@ mod tests {
         let told = bench.events.iter().filter_map(|event| match event {
             Event::Accepted(number) => Some(format!("{} accepted", number.0)),
             Event::Refused(number) => Some(format!("{} refused", number.0)),
+            Event::Ignored(number) => Some(format!("{} ignored", number.0)),
             Event::Ended(number, status, result) => Some(format!(
                 "{} {status:?} {}",
                 number.0,
@@ -340,6 +347,18 @@ mod tests {
         bench.send(wait(0.5));
         bench.run(1.0);
         assert_eq!(story(&bench), ["1 accepted", "2 refused", "1 Succeeded 0"]);
+    }
+
+    #[test]
+    fn fault_ignore() {
+        let mut bench = waiting(&ActionFaults {
+            ignore_goals: "1".into(),
+            ..ActionFaults::default()
+        });
+        bench.send(wait(0.5));
+        bench.send(wait(0.5));
+        bench.run(1.0);
+        assert_eq!(story(&bench), ["1 ignored", "2 accepted", "2 Succeeded 0"]);
     }
 
     #[test]

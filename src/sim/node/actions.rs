@@ -16,7 +16,7 @@ use crate::ros::{
 };
 use crate::sim::behaviors::{BackingUp, DrivingOnHeading, Spinning, Waiting};
 use crate::sim::controller::Follower;
-use crate::sim::faults::GoalSet;
+use crate::sim::faults::{ActionPlan, GoalSet};
 use crate::sim::plan_path::{PlanThroughPoses, PlanToPose};
 use crate::sim::plan_route::Routing;
 use crate::sim::server::{EndStatus, Event, Execution, GoalNumber, Server};
@@ -26,13 +26,18 @@ use crate::sim::smoother::Smoothing;
 use super::parameters::SharedSettings;
 use super::{NodeError, PATIENCE};
 
+/// Feedback messages a second of a goal that floods.
+const FLOOD_RATE: f64 = 10_000.0;
+/// Of these at once, when the simulation was held up.
+const MOST_AT_ONCE: f64 = 500.0;
+
 /// What reaches a server from its clients.
 enum Arrival<A: ActionType> {
     Goal(GoalRequest<A>),
     Cancel(GoalId),
 }
 
-/// The numbers of the goals that are accepted and not over.
+/// The numbers of the goals that are accepted and not over, and of those whose result is lost.
 type Numbers = Arc<Mutex<BTreeMap<GoalId, GoalNumber>>>;
 
 /// The handler of one server, on the node's thread.
@@ -66,7 +71,8 @@ where
         let number = lock(&self.numbers).get(&goal).copied();
         let faults = self.settings.get().action_faults(self.server);
         let refused = GoalSet::parse(&faults.refuse_cancel_goals).unwrap_or_default();
-        if number.is_some_and(|number| refused.contains(number.0)) {
+        if let Some(number) = number.filter(|number| refused.contains(number.0)) {
+            tracing::debug!("{}: goal {} is not to be cancelled", self.server, number.0);
             CancelDecision::Reject
         } else {
             CancelDecision::Accept
@@ -75,6 +81,13 @@ where
 
     fn cancel(&mut self, goal: GoalId) {
         self.pass_on(Arrival::Cancel(goal));
+    }
+
+    fn may_answer(&mut self, goal: GoalId) -> bool {
+        let number = lock(&self.numbers).get(&goal).copied();
+        let faults = self.settings.get().action_faults(self.server);
+        let lost = GoalSet::parse(&faults.lose_result_goals).unwrap_or_default();
+        !number.is_some_and(|number| lost.contains(number.0))
     }
 }
 
@@ -87,7 +100,11 @@ struct Port<E: Execution<Action: ActionType>> {
     wake: Wake,
     clock: Clock,
     waiting: BTreeMap<GoalNumber, GoalRequest<E::Action>>,
-    goals: BTreeMap<GoalNumber, ServerGoal<E::Action>>,
+    /// With the faults that were in force when it was accepted.
+    goals: BTreeMap<GoalNumber, (ServerGoal<E::Action>, ActionPlan)>,
+    /// Answers that are late on purpose, with their time.
+    held: Vec<(Time, Box<dyn FnOnce() + Send>)>,
+    flooded: Time,
     namespace: String,
     /// A node of its own, for a server that may vanish: only with its node does an endpoint leave the network.
     own_node: Option<Executor>,
@@ -112,6 +129,8 @@ where
             clock: ros.clock().clone(),
             waiting: BTreeMap::new(),
             goals: BTreeMap::new(),
+            held: Vec::new(),
+            flooded: Time::ZERO,
             namespace: ros.handle().namespace().to_owned(),
             own_node: None,
         };
@@ -152,6 +171,10 @@ where
     }
 
     fn take(&mut self, model: &mut Server<E>, now: Time) {
+        for (_, answer) in self.held.extract_if(.., |(due, _)| *due <= now) {
+            answer();
+        }
+        self.flood(now);
         while let Ok(arrival) = self.arrivals.try_recv() {
             match arrival {
                 Arrival::Goal(request) => {
@@ -170,10 +193,37 @@ where
         }
     }
 
-    fn tell(&mut self, events: &mut Vec<Event<E::Action>>) {
+    /// What is due of the 10,000 feedback messages a second.
+    fn flood(&mut self, now: Time) {
+        let due = (now.since(self.flooded).as_secs_f64() * FLOOD_RATE).min(MOST_AT_ONCE) as usize;
+        self.flooded = now;
+        for (number, (goal, plan)) in &self.goals {
+            if plan.flood.contains(number.0) {
+                let feedback = <E::Action as Action>::Feedback::default();
+                for _ in 0..due {
+                    let _ = goal.feedback(&feedback);
+                }
+            }
+        }
+    }
+
+    /// The faults in force now: whoever has set a parameter and then sends a goal must find it set.
+    fn plan(&self) -> ActionPlan {
+        // Checked when it was set.
+        let plan = self.settings.get().action_faults(E::SERVER).plan();
+        plan.unwrap_or_default()
+    }
+
+    fn tell(&mut self, events: &mut Vec<Event<E::Action>>, now: Time) {
         for event in events.drain(..) {
             match event {
-                Event::Accepted(number) => self.accept(number),
+                Event::Accepted(number) => self.accept(number, now),
+                Event::Ignored(number) => {
+                    tracing::debug!("{}: goal {} ignored", E::SERVER, number.0);
+                    if let Some(request) = self.waiting.remove(&number) {
+                        request.ignore();
+                    }
+                }
                 Event::Refused(number) => {
                     tracing::debug!("{}: goal {} refused", E::SERVER, number.0);
                     if let Some(request) = self.waiting.remove(&number) {
@@ -181,12 +231,12 @@ where
                     }
                 }
                 Event::Feedback(number, feedback) => {
-                    if let Some(goal) = self.goals.get(&number) {
+                    if let Some((goal, _)) = self.goals.get(&number) {
                         // It fails only when ROS is shut down, which the loop notices by itself.
                         let _ = goal.feedback(&feedback);
                     }
                 }
-                Event::Ended(number, status, result) => self.end(number, status, result),
+                Event::Ended(number, status, result) => self.end(number, status, result, now),
                 Event::Vanished => self.vanish(),
                 Event::Returned => {
                     tracing::info!("{} is back", E::SERVER);
@@ -198,24 +248,49 @@ where
         }
     }
 
-    fn accept(&mut self, number: GoalNumber) {
+    fn accept(&mut self, number: GoalNumber, now: Time) {
         let Some(request) = self.waiting.remove(&number) else {
             return;
         };
         let id = request.id();
         // Known before the client hears of it, because it may cancel as soon as it does.
         lock(&self.numbers).insert(id, number);
-        match request.execute() {
-            Ok(goal) => {
-                tracing::debug!("{}: goal {} accepted", E::SERVER, number.0);
-                self.goals.insert(number, goal);
-            }
-            Err(error) => tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0),
+        let plan = self.plan();
+        let (goal, answer) = match request.take() {
+            Ok(taken) => taken,
+            Err(error) => return tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0),
+        };
+        tracing::debug!("{}: goal {} accepted", E::SERVER, number.0);
+        if plan.twice.contains(number.0) {
+            answer.again().send();
         }
+        if plan.late_answer.contains(number.0) {
+            let due = now + plan.answer_delay;
+            self.held.push((due, Box::new(move || answer.send())));
+        } else if !plan.mute.contains(number.0) {
+            answer.send();
+        }
+        if let Err(error) = goal.execute() {
+            tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
+        }
+        let feedback = <E::Action as Action>::Feedback::default();
+        if plan.late_answer.contains(number.0) {
+            let _ = goal.feedback(&feedback);
+        }
+        if plan.wrong_id.contains(number.0) {
+            goal.mislead(&feedback);
+        }
+        self.goals.insert(number, (goal, plan));
     }
 
-    fn end(&mut self, number: GoalNumber, status: EndStatus, result: <E::Action as Action>::Result) {
-        let Some(goal) = self.goals.remove(&number) else {
+    fn end(
+        &mut self,
+        number: GoalNumber,
+        status: EndStatus,
+        result: <E::Action as Action>::Result,
+        now: Time,
+    ) {
+        let Some((goal, plan)) = self.goals.remove(&number) else {
             return;
         };
         let code = E::Action::error_code(&result);
@@ -226,10 +301,24 @@ where
             EndStatus::Aborted => End::Aborted,
             EndStatus::Canceled => End::Canceled,
         };
-        if let Err(error) = goal.finish(end, result) {
+        let ended = if plan.lose_result.contains(number.0) {
+            goal.finish_unsaid(end, result).map(|_| ())
+        } else if plan.late_answer.contains(number.0) {
+            let results = goal.finish_unsaid(end, result);
+            results.map(|results| {
+                let due = now + plan.answer_delay;
+                self.held.push((due, Box::new(move || results.send())));
+            })
+        } else {
+            goal.finish(end, result)
+        };
+        if let Err(error) = ended {
             tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
         }
-        lock(&self.numbers).remove(&goal.id());
+        // One whose result is lost is still asked for it.
+        if !plan.lose_result.contains(number.0) {
+            lock(&self.numbers).remove(&goal.id());
+        }
     }
 
     /// The node first: what is dropped after it finds nobody to tell, and that is what vanishing means.
@@ -237,6 +326,7 @@ where
         tracing::info!("{} vanishes", E::SERVER);
         self.own_node = None;
         self.goals.clear();
+        self.held.clear();
         self.waiting.clear();
         lock(&self.numbers).clear();
         while self.arrivals.try_recv().is_ok() {}
@@ -273,8 +363,8 @@ macro_rules! ports {
             }
 
             /// Tells clients what has happened, and empties `events`.
-            pub(super) fn tell(&mut self, events: &mut Events) {
-                $(self.$field.tell(&mut events.$field);)*
+            pub(super) fn tell(&mut self, events: &mut Events, now: Time) {
+                $(self.$field.tell(&mut events.$field, now);)*
             }
         }
     };

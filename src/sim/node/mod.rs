@@ -123,10 +123,10 @@ impl Node {
             self.ports.take(&mut self.simulation);
             self.services.take(self.simulation.now());
             self.simulation.admit(&mut events);
-            self.ports.tell(&mut events);
+            self.ports.tell(&mut events, self.simulation.now());
             for _ in 0..pace.due(wall.now()) {
                 self.simulation.step(&mut events);
-                self.ports.tell(&mut events);
+                self.ports.tell(&mut events, self.simulation.now());
                 self.publish(ros.clock());
             }
             self.services.answer(&mut self.simulation);
