@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::custodian_task::Inlet;
 use super::interfaces::ActionTransport;
 use super::mirror::Mirror;
-use super::{Caller, RosError, RosNode};
+use super::{Caller, Debts, Lives, RosError, RosNode};
 use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, Stamp, WireEvent};
 use crate::nav::Payload;
 
@@ -103,11 +103,13 @@ impl<C: ActionCodec> ActionClient<C> {
             get_result.take_probe(),
             cancel_goal.take_probe(),
         ];
+        let lives = [send_goal.lives(), get_result.lives(), cancel_goal.lives()];
         let to = inlet.clone();
         node.watch(probes.into_iter().flatten(), move |present| {
             to.wire(if present {
                 WireEvent::ServerBack { server }
             } else {
+                lives.iter().for_each(Lives::end);
                 WireEvent::ServerGone { server }
             });
         });
@@ -128,6 +130,10 @@ impl<C: ActionCodec> ActionClient<C> {
 
 impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError> {
+        // What follows a goal, cancels and questions for its result, is bounded by the Custodian's deadlines.
+        self.send_goal.make_room()?;
+        self.get_result.make_room()?;
+        self.cancel_goal.make_room()?;
         let request = C::Wire::make_goal_request_msg(uuid(goal), C::goal(payload)?);
         self.ours().insert(goal);
         let (inlet, server) = (self.inlet.clone(), self.server);
@@ -196,6 +202,13 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         self.get_result.forget(key(goal));
         self.cancel_goal.forget(key(goal));
         // The goal request stays: accepted after all, it must be cancelled, however late that is.
+    }
+
+    fn debts(&self) -> Debts {
+        let mut debts = self.send_goal.debts();
+        debts += self.get_result.debts();
+        debts += self.cancel_goal.debts();
+        debts
     }
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
-use super::{Clock, RosError, RosHandle, Wake};
+use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::goal::{
     Command, Custodian, Effect, GoalIds, GoalOptions, Phase, Report, ServerId, Severity, Ticket, WireEvent,
@@ -101,6 +101,7 @@ impl CustodianTask {
             unpublished: FxHashMap::default(),
             links: FxHashMap::default(),
             names: FxHashMap::default(),
+            warned: FxHashMap::default(),
             effects: Vec::new(),
             changed: false,
         };
@@ -230,6 +231,9 @@ fn words(phase: Phase) -> &'static str {
 /// waits for no more than these.
 const BATCH: usize = 32;
 
+/// From how many unanswered requests on people are told.
+const MANY: usize = 100;
+
 struct Owner {
     custodian: Custodian<Payload>,
     clock: Clock,
@@ -241,6 +245,8 @@ struct Owner {
     unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
     links: FxHashMap<u16, Arc<Inbox>>,
     names: FxHashMap<ServerId, Arc<str>>,
+    /// How many unanswered requests people were told of.
+    warned: FxHashMap<ServerId, usize>,
     effects: Vec<Effect<Payload>>,
     /// Whether the view is out of date.
     changed: bool,
@@ -476,13 +482,50 @@ impl Owner {
         view.reports.push_back(report);
     }
 
+    /// Requests of all clients without an answer. A server that leaves many is said so when they are a hundred, and
+    /// at every ten times more.
+    fn debts(&mut self) -> Debts {
+        let actions = self
+            .actions
+            .iter()
+            .map(|(server, client)| (*server, client.debts()));
+        let services = self
+            .services
+            .iter()
+            .map(|(server, client)| (*server, client.debts()));
+        let mut sum = Debts::default();
+        let mut many = Vec::new();
+        for (server, debts) in actions.chain(services) {
+            let warn_at = self
+                .warned
+                .get(&server)
+                .map_or(MANY, |told| told.saturating_mul(10));
+            if debts.unanswered >= warn_at {
+                many.push((server, debts.unanswered));
+            }
+            sum += debts;
+        }
+        for (server, unanswered) in many {
+            let name = self.name(server);
+            tracing::warn!("{name}: {unanswered} requests have had no answer so far, and each takes memory");
+            self.warned.insert(server, unanswered);
+        }
+        sum
+    }
+
     fn show(&mut self) {
         self.changed = false;
         let live = self.custodian.live_goals();
         let servers = live.iter().map(|goal| self.name(goal.server)).collect();
-        let idle = self.custodian.is_idle();
-        let counters = self.custodian.counters();
-        self.board.show(live, servers, idle, counters);
+        let debts = self.debts();
+        self.board.show(GoalsView {
+            live,
+            servers,
+            idle: self.custodian.is_idle(),
+            counters: self.custodian.counters(),
+            debts,
+            ..GoalsView::default()
+        });
     }
 }
 

@@ -33,6 +33,11 @@ pub enum RosError {
     /// A request, response or message could not be sent.
     #[error("could not send: {0}")]
     Send(String),
+    /// Too many requests to this server have had no answer.
+    #[error(
+        "the server has left {0} requests without an answer: no more are sent until it answers or is restarted"
+    )]
+    Unanswered(usize),
     /// A payload is not of the type its endpoint carries.
     #[error("the payload is not a {0}")]
     WrongPayload(&'static str),

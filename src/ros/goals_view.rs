@@ -19,6 +19,8 @@ pub struct GoalsView {
     pub idle: bool,
     /// What has happened so far.
     pub counters: Counters,
+    /// Requests of all clients that have had no answer.
+    pub debts: Debts,
     /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
     pub reports: VecDeque<Report>,
 }
@@ -26,6 +28,22 @@ pub struct GoalsView {
 impl GoalsView {
     /// How many reports are kept.
     pub const REPORTS: usize = 50;
+}
+
+/// Requests without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Debts {
+    /// Those whose answer may still come.
+    pub unanswered: usize,
+    /// Those whose server has vanished since: what r2r has leaked.
+    pub written_off: u64,
+}
+
+impl std::ops::AddAssign for Debts {
+    fn add_assign(&mut self, other: Self) {
+        self.unanswered += other.unanswered;
+        self.written_off += other.written_off;
+    }
 }
 
 /// Where the view hangs, and two counts that tell whether it is up to date for whoever asked for something.
@@ -80,14 +98,12 @@ impl GoalsBoard {
         self.wakes().push(wake);
     }
 
-    /// Shows the present state.
-    pub(super) fn show(&self, live: Vec<LiveGoal>, servers: Vec<Arc<str>>, idle: bool, counters: Counters) {
+    /// Shows the present state, but for the reports.
+    pub(super) fn show(&self, now: GoalsView) {
         let mut view = self.view();
-        let same = view.live == live;
-        view.live = live;
-        view.servers = servers;
-        view.idle = idle;
-        view.counters = counters;
+        let same = view.live == now.live;
+        let reports = std::mem::take(&mut view.reports);
+        *view = GoalsView { reports, ..now };
         drop(view);
         if !same {
             for wake in self.wakes().iter() {

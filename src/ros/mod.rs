@@ -19,6 +19,7 @@
 
 mod action_client;
 mod action_server;
+mod caller;
 mod clock;
 mod connection;
 mod console;
@@ -46,17 +47,18 @@ mod wake;
 pub use action_server::{
     Acceptance, ActionHandler, ActionServer, CancelDecision, GoalRequest, Results, ServerGoal,
 };
+pub use caller::{Caller, Lives};
 pub use clock::{Clock, Woken};
 pub use connection::Ros;
 pub use console::start_log;
 pub use custodian_task::{CustodianHandle, CustodianTask};
 pub use error::RosError;
 pub use executor::{Executor, RosHandle};
-pub use goals_view::GoalsView;
+pub use goals_view::{Debts, GoalsView};
 pub use lifecycle::{Bond, Lifecycle, LifecycleHandle, LifecycleHandler};
 pub use link::{Endpoints, RosLink};
 pub use names::is_name;
-pub use node::{Caller, Probe, RosNode};
+pub use node::{Probe, RosNode};
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
 pub use rehearsal::Rehearsal;
 pub use rosout::{Rosout, RosoutLayer, rosout};

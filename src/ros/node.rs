@@ -1,13 +1,14 @@
 //! The node as the closures see it that run on its thread: how entities are made.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt};
 use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, WrappedTypesupport};
 
-use super::RosError;
+use super::caller::Sender;
+use super::{Caller, RosError};
 
 /// What is done after each spin: takes what has arrived for one entity, and says whether there was anything.
 type Drain = Box<dyn FnMut() -> bool + Send>;
@@ -210,24 +211,9 @@ impl RosNode {
     }
 
     fn caller<R: Send + 'static>(&mut self, send: Sender<R>, probe: Register) -> Caller<R> {
-        let pending: Arc<Mutex<Pending<R>>> = Arc::default();
-        let drained = Arc::clone(&pending);
-        self.drains.push(Box::new(move || {
-            let ready = drained
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take_ready();
-            let any = !ready.is_empty();
-            for (answer, done) in ready {
-                done(answer);
-            }
-            any
-        }));
-        Caller {
-            send,
-            pending,
-            probe: Some(Probe(probe)),
-        }
+        let caller = Caller::new(send, Some(Probe(probe)));
+        self.drains.push(caller.drain());
+        caller
     }
 
     fn drain<T: 'static>(
@@ -293,104 +279,7 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
     }
 }
 
-type Answer<R> = Result<R, RosError>;
-type Sender<R> =
-    Box<dyn Fn(&dyn std::any::Any) -> Result<BoxFuture<'static, Answer<R>>, RosError> + Send + Sync>;
 type Register = Box<dyn Fn() -> Option<BoxFuture<'static, bool>> + Send>;
-
-/// A client of one service: sends from any thread, and has the answers delivered on the node's thread.
-pub struct Caller<R> {
-    send: Sender<R>,
-    pending: Arc<Mutex<Pending<R>>>,
-    probe: Option<Probe>,
-}
-
-impl<R> std::fmt::Debug for Caller<R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Caller")
-    }
-}
-
-impl<R> Caller<R> {
-    /// Sends a request. `done` is called on the node's thread when the answer comes, unless the request is forgotten
-    /// before; if it never comes, never.
-    ///
-    /// # Errors
-    /// [`RosError::Send`]; then `done` is not called.
-    pub fn call<Q: 'static>(
-        &self,
-        key: u64,
-        request: &Q,
-        done: impl FnOnce(Answer<R>) + Send + 'static,
-    ) -> Result<(), RosError> {
-        // Under the lock: the answer may be there before the future is in its place.
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let future = (self.send)(request)?;
-        pending.calls.push(PendingCall {
-            key,
-            future,
-            done: Box::new(done),
-        });
-        Ok(())
-    }
-
-    /// Forgets the requests sent under a key: their answers are dropped. r2r keeps about a hundred bytes for each
-    /// until an answer comes, for ever if none does. How many there were.
-    pub fn forget(&self, key: u64) -> usize {
-        self.forget_but(0, key)
-    }
-
-    /// [`Caller::forget`] for all but the newest so many requests.
-    pub fn forget_but(&self, newest: usize, key: u64) -> usize {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_key = pending.calls.iter().filter(|call| call.key == key).count();
-        let forgotten = of_key.saturating_sub(newest);
-        let mut left = forgotten;
-        pending.calls.retain(|call| {
-            let goes = call.key == key && left > 0;
-            left -= usize::from(goes);
-            !goes
-        });
-        forgotten
-    }
-
-    /// What [`RosNode::watch`] needs; once.
-    pub fn take_probe(&mut self) -> Option<Probe> {
-        self.probe.take()
-    }
-}
-
-struct Pending<R> {
-    calls: Vec<PendingCall<R>>,
-}
-
-impl<R> Default for Pending<R> {
-    fn default() -> Self {
-        Self { calls: Vec::new() }
-    }
-}
-
-struct PendingCall<R> {
-    key: u64,
-    future: BoxFuture<'static, Answer<R>>,
-    done: Box<dyn FnOnce(Answer<R>) + Send>,
-}
-
-type Ready<R> = Vec<(Answer<R>, Box<dyn FnOnce(Answer<R>) + Send>)>;
-
-impl<R> Pending<R> {
-    fn take_ready(&mut self) -> Ready<R> {
-        let mut ready = Vec::new();
-        let mut index = 0;
-        while let Some(call) = self.calls.get_mut(index) {
-            match (&mut call.future).now_or_never() {
-                Some(answer) => ready.push((answer, self.calls.remove(index).done)),
-                None => index += 1,
-            }
-        }
-        ready
-    }
-}
 
 /// How to ask whether the server of one client is there.
 pub struct Probe(Register);

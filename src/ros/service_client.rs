@@ -4,7 +4,7 @@ use r2r::WrappedServiceTypeSupport;
 
 use super::custodian_task::Inlet;
 use super::interfaces::{ServiceCodec, ServiceTransport};
-use super::{Caller, Probe, RosError, RosNode};
+use super::{Caller, Debts, RosError, RosNode};
 use crate::goal::{ServerId, Ticket, WireEvent};
 use crate::nav::Payload;
 
@@ -23,13 +23,14 @@ impl<C: ServiceCodec> ServiceClient<C> {
         inlet: Inlet,
     ) -> Result<Self, RosError> {
         let mut caller = node.client::<C::Wire>(name)?;
-        watch(node, caller.take_probe(), server, &inlet);
+        watch(node, &mut caller, server, &inlet);
         Ok(Self { inlet, caller })
     }
 }
 
 impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
+        self.caller.make_room()?;
         let inlet = self.inlet.clone();
         self.caller.call(ticket.0, &C::request(payload)?, move |answer| {
             inlet.wire(match answer {
@@ -45,14 +46,19 @@ impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn forget(&mut self, ticket: Ticket) {
         self.caller.forget(ticket.0);
     }
+
+    fn debts(&self) -> Debts {
+        self.caller.debts()
+    }
 }
 
-fn watch(node: &mut RosNode, probe: Option<Probe>, server: ServerId, inlet: &Inlet) {
-    let inlet = inlet.clone();
-    node.watch(probe, move |present| {
+fn watch<R: 'static>(node: &mut RosNode, caller: &mut Caller<R>, server: ServerId, inlet: &Inlet) {
+    let (inlet, lives) = (inlet.clone(), caller.lives());
+    node.watch(caller.take_probe(), move |present| {
         inlet.wire(if present {
             WireEvent::ServerBack { server }
         } else {
+            lives.end();
             WireEvent::ServerGone { server }
         });
     });

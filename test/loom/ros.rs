@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fan::Fan;
-use goals_view::GoalsBoard;
+use goals_view::{GoalsBoard, GoalsView};
 use inbox::Inbox;
 use loom::thread;
 use wake::Wake;
 
 use crate::explore;
-use crate::goal::{Counters, GoalId, Notice, Outcome, Ticket};
+use crate::goal::{GoalId, LiveGoal, Notice, Outcome, Phase, ServerId, Ticket};
 use crate::nav::{Event, Form, Payload, TopicId, TopicSpec};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::channel;
@@ -144,24 +144,24 @@ fn who_sees_goals_settled_sees_what_came_of_his_request() {
         let stopped = Arc::new(AtomicBool::new(false));
         let (inputs, inbox) = channel();
         let (shown, effect) = (Arc::clone(&board), Arc::clone(&stopped));
-        board.show(Vec::new(), Vec::new(), false, false, Counters::default());
+        board.show(executing());
         let custodian = thread::spawn(move || {
             if inbox.recv_timeout(Duration::MAX).is_ok() {
                 effect.store(true, Ordering::Relaxed);
-                shown.show(Vec::new(), Vec::new(), true, true, Counters::default());
+                shown.show(GoalsView::default());
                 shown.count_out(1);
             }
         });
         board.count_in();
         inputs.send(()).unwrap();
-        if board.is_settled() {
+        if board.is_settled(|_| true) {
             assert!(
                 stopped.load(Ordering::Relaxed),
                 "settled before the halt was handled"
             );
         }
         custodian.join().unwrap();
-        assert!(board.is_settled());
+        assert!(board.is_settled(|_| true));
     });
 }
 
@@ -176,17 +176,33 @@ fn a_request_that_is_under_way_is_not_settled() {
         board.ring_on_change(wake.clone());
         let custodian = thread::spawn(move || {
             if inbox.recv_timeout(Duration::MAX).is_ok() {
-                shown.show(Vec::new(), Vec::new(), false, false, Counters::default());
+                shown.show(executing());
                 shown.count_out(1);
             }
         });
         board.count_in();
         inputs.send(()).unwrap();
-        assert!(!board.is_settled());
+        assert!(!board.is_settled(|_| true));
         assert!(wake.sleep_until(never()), "a change is rung");
         custodian.join().unwrap();
-        assert!(!board.is_settled());
+        assert!(!board.is_settled(|_| true));
     });
+}
+
+fn executing() -> GoalsView {
+    GoalsView {
+        live: vec![LiveGoal {
+            goal: GoalId([1; 16]),
+            server: ServerId(1),
+            ticket: Some(Ticket(1)),
+            leaf: "tree/leaf".into(),
+            phase: Phase::Executing,
+            halted: None,
+            holds_back: false,
+        }],
+        servers: vec!["server".into()],
+        ..GoalsView::default()
+    }
 }
 
 fn topic() -> TopicSpec {

@@ -15,7 +15,7 @@ use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::action_client::ActionClient;
 use crate::ros::custodian_task::Inlet;
 use crate::ros::mirror::{ActionType, ActionWire, Mirror};
-use crate::ros::{RosError, RosNode};
+use crate::ros::{Debts, RosError, RosNode};
 
 /// The client side of one action server. Nothing waits; what comes back goes to the inlet it was opened with.
 pub(in crate::ros) trait ActionTransport: Send {
@@ -27,6 +27,8 @@ pub(in crate::ros) trait ActionTransport: Send {
     fn request_result(&mut self, goal: GoalId) -> Result<(), RosError>;
     /// Nothing more is expected for a goal.
     fn forget(&mut self, goal: GoalId);
+    /// Requests without an answer.
+    fn debts(&self) -> Debts;
 }
 
 /// How payloads become r2r's structs.

@@ -14,7 +14,7 @@ use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::custodian_task::Inlet;
 use crate::ros::mirror::{Mirror, ServiceType, ServiceWire};
 use crate::ros::service_client::ServiceClient;
-use crate::ros::{RosError, RosNode};
+use crate::ros::{Debts, RosError, RosNode};
 
 /// The client side of one service. Nothing waits; what comes back goes to the inlet it was opened with.
 pub(in crate::ros) trait ServiceTransport: Send {
@@ -22,6 +22,8 @@ pub(in crate::ros) trait ServiceTransport: Send {
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError>;
     /// Nothing more is expected for a call.
     fn forget(&mut self, ticket: Ticket);
+    /// Requests without an answer.
+    fn debts(&self) -> Debts;
 }
 
 /// How payloads become r2r's structs.

@@ -1,0 +1,354 @@
+//! A client of one service: requests, their answers, and those that never come.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Debts, Probe, RosError};
+
+pub(super) type Answer<R> = Result<R, RosError>;
+pub(super) type Sender<R> =
+    Box<dyn Fn(&dyn std::any::Any) -> Result<BoxFuture<'static, Answer<R>>, RosError> + Send + Sync>;
+type Done<R> = Box<dyn FnOnce(Answer<R>) + Send>;
+
+/// How many requests of one client may be unanswered before a new goal or call is refused. r2r keeps about a hundred
+/// bytes for each until its answer comes, for ever if none does, and what waits here is looked at in every spin.
+pub(super) const MOST_UNANSWERED: usize = 1_000;
+
+/// A client of one service: sends from any thread, and has the answers delivered on the node's thread.
+pub struct Caller<R> {
+    send: Sender<R>,
+    pending: Arc<Mutex<Pending<R>>>,
+    probe: Option<Probe>,
+    lives: Lives,
+}
+
+/// How often the server of some clients has vanished. What was asked of an earlier life is not answered by a later one.
+#[derive(Clone, Debug, Default)]
+pub struct Lives(Arc<AtomicU64>);
+
+impl Lives {
+    /// The server has vanished.
+    pub fn end(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn current(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl<R> std::fmt::Debug for Caller<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Caller")
+    }
+}
+
+impl<R: 'static> Caller<R> {
+    pub(super) fn new(send: Sender<R>, probe: Option<Probe>) -> Self {
+        Self {
+            send,
+            pending: Arc::default(),
+            probe,
+            lives: Lives::default(),
+        }
+    }
+
+    /// What is to be done after each spin: delivers the answers that have come, and says whether there were any.
+    pub(super) fn drain(&self) -> Box<dyn FnMut() -> bool + Send> {
+        let pending = Arc::clone(&self.pending);
+        Box::new(move || {
+            let ready = lock(&pending).take_ready();
+            let any = !ready.is_empty();
+            for (answer, done) in ready {
+                done(answer);
+            }
+            any
+        })
+    }
+
+    /// Sends a request. `done` is called on the node's thread when the answer comes, unless the request is forgotten
+    /// before; if it never comes, never.
+    ///
+    /// # Errors
+    /// [`RosError::Send`]; then `done` is not called.
+    pub fn call<Q: 'static>(
+        &self,
+        key: u64,
+        request: &Q,
+        done: impl FnOnce(Answer<R>) + Send + 'static,
+    ) -> Result<(), RosError> {
+        // Under the lock: the answer may be there before the future is in its place.
+        let mut pending = lock(&self.pending);
+        let future = (self.send)(request)?;
+        pending.calls.push(PendingCall {
+            key,
+            life: self.lives.current(),
+            future,
+            done: Box::new(done),
+        });
+        Ok(())
+    }
+
+    /// Whether another request may be sent that nothing else bounds. Full, it first writes off what was asked of a
+    /// server that has vanished since.
+    ///
+    /// # Errors
+    /// [`RosError::Unanswered`].
+    pub fn make_room(&self) -> Result<(), RosError> {
+        let mut pending = lock(&self.pending);
+        if pending.unanswered() < MOST_UNANSWERED {
+            return Ok(());
+        }
+        pending.sweep();
+        pending.write_off(self.lives.current());
+        match pending.unanswered() {
+            count if count < MOST_UNANSWERED => Ok(()),
+            count => Err(RosError::Unanswered(count)),
+        }
+    }
+
+    /// Forgets the requests sent under a key: their answers are dropped. They are unanswered all the same, because r2r
+    /// goes on waiting.
+    pub fn forget(&self, key: u64) {
+        let mut pending = lock(&self.pending);
+        pending.forget(0, key);
+        for call in &mut pending.forgotten {
+            call.owed |= call.key == key;
+        }
+    }
+
+    /// Forgets all but the newest so many requests sent under a key, which ask for the same and will be answered with
+    /// them: the older ones do not count as unanswered before the last is forgotten.
+    pub fn forget_but(&self, newest: usize, key: u64) {
+        lock(&self.pending).forget(newest, key);
+    }
+
+    /// How many requests have had no answer.
+    pub fn debts(&self) -> Debts {
+        let pending = lock(&self.pending);
+        Debts {
+            unanswered: pending.unanswered(),
+            written_off: pending.written_off,
+        }
+    }
+
+    /// For who knows when the server vanishes.
+    pub fn lives(&self) -> Lives {
+        self.lives.clone()
+    }
+
+    /// What [`RosNode::watch`](super::RosNode::watch) needs; once.
+    pub fn take_probe(&mut self) -> Option<Probe> {
+        self.probe.take()
+    }
+}
+
+fn lock<R>(pending: &Mutex<Pending<R>>) -> MutexGuard<'_, Pending<R>> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Pending<R> {
+    calls: Vec<PendingCall<R>>,
+    /// Looked at now and then only: nobody waits for these.
+    forgotten: Vec<ForgottenCall<R>>,
+    written_off: u64,
+    /// Spins since the forgotten ones were looked at.
+    spins: u32,
+}
+
+impl<R> Default for Pending<R> {
+    fn default() -> Self {
+        Self {
+            calls: Vec::new(),
+            forgotten: Vec::new(),
+            written_off: 0,
+            spins: 0,
+        }
+    }
+}
+
+struct PendingCall<R> {
+    key: u64,
+    /// Of the server, when it was asked.
+    life: u64,
+    future: BoxFuture<'static, Answer<R>>,
+    done: Done<R>,
+}
+
+struct ForgottenCall<R> {
+    key: u64,
+    life: u64,
+    future: BoxFuture<'static, Answer<R>>,
+    /// Whether it counts as unanswered.
+    owed: bool,
+}
+
+/// After how many spins answers to forgotten requests are looked for.
+const SWEEP: u32 = 100;
+
+impl<R> Pending<R> {
+    fn take_ready(&mut self) -> Vec<(Answer<R>, Done<R>)> {
+        self.spins += 1;
+        if self.spins >= SWEEP {
+            self.sweep();
+        }
+        let mut ready = Vec::new();
+        let mut index = 0;
+        while let Some(call) = self.calls.get_mut(index) {
+            match (&mut call.future).now_or_never() {
+                Some(answer) => ready.push((answer, self.calls.remove(index).done)),
+                None => index += 1,
+            }
+        }
+        ready
+    }
+
+    fn forget(&mut self, newest: usize, key: u64) {
+        let of_key = self.calls.iter().filter(|call| call.key == key).count();
+        let mut left = of_key.saturating_sub(newest);
+        let gone = self.calls.extract_if(.., |call| {
+            let goes = call.key == key && left > 0;
+            left -= usize::from(goes);
+            goes
+        });
+        self.forgotten.extend(gone.map(|call| ForgottenCall {
+            key,
+            life: call.life,
+            future: call.future,
+            owed: false,
+        }));
+    }
+
+    fn sweep(&mut self) {
+        self.spins = 0;
+        self.forgotten
+            .retain_mut(|call| (&mut call.future).now_or_never().is_none());
+    }
+
+    fn write_off(&mut self, life: u64) {
+        let before = self.calls.len() + self.forgotten.len();
+        self.calls.retain(|call| call.life == life);
+        self.forgotten.retain(|call| call.life == life);
+        let gone = before - self.calls.len() - self.forgotten.len();
+        self.written_off += gone as u64;
+    }
+
+    fn unanswered(&self) -> usize {
+        self.calls.len() + self.forgotten.iter().filter(|call| call.owed).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::channel::oneshot;
+
+    type Questions = Arc<Mutex<Vec<oneshot::Sender<u32>>>>;
+
+    /// A caller whose server is the test.
+    fn caller() -> (Caller<u32>, Questions) {
+        let questions: Questions = Arc::default();
+        let asked = Arc::clone(&questions);
+        let send = Box::new(move |_: &dyn std::any::Any| {
+            let (sender, receiver) = oneshot::channel();
+            asked.lock().unwrap().push(sender);
+            Ok(receiver.map(|answer| answer.map_err(|_| RosError::Down)).boxed())
+        });
+        (Caller::new(send, None), questions)
+    }
+
+    fn answer(questions: &Questions, index: usize) {
+        let question = questions.lock().unwrap().remove(index);
+        question.send(7).unwrap();
+    }
+
+    #[test]
+    fn an_answer_is_delivered_once_and_a_forgotten_one_is_dropped() {
+        let (caller, questions) = caller();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        for key in 0..3 {
+            let told = Arc::clone(&told);
+            caller
+                .call(key, &(), move |answer| {
+                    told.lock().unwrap().push((key, answer.unwrap()))
+                })
+                .unwrap();
+        }
+        let mut drain = caller.drain();
+        assert!(!drain());
+        caller.forget(1);
+        assert_eq!(
+            caller.debts().unanswered,
+            3,
+            "r2r waits for the forgotten one too"
+        );
+        answer(&questions, 1);
+        answer(&questions, 0);
+        assert!(drain() && !drain());
+        assert_eq!(*told.lock().unwrap(), [(0, 7)]);
+        for _ in 0..SWEEP {
+            drain();
+        }
+        assert_eq!(caller.debts().unanswered, 1);
+    }
+
+    #[test]
+    fn questions_of_a_goal_that_executes_for_hours_are_no_debts() {
+        let (caller, questions) = caller();
+        for _ in 0..2 * MOST_UNANSWERED {
+            caller.forget_but(7, 1);
+            caller.call(1, &(), |_| {}).unwrap();
+        }
+        assert_eq!(caller.debts().unanswered, 8);
+        assert_eq!(caller.make_room(), Ok(()));
+        // Its server answers them all when it ends.
+        questions
+            .lock()
+            .unwrap()
+            .drain(..)
+            .for_each(|question| question.send(7).unwrap());
+        caller.drain()();
+        assert_eq!(caller.debts().unanswered, 0);
+        // Had it been restarted instead, they would count.
+        for _ in 0..20 {
+            caller.forget_but(7, 2);
+            caller.call(2, &(), |_| {}).unwrap();
+        }
+        caller.forget(2);
+        assert_eq!(caller.debts().unanswered, 20);
+    }
+
+    #[test]
+    fn what_a_server_never_answers_is_counted_and_bounded() {
+        let (caller, questions) = caller();
+        for key in 0..MOST_UNANSWERED as u64 {
+            caller.make_room().unwrap();
+            caller.call(key, &(), |_| {}).unwrap();
+            caller.forget(key);
+        }
+        assert_eq!(caller.make_room(), Err(RosError::Unanswered(MOST_UNANSWERED)));
+        // A late answer makes room, if it was forgotten or not.
+        answer(&questions, 5);
+        assert_eq!(caller.make_room(), Ok(()));
+        assert_eq!(caller.debts().unanswered, MOST_UNANSWERED - 1);
+    }
+
+    #[test]
+    fn a_server_that_was_restarted_is_asked_again() {
+        let (caller, _questions) = caller();
+        for key in 0..MOST_UNANSWERED as u64 {
+            caller.call(key, &(), |_| {}).unwrap();
+        }
+        assert!(caller.make_room().is_err());
+        caller.lives().end();
+        assert_eq!(caller.make_room(), Ok(()));
+        let debts = Debts {
+            unanswered: 0,
+            written_off: MOST_UNANSWERED as u64,
+        };
+        assert_eq!(caller.debts(), debts);
+    }
+}
