@@ -8,7 +8,7 @@ use navtree::bt::{
     Behavior, Context, Input, NodeInfo, NodeStatus, Output, Ports, Registry, Substitute, Text, Tick, Time,
     Tree,
 };
-use navtree::goal::{Command, GoalId, Notice, Outcome, ServerId};
+use navtree::goal::{Command, GoalId, Notice, Outcome, ServerId, Ticket};
 use navtree::msg::action::{ComputePathToPoseGoal, ComputePathToPoseResult};
 use navtree::msg::{Header, Path, Pose, PoseStamped, Stamp, TransformStamped};
 use navtree::nav::{
@@ -57,11 +57,11 @@ impl Link for Instantly {
         }
     }
 
-    fn is_settled(&self) -> bool {
+    fn is_settled(&self, _since: Ticket) -> bool {
         true
     }
 
-    fn unsettled(&self) -> Vec<String> {
+    fn unsettled(&self, _since: Ticket) -> Vec<String> {
         Vec::new()
     }
 

@@ -16,7 +16,7 @@ use thread::{Handle, TickClock, TickThread, Unacknowledged};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
 use crate::explore;
-use crate::goal::{Command, GoalId, ServerId};
+use crate::goal::{Command, GoalId, ServerId, Ticket};
 use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Payload, Settings, TopicId, TopicSpec, TransformError, World,
 };
@@ -64,11 +64,11 @@ impl Link for Empty {
         commands.clear();
     }
 
-    fn is_settled(&self) -> bool {
+    fn is_settled(&self, _since: Ticket) -> bool {
         true
     }
 
-    fn unsettled(&self) -> Vec<String> {
+    fn unsettled(&self, _since: Ticket) -> Vec<String> {
         Vec::new()
     }
 
