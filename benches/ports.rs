@@ -1,7 +1,8 @@
 //! The cost of a port read from within a leaf.
 //!
 //! `cargo bench --no-default-features --bench ports` prints nanoseconds a read: the least of 20 samples. Nothing is
-//! copied: a text and a path are looked at where they are, or shared (their counter goes up and down again).
+//! copied: a text and a path are looked at where they are, or shared (their counter goes up and down again). A case's
+//! name and a number of ticks of a thousand reads as arguments run just that, for callgrind.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -67,6 +68,7 @@ fn registry() -> Result<Registry, RegistryError> {
 
 #[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
 fn main() {
+    let arguments = measure::arguments();
     let registry = match registry() {
         Ok(registry) => registry,
         Err(error) => panic!("{error}"),
@@ -95,12 +97,16 @@ fn main() {
             _ => tree.set("path", Arc::clone(&path)),
         };
         assert!(set.is_ok(), "the key is of the type");
-        let time = measure::least_time(|ticks| {
+        let mut run = |ticks: u32| {
             for _ in 0..ticks {
                 let status = tree.tick_exactly_once(Time::ZERO);
                 assert!(matches!(status, Ok(NodeStatus::Success)), "all is read");
             }
-        });
-        measure::tell(id, time / f64::from(READS), "ns/read");
+        };
+        match arguments.as_slice() {
+            [case, ticks] if case == id => run(ticks.parse().unwrap_or(1000)),
+            [_, _] => {}
+            _ => measure::tell(id, measure::least_time(run) / f64::from(READS), "ns/read"),
+        }
     }
 }

@@ -77,7 +77,7 @@ fn sequence_100() {
 
 #[test]
 fn reactive_20_and_running() {
-    visits("reactive_20_and_running", 90);
+    visits("reactive_20_and_running", 93);
 }
 
 #[test]
@@ -87,17 +87,17 @@ fn inverters_50() {
 
 #[test]
 fn fallback_start_and_halt() {
-    visits("fallback_start_and_halt", 440);
+    visits("fallback_start_and_halt", 510);
 }
 
 #[test]
 fn nav2_cruising() {
-    ticks("nav2_cruising", &nav2::define(nav2::CRUISING), 1, 1_800);
+    ticks("nav2_cruising", &nav2::define(nav2::CRUISING), 1, 1_960);
 }
 
 #[test]
 fn nav2_replanning() {
-    ticks("nav2_replanning", &nav2::define(nav2::REPLANNING), 1, 3_100);
+    ticks("nav2_replanning", &nav2::define(nav2::REPLANNING), 1, 3_230);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use navtree::bt::builder::{NodeBuilder, forest, leaf, node, tree};
 use navtree::bt::{Compiled, NodeStatus, Registry, TreeDef, compile};
 
 /// Name, visits a tick (for the last the tick counts), definition.
-pub fn cases() -> Vec<(&'static str, u32, Arc<TreeDef>)> {
+pub(crate) fn cases() -> Vec<(&'static str, u32, Arc<TreeDef>)> {
     let conditions = |count: usize| (0..count).map(|_| leaf("Holds"));
     let reactive = conditions(20).chain([leaf("GoesOn")]);
     let inverters = (0..50).fold(leaf("Holds"), |inner, _| node("Inverter").child(inner));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The arguments, without cargo's own.
-pub fn arguments() -> Vec<String> {
+pub(crate) fn arguments() -> Vec<String> {
     std::env::args()
         .skip(1)
         .filter(|argument| argument != "--bench")
@@ -12,7 +12,7 @@ pub fn arguments() -> Vec<String> {
 
 /// Nanoseconds an iteration of `work`, which is told how many to do: the least of 20 samples, because on a shared
 /// machine only the minimum repeats.
-pub fn least_time(mut work: impl FnMut(u32)) -> f64 {
+pub(crate) fn least_time(mut work: impl FnMut(u32)) -> f64 {
     let mut sample = |count: u32| {
         let start = Instant::now();
         work(count);
@@ -27,6 +27,6 @@ pub fn least_time(mut work: impl FnMut(u32)) -> f64 {
 }
 
 /// One figure: what `scripts/bench` reads, and people.
-pub fn tell(case: &str, value: f64, unit: &str) {
+pub(crate) fn tell(case: &str, value: f64, unit: &str) {
     println!("{case:<34} {value:>12.2} {unit}");
 }

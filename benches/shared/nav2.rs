@@ -12,12 +12,12 @@ use navtree::msg::{Header, Path, Pose, PoseStamped};
 use navtree::xml::Loader;
 
 /// The tree; its rate is to be put in.
-pub const SHAPE: &str = include_str!("nav2.xml");
+pub(crate) const SHAPE: &str = include_str!("nav2.xml");
 
 /// A rate in Hz that is never due again, and one that always is.
-pub const CRUISING: &str = "0.001";
+pub(crate) const CRUISING: &str = "0.001";
 /// See [`CRUISING`].
-pub const REPLANNING: &str = "1e9";
+pub(crate) const REPLANNING: &str = "1e9";
 
 /// Puts the stand-ins in.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Behavior for Fails {
 
 /// The definition, planning at a rate.
 #[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
-pub fn define(rate: &str) -> Arc<TreeDef> {
+pub(crate) fn define(rate: &str) -> Arc<TreeDef> {
     let poses = (0..200).map(|x| Pose::planar(f64::from(x) * 0.05, 0.0, 0.0));
     let path = Arc::new(Path::through(Header::in_frame("map"), poses));
     let mut registry = navtree::nav::registry();
@@ -148,13 +148,13 @@ pub fn define(rate: &str) -> Arc<TreeDef> {
 }
 
 /// A robot's run of it, its goal set.
-pub fn instance(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) -> Tree {
+pub(crate) fn instance(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) -> Tree {
     let mut tree = Tree::new(Arc::clone(def));
     assert!(tree.set("goal", Arc::clone(goal)).is_ok(), "the key is free");
     tree
 }
 
 /// Where all robots go.
-pub fn goal() -> Arc<PoseStamped> {
+pub(crate) fn goal() -> Arc<PoseStamped> {
     Arc::new(PoseStamped::in_frame("map", Pose::planar(10.0, 0.0, 0.0)))
 }
