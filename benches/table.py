@@ -13,21 +13,6 @@ import sys
 
 BEGIN, END = "<!-- engine:begin -->", "<!-- engine:end -->"
 
-PAGE = f"""# Performance
-
-What navtree costs. Each command rewrites its own part of this page.
-
-## The engine
-
-{BEGIN}
-{END}
-
-## The node
-
-<!-- node:begin -->
-<!-- node:end -->
-"""
-
 BENCH = "cargo bench --no-default-features --bench "
 
 # Case, work, unit, decimals, what it must be, BehaviorTree.CPP 4.10, bt.cc 0.4.5, bench. The two engines in C++ were
@@ -159,10 +144,8 @@ def main():
         print(part)
         return
     path = sys.argv[3]
-    page = PAGE
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            page = file.read()
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
     if BEGIN not in page or END not in page:
         sys.exit(f"{path} has no place for the engine's figures: {BEGIN} and {END}")
     before, rest = page.split(BEGIN, 1)
