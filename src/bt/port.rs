@@ -502,3 +502,51 @@ pub struct InOut<T> {
     /// The writing side.
     pub output: Output<T>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::builder::{forest, leaf, tree};
+    use crate::bt::{Behavior, List, NodeKind, NodeStatus, Registry, Tick, Time, Tree, compile};
+
+    struct Looks(Input<Arc<List<i64>>>);
+
+    impl Behavior for Looks {
+        fn tick(&self, cx: &mut Context<'_>) -> Tick {
+            let looked = self.0.as_object(cx).map(|list| list.0.clone());
+            assert_eq!(looked, self.0.get(cx).ok().map(|list| list.0.clone()));
+            Ok(if looked == Some(vec![1, 2]) {
+                NodeStatus::Success
+            } else {
+                NodeStatus::Failure
+            })
+        }
+    }
+
+    #[test]
+    fn an_object_is_looked_at_where_it_is() {
+        let mut registry = Registry::builtin();
+        registry.provide_key("list");
+        registry
+            .register_with("Looks", NodeKind::Action, (0, 0), "", |ports| {
+                Box::new(Looks(ports.input("from").bind()))
+            })
+            .unwrap();
+        for (from, expected) in [
+            (Some("{list}"), NodeStatus::Success),
+            (Some("1;2"), NodeStatus::Success),
+            (Some("1"), NodeStatus::Failure),
+            (None, NodeStatus::Failure),
+        ] {
+            let root = from.map_or_else(|| leaf("Looks"), |from| leaf("Looks").port("from", from));
+            let mut tree = Tree::new(
+                compile(&forest([tree("Main", root)]), "Main", &registry)
+                    .unwrap()
+                    .def,
+            );
+            tree.set("list", Arc::new(List(vec![1_i64, 2]))).unwrap();
+            tree.preload();
+            assert_eq!(tree.tick(Time::ZERO).unwrap(), expected, "{from:?}");
+        }
+    }
+}
