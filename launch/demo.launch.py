@@ -4,7 +4,7 @@ The arguments of navtree.launch.py are arguments here too.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
@@ -20,20 +20,31 @@ def generate_launch_description():
                 default_value=PathJoinSubstitution([share, "config", "demo.yaml"]),
                 description="parameter file of both nodes",
             ),
-            DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal"),
-            Node(
-                package="navtree",
-                executable="nav_sim",
-                name="nav_sim",
-                namespace=LaunchConfiguration("namespace"),
-                output="screen",
-                parameters=[LaunchConfiguration("params_file")],
-                arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
-                remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
-                # Without a robot there is nothing left to show.
-                on_exit=Shutdown(reason="nav_sim has ended"),
+            DeclareLaunchArgument(
+                "use_sim_time", default_value="", description="go by /clock, which nav_sim then publishes: true or false"
             ),
+            DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal"),
+            OpaqueFunction(function=robot),
             # Arguments are shared with an included file; those it declares itself stay settable from here.
             IncludeLaunchDescription(PathJoinSubstitution([share, "launch", "navtree.launch.py"])),
         ]
     )
+
+
+def robot(context):
+    """Return the simulated robot, which publishes the time where navtree goes by it."""
+    simulated = LaunchConfiguration("use_sim_time").perform(context).lower() in ("true", "1")
+    return [
+        Node(
+            package="navtree",
+            executable="nav_sim",
+            name="nav_sim",
+            namespace=LaunchConfiguration("namespace"),
+            output="screen",
+            parameters=[LaunchConfiguration("params_file")] + ([{"publish_clock": True}] if simulated else []),
+            arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
+            remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
+            # Without a robot there is nothing left to show.
+            on_exit=Shutdown(reason="nav_sim has ended"),
+        )
+    ]

@@ -1,20 +1,23 @@
 """Start navtree where Nav2 starts its bt_navigator.
 
-An argument that is left empty leaves the matter to the parameter file.
+The arguments have the names that they have in Nav2's bringup. One that is left empty leaves the matter to the parameter
+file.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-# The arguments that are parameters of the node, and their types.
+# The arguments that are parameters of the node, the names they have there, and their types.
 PARAMETERS = {
-    "use_sim_time": bool,
-    "default_nav_to_pose_bt_xml": str,
-    "default_nav_through_poses_bt_xml": str,
+    "use_sim_time": ("use_sim_time", bool),
+    "autostart": ("autostart_node", bool),
+    "default_nav_to_pose_bt_xml": ("default_nav_to_pose_bt_xml", str),
+    "default_nav_through_poses_bt_xml": ("default_nav_through_poses_bt_xml", str),
 }
 
 
@@ -26,6 +29,9 @@ def generate_launch_description():
             DeclareLaunchArgument("params_file", default_value=default_file, description="parameter file"),
             DeclareLaunchArgument("use_sim_time", default_value="", description="go by /clock: true or false"),
             DeclareLaunchArgument(
+                "autostart", default_value="", description="become active without a lifecycle manager: true or false"
+            ),
+            DeclareLaunchArgument(
                 "default_nav_to_pose_bt_xml", default_value="", description="tree file of navigate_to_pose"
             ),
             DeclareLaunchArgument(
@@ -34,7 +40,14 @@ def generate_launch_description():
                 description="tree file of navigate_through_poses",
             ),
             DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal"),
-            DeclareLaunchArgument("respawn", default_value="false", description="start again after a crash"),
+            DeclareLaunchArgument("use_respawn", default_value="false", description="start again after a crash"),
+            DeclareLaunchArgument(
+                "use_composition", default_value="false", description="accepted; navtree is always a process of its own"
+            ),
+            LogInfo(
+                msg="use_composition has no effect on navtree: it is a process of its own",
+                condition=IfCondition(LaunchConfiguration("use_composition")),
+            ),
             OpaqueFunction(function=navigator),
         ]
     )
@@ -43,9 +56,9 @@ def generate_launch_description():
 def navigator(context):
     """Return the node, with a parameter for each argument that was given."""
     given = {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-        for name, kind in PARAMETERS.items()
-        if LaunchConfiguration(name).perform(context)
+        name: ParameterValue(LaunchConfiguration(argument), value_type=kind)
+        for argument, (name, kind) in PARAMETERS.items()
+        if LaunchConfiguration(argument).perform(context)
     }
     return [
         Node(
@@ -54,7 +67,7 @@ def navigator(context):
             name="bt_navigator",
             namespace=LaunchConfiguration("namespace"),
             output="screen",
-            respawn=LaunchConfiguration("respawn"),
+            respawn=LaunchConfiguration("use_respawn"),
             respawn_delay=2.0,
             parameters=[LaunchConfiguration("params_file")] + ([given] if given else []),
             arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],

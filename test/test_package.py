@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -105,7 +107,9 @@ def test_launch_file_has_its_arguments(name, installed, launch_environment):
         "default_nav_to_pose_bt_xml",
         "default_nav_through_poses_bt_xml",
         "log_level",
-        "respawn",
+        "autostart",
+        "use_respawn",
+        "use_composition",
     }
 
 
@@ -125,11 +129,48 @@ sys.exit(service.run())
 @pytest.mark.parametrize("name", LAUNCH_FILES)
 def test_launch_file_starts_the_node(name, installed, launch_environment, start):
     path = installed / "share" / "navtree" / "launch" / name
-    run = start(sys.executable, "-c", RUN, path, "log_level:=warn", "namespace:=robot", env=launch_environment)
-    wait_until(lambda: "navtree-" in run.text() and "process started" in run.text(), 30, "the node has started")
+    run = start(sys.executable, "-c", RUN, path, "autostart:=true", "namespace:=robot", env=launch_environment)
+    wait_until(lambda: "active: goals are accepted" in run.text(), 30, "the node has started")
     run.interrupt()
     run.wait(30)
     assert "has died" not in run.text()
+
+
+def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_environment, start, ros_domain):
+    from rclpy.parameter_client import AsyncParameterClient
+    from support.client import Navigation
+    from support.graph import Graph
+
+    path = installed / "share" / "navtree" / "launch" / "demo.launch.py"
+    arguments = ["namespace:=robot1", "use_respawn:=True", "use_sim_time:=True", "use_composition:=True"]
+    run = start(sys.executable, "-c", RUN, path, *arguments, "log_level:=warn", env=launch_environment)
+
+    def processes():
+        return [int(pid) for pid in re.findall(r"\[navtree-\d+\]: process started with pid \[(\d+)\]", run.text())]
+
+    wait_until(processes, 30, "the node has started")
+    graph = Graph(ros_domain)
+    try:
+        navigation = Navigation(graph, "/robot1")
+        navigation.wait()
+        navigation.warm_up()
+        assert navigation.send(2.0, 1.0).result(30.0)[0] == "SUCCEEDED"
+        client = AsyncParameterClient(graph.node, "/robot1/bt_navigator", callback_group=graph.group)
+        names = ["use_sim_time", "autostart_node"]
+        answer = graph.ask(lambda: client.get_parameters(names), "the parameters")
+        assert [value.bool_value for value in answer.values] == [True, True]
+
+        os.kill(processes()[0], signal.SIGKILL)
+        wait_until(lambda: len(processes()) == 2, 30, "the node has started again")
+        # The killed one stays on the graph for a while: until its successor answers, goals are lost.
+        navigation.warm_up(tries=10)
+        assert navigation.send(3.0, 1.0).result(30.0)[0] == "SUCCEEDED"
+    finally:
+        graph.close()
+    assert "use_composition has no effect" in run.text()
+    assert " INFO " not in run.text().replace("[INFO]", ""), "log_level"
+    run.interrupt()
+    assert run.wait(30) == 0
 
 
 def test_config_files_are_for_nodes_that_exist():

@@ -449,6 +449,54 @@ mod tests {
         round_trip::<Goals>("0;map;1;2;3;0;0;0;1;5;odom;4;5;6;0;0;0;1");
         round_trip::<Stamp>("json:{\"sec\":3,\"nanosec\":5}");
         round_trip::<Header>("json:{\"stamp\":{\"sec\":3,\"nanosec\":5},\"frame_id\":\"map\"}");
+        round_trip::<Pose>("json:{\"position\":{\"x\":1.5},\"orientation\":{\"w\":0.5}}");
+        round_trip::<Twist>("json:{\"linear\":{\"x\":0.1},\"angular\":{\"z\":-0.2}}");
+        round_trip::<RosDuration>("json:{\"sec\":-1,\"nanosec\":5}");
+        round_trip::<Odometry>(
+            "json:{\"child_frame_id\":\"base\",\"twist\":{\"twist\":{\"linear\":{\"x\":1}}}}",
+        );
+        round_trip::<TransformStamped>(
+            "json:{\"child_frame_id\":\"odom\",\"transform\":{\"translation\":{\"x\":1}}}",
+        );
+        round_trip::<Route>(
+            "json:{\"nodes\":[{\"nodeid\":1}],\"edges\":[{\"edgeid\":2}],\"route_cost\":1.5}",
+        );
+    }
+
+    #[test]
+    fn a_message_is_passed_on_as_a_pointer() {
+        use crate::bt::NodeStatus::Success;
+        use crate::msg::action::{ComputePathToPose, ComputePathToPoseResult, FollowPath};
+        use crate::nav::testing::{Bench, Plan};
+
+        let poses = (0..10_000).map(|step| Pose::planar(f64::from(step), 0.0, 0.0));
+        let path = Arc::new(Path::through(Header::in_frame("map"), poses));
+        let mut bench = Bench::new(
+            "<root BTCPP_format=\"4\" main_tree_to_execute=\"Main\">
+               <BehaviorTree ID=\"Main\"><Sequence>
+                 <ComputePathToPose goal=\"0;map;1;2;0;0;0;0;1\" path=\"{path}\"/>
+                 <SetBlackboard value=\"{path}\" output_key=\"copy\"/>
+                 <Script code=\"again := copy\"/>
+                 <SubTree ID=\"Follow\" way=\"{again}\"/>
+               </Sequence></BehaviorTree>
+               <BehaviorTree ID=\"Follow\"><FollowPath path=\"{way}\"/></BehaviorTree>
+             </root>",
+        );
+        let answer = ComputePathToPoseResult {
+            path: Arc::clone(&path),
+            ..ComputePathToPoseResult::default()
+        };
+        bench.action::<ComputePathToPose>("compute_path_to_pose", move |_| Plan::result(answer.clone()));
+        bench.action::<FollowPath>("follow_path", |_| Plan::success());
+        assert_eq!(bench.run(20), Success);
+        for key in ["path", "copy", "again"] {
+            assert!(Arc::ptr_eq(&bench.object::<Path>(key).unwrap(), &path), "{key}");
+        }
+        assert!(Arc::ptr_eq(
+            &bench.goals::<FollowPath>("follow_path")[0].path,
+            &path
+        ));
+        assert!(size_of::<Value>() <= 3 * size_of::<usize>());
     }
 
     #[test]

@@ -85,11 +85,12 @@ class Goal:
 class Navigation:
     """Clients of both navigate actions."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, namespace=""):
         self.graph = graph
-        self.to_pose = Client(graph.node, NavigateToPose, "navigate_to_pose", callback_group=graph.group)
+        prefix = f"{namespace}/" if namespace else ""
+        self.to_pose = Client(graph.node, NavigateToPose, f"{prefix}navigate_to_pose", callback_group=graph.group)
         self.through_poses = Client(
-            graph.node, NavigateThroughPoses, "navigate_through_poses", callback_group=graph.group
+            graph.node, NavigateThroughPoses, f"{prefix}navigate_through_poses", callback_group=graph.group
         )
 
     def wait(self, timeout=20.0):
@@ -97,11 +98,11 @@ class Navigation:
         for client in (self.to_pose, self.through_poses):
             wait_for(client.server_is_ready, timeout, "the navigate actions")
 
-    def warm_up(self):
+    def warm_up(self, tries=5):
         """Has both sides of the actions matched: with goals that are over before any server hears of them."""
         for client, action in ((self.to_pose, NavigateToPose), (self.through_poses, NavigateThroughPoses)):
             message = action.Goal(behavior_tree="/nowhere/warm_up.xml")
-            handle = self.graph.ask(lambda: client.send_goal_async(message), "answer to the first goal request")
+            handle = self.graph.ask(lambda: client.send_goal_async(message), "answer to the first goal request", tries)
             if handle.accepted:
                 self.graph.ask(handle.get_result_async, "result of the first goal")
 
