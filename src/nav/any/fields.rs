@@ -72,10 +72,9 @@ impl MessageIn {
         if template.is_null() {
             return;
         }
-        let whole = [&self.whole].into_iter().filter(|port| port.literal().is_some());
-        let whole = whole.map(|port| (port, [].as_slice()));
+        let whole = self.whole.literal().map(|_| (&self.whole, [].as_slice()));
         let fields = self.fields.iter().map(|field| (&field.port, &*field.path));
-        for (port, path) in whole.chain(fields) {
+        for (port, path) in whole.into_iter().chain(fields) {
             let fault = match at(&template, path) {
                 Err(fault) => Some(format!("{type_name}: {fault}")),
                 Ok(_) => port.literal().and_then(|literal| {
