@@ -281,17 +281,17 @@ def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
 PUBLISH = '<RosPublish topic_name="/{0}" message_type="{0}" {1}/>'
 # A node, and what is said of it.
 REFUSED = [
-    (GOAL.replace("Spin", "Spine").format(""), "the interface 'nav2_msgs/action/Spine' is unknown"),
-    (GOAL.format('goal.target_jaw="1"'), "there is no field 'target_jaw': did you mean 'target_yaw'?"),
-    (GOAL.format('result.code="{x}"'), "there is no field 'code'"),
-    (GOAL.format('feedback.angle="{x}"'), "there is no field 'angle'"),
-    (GOAL.format('goal.time_allowance.sec="much"'), "goal.time_allowance.sec: 'much' is not a whole number"),
-    (GOAL.format("goal='json:{\"target_jaw\": 1}'"), "goal: there is no field 'target_jaw'"),
+    (GOAL.replace("Spin", "Spine").format(""), "the interface `nav2_msgs/action/Spine` is unknown"),
+    (GOAL.format('goal.target_jaw="1"'), "there is no field `target_jaw`: did you mean `target_yaw`?"),
+    (GOAL.format('result.code="{x}"'), "there is no field `code`"),
+    (GOAL.format('feedback.angle="{x}"'), "there is no field `angle`"),
+    (GOAL.format('goal.time_allowance.sec="much"'), "goal.time_allowance.sec: `much` is not a whole number"),
+    (GOAL.format("goal='json:{\"target_jaw\": 1}'"), "goal: there is no field `target_jaw`"),
     (GOAL.format("goal='json:{\"target_yaw\": 1'"), "goal: EOF"),
-    (GOAL.replace('"turn"', '"a//b"').format(""), "'a//b' is not a valid ROS name"),
-    ('<RosService service_name="s" service_type="std_srvs/srv/SetBoo"/>', "'std_srvs/srv/SetBoo' is unknown"),
+    (GOAL.replace('"turn"', '"a//b"').format(""), "`a//b` is not a valid ROS name"),
+    ('<RosService service_name="s" service_type="std_srvs/srv/SetBoo"/>', "`std_srvs/srv/SetBoo` is unknown"),
     ('<RosService service_name="s" service_type="std_srvs/srv/SetBool" request.data="maybe"/>', "not a boolean"),
-    (PUBLISH.format("std_msgs/msg/Strin", ""), "'std_msgs/msg/Strin' is unknown"),
+    (PUBLISH.format("std_msgs/msg/Strin", ""), "`std_msgs/msg/Strin` is unknown"),
     (PUBLISH.format("std_msgs/msg/UInt8", 'message.data="256"'), "message.data: invalid value: integer `256`"),
     (PUBLISH.format("std_msgs/msg/Int8", 'message.data="-129"'), "message.data: invalid value: integer `-129`"),
     (PUBLISH.format("std_msgs/msg/UInt64", 'message.data="18446744073709551616"'), "is not a whole number"),
@@ -303,10 +303,10 @@ REFUSED = [
         "message.covariance: Field covariance is fixed size of 36",
     ),
     (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"pose\": [1]}]'"), "message.poses: invalid"),
-    (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"posture\": {}}]'"), "no field 'posture'"),
-    (PUBLISH.format("std_msgs/msg/String", 'qos="fast"'), "qos: 'fast' is none of"),
-    (SUBSCRIBE.replace("message.data", "message.date").format(""), "there is no field 'date'"),
-    (SUBSCRIBE.format('mode="newest"'), "mode: 'newest' is none of latest, fresh"),
+    (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"posture\": {}}]'"), "no field `posture`"),
+    (PUBLISH.format("std_msgs/msg/String", 'qos="fast"'), "qos: `fast` is none of"),
+    (SUBSCRIBE.replace("message.data", "message.date").format(""), "there is no field `date`"),
+    (SUBSCRIBE.format('mode="newest"'), "mode: `newest` is none of latest, fresh"),
 ]
 
 
@@ -319,7 +319,7 @@ def test_g7_tree_with_an_unknown_type_field_or_literal_is_refused_with_its_place
     assert stack.get_tree() == str(tree("plan_and_follow.xml"))
     # For a single goal as well.
     status, message = trees.run(REFUSED[1][0])
-    assert status == "ABORTED" and "did you mean 'target_yaw'?" in message
+    assert status == "ABORTED" and "did you mean `target_yaw`?" in message
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
@@ -330,7 +330,7 @@ FAILING = [
     ("x := 128", PUBLISH.format("std_msgs/msg/Int8", 'message.data="{x}"'), "integer `128`"),
     ("x := 1.5", PUBLISH.format("std_msgs/msg/Int64", 'message.data="{x}"'), "1.5 is not a whole number"),
     ("x := 1e39", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "is too large for its type"),
-    ("x := 'abc'", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "'abc' is not a finite number"),
+    ("x := 'abc'", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "`abc` is not a finite number"),
     (
         "x := 'json:\"a\\u0000b\"'",
         PUBLISH.format("std_msgs/msg/String", 'message.data="{x}"'),
@@ -349,7 +349,7 @@ FAILING = [
     ),
     ("x := 'json:[300]'", PUBLISH.format("std_msgs/msg/UInt8MultiArray", 'message.data="{x}"'), "`300`"),
     ("y := 1", PUBLISH.format("std_msgs/msg/Float32", 'message.data="{x}"'), "message.data: "),
-    ("x := 'json:{\"seconds\": 1}'", GOAL.format('goal.time_allowance="{x}"'), "there is no field 'seconds'"),
+    ("x := 'json:{\"seconds\": 1}'", GOAL.format('goal.time_allowance="{x}"'), "there is no field `seconds`"),
     ("x := 3000000000", GOAL.format('goal.time_allowance.sec="{x}"'), "`3000000000`, expected i32"),
     (
         "x := '1;2'",

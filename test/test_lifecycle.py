@@ -81,7 +81,7 @@ def test_a_plugin_library_in_cpp_is_refused_with_what_to_do_instead(ros_domain):
     try:
         code, _ = node.wait(10.0)
         assert code == 1
-        assert "'my_robot_bt_nodes' is a C++ library" in node.output
+        assert "`my_robot_bt_nodes` is a C++ library" in node.output
         assert "write its nodes in Rust" in node.output and "RosAction" in node.output
     finally:
         node.close()

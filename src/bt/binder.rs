@@ -32,7 +32,7 @@ impl<'b, 's> Binder<'b, 's> {
 
     fn missing(&mut self, declaration: &PortDecl) {
         if declaration.required {
-            let message = format!("'{}' needs the port '{}'", self.spec.id, declaration.name);
+            let message = format!("`{}` needs the port `{}`", self.spec.id, declaration.name);
             let mut problem = Problem::new(ProblemKind::MissingPort, self.spec.span, message);
             if !declaration.doc.is_empty() {
                 problem = problem.help(format!("{}: {}", declaration.name, declaration.doc));
@@ -50,10 +50,10 @@ impl<'b, 's> Binder<'b, 's> {
             if self.manifest.port(&attribute.name).is_some() {
                 continue;
             }
-            let message = format!("'{}' has no port '{}'", self.spec.id, attribute.name);
+            let message = format!("`{}` has no port `{}`", self.spec.id, attribute.name);
             let ports = self.manifest.ports.iter().map(|port| &*port.name);
             let help = match nearest(&attribute.name, ports.clone()) {
-                Some(near) => format!("did you mean '{near}'?"),
+                Some(near) => format!("did you mean `{near}`?"),
                 None if self.manifest.ports.is_empty() => "it has no ports".to_owned(),
                 None => format!("its ports are: {}", ports.collect::<Vec<_>>().join(", ")),
             };
@@ -65,7 +65,7 @@ impl<'b, 's> Binder<'b, 's> {
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
         let name = key.strip_prefix('@').unwrap_or(key);
         if name.is_empty() || name.contains('@') {
-            let message = format!("'{key}' is not a key: '@' may stand once, before a name");
+            let message = format!("`{key}` is not a key: `@` may stand once, before a name");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, span, message));
             return Binding::Absent;
@@ -105,7 +105,7 @@ impl PortSink for Binder<'_, '_> {
                     Ok(value) => Binding::Literal(value),
                     Err(message) => {
                         let message = format!(
-                            "port '{}' is of type {}: {message}",
+                            "port `{}` is of type {}: {message}",
                             declaration.name, declaration.info.name
                         );
                         self.problems
@@ -161,7 +161,7 @@ impl PortSink for Binder<'_, '_> {
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
         let name = key.strip_prefix('@').unwrap_or(key);
         if name.is_empty() || name.contains('@') {
-            let message = format!("'{key}' is not a key: '@' may stand once, before a name");
+            let message = format!("`{key}` is not a key: `@` may stand once, before a name");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, self.spec.span, message));
             return None;
@@ -241,7 +241,7 @@ pub(crate) fn compile_script(
             } else {
                 whole
             };
-            let message = format!("script in '{}': {}", attribute.name, error.message);
+            let message = format!("script in `{}`: {}", attribute.name, error.message);
             problems.push(Problem::new(ProblemKind::BadScript, span, message));
             None
         }

@@ -56,10 +56,10 @@ pub fn compile(forest: &ForestSpec<'_>, main: &str, registry: &Registry) -> Resu
         let mut problem = Problem::new(
             ProblemKind::UnknownTree,
             Default::default(),
-            format!("there is no tree '{main}'"),
+            format!("there is no tree `{main}`"),
         );
         problem.help = Some(match nearest(main, known.iter().copied()) {
-            Some(near) => format!("did you mean '{near}'?"),
+            Some(near) => format!("did you mean `{near}`?"),
             None => format!("the trees are: {}", known.join(", ")),
         });
         return Err(vec![problem]);
@@ -297,12 +297,12 @@ impl<'f, 's> Compiler<'f, 's> {
         let mut problem = Problem::new(
             ProblemKind::UnknownNode,
             spec.span,
-            format!("unknown node '{}'", spec.id),
+            format!("unknown node `{}`", spec.id),
         );
         let types = self.registry.manifests().map(|manifest| manifest.id.as_str());
         problem.help = if self.forest.trees.contains_key(&*spec.id) {
             Some(format!(
-                "'{}' is a tree: write <SubTree ID=\"{}\"/>",
+                "`{}` is a tree: write <SubTree ID=\"{}\"/>",
                 spec.id, spec.id
             ))
         } else if dialect == Dialect::V4 && self.registry.get(&spec.id, Dialect::V3).is_some() {
@@ -313,7 +313,7 @@ impl<'f, 's> Compiler<'f, 's> {
                 "it asks a person at a terminal, and a robot has none: let a leaf read the choice".to_owned(),
             )
         } else {
-            nearest(&spec.id, types).map(|near| format!("did you mean '{near}'?"))
+            nearest(&spec.id, types).map(|near| format!("did you mean `{near}`?"))
         };
         self.problems.push(problem);
     }
@@ -341,7 +341,7 @@ impl<'f, 's> Compiler<'f, 's> {
                 (least, most) if least == most => format!("exactly {least} children"),
                 (least, most) => format!("{least} to {most} children"),
             };
-            let message = format!("'{}' takes {wanted} and has {count}", spec.id);
+            let message = format!("`{}` takes {wanted} and has {count}", spec.id);
             self.problems
                 .push(Problem::new(ProblemKind::ChildCount, spec.span, message));
         }
@@ -412,7 +412,7 @@ impl<'f, 's> Compiler<'f, 's> {
             .map(|child| {
                 let attribute = child.attributes.iter().find(|it| it.name == "_priority")?;
                 if !honoured {
-                    let message = format!("'{}' does not visit its children by priority", spec.id);
+                    let message = format!("`{}` does not visit its children by priority", spec.id);
                     self.problems.push(
                         Problem::new(ProblemKind::Refused, attribute.name_span, message)
                             .help("remove _priority: the place of each child has a meaning here"),
@@ -471,16 +471,16 @@ impl<'f, 's> Compiler<'f, 's> {
             let mut problem = Problem::new(
                 ProblemKind::UnknownTree,
                 spec.span,
-                format!("there is no tree '{}'", spec.id),
+                format!("there is no tree `{}`", spec.id),
             );
             problem.help = nearest(&spec.id, self.forest.trees.keys().map(|id| &**id))
-                .map(|near| format!("did you mean '{near}'?"));
+                .map(|near| format!("did you mean `{near}`?"));
             self.problems.push(problem);
             return;
         };
         if let Some(first) = self.open_trees.iter().position(|id| *id == &*spec.id) {
             let chain = self.open_trees[first..].join(" > ");
-            let message = format!("the tree '{}' contains itself: {chain} > {}", spec.id, spec.id);
+            let message = format!("the tree `{}` contains itself: {chain} > {}", spec.id, spec.id);
             self.problems
                 .push(Problem::new(ProblemKind::Recursion, spec.span, message));
             return;
@@ -490,7 +490,7 @@ impl<'f, 's> Compiler<'f, 's> {
         let own = name.map_or_else(|| format!("{}::{}", spec.id, index.uid()), str::to_owned);
         let path: Arc<str> = format!("{outer}{separator}{own}").into();
         if !self.paths.insert(Arc::clone(&path)) {
-            let message = format!("two subtrees have the path '{path}'");
+            let message = format!("two subtrees have the path `{path}`");
             self.problems.push(
                 Problem::new(ProblemKind::DuplicatePath, spec.span, message)
                     .help("give each its own name attribute, or none"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// A node raised an error: the tree has failed, and this says which node, where it stands in which file, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}node '{path}' ({id}): {message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+#[error("{}node `{path}` ({id}): {message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct TickError {
     /// The full path of the node that raised it.
     pub path: Arc<str>,

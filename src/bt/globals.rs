@@ -229,6 +229,6 @@ mod tests {
         let mut reader = tree(leaf("Sleep").port("msec", "{@x}"), &globals);
         globals.set("x", -1_i32);
         let error = reader.tick(Time::ZERO).unwrap_err();
-        assert!(error.to_string().contains("port 'msec'"), "{error}");
+        assert!(error.to_string().contains("port `msec`"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 /// The reason that a halt carries, for leaves, logs and cancel messages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HaltReason {
-    /// A sibling took over under a reactive parent, or a condition stopped holding.
+    /// It lost its turn: a sibling took over under a reactive parent, or a condition stopped holding.
     Preempted,
     /// The parent completed without it.
     ParentFinished,
@@ -24,7 +24,7 @@ pub enum HaltReason {
 impl fmt::Display for HaltReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Preempted => "preempted by a sibling",
+            Self::Preempted => "lost its turn",
             Self::ParentFinished => "parent finished",
             Self::TimedOut => "timed out",
             Self::GoalCanceled => "goal cancelled",

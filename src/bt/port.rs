@@ -396,7 +396,7 @@ impl<T: PortValue> Input<T> {
 
     #[cold]
     fn refuse(&self, cx: &mut Context<'_>, error: &PortError) -> Thrown {
-        cx.throw(format!("port '{}': {error}", self.name))
+        cx.throw(format!("port `{}`: {error}", self.name))
     }
 
     /// The entry behind it, where it is one.
@@ -484,7 +484,7 @@ impl<T: PortValue> Output<T> {
         let Some(slot) = self.slot else { return Ok(()) };
         match cx.write(slot, value.into_value(), T::TYPE) {
             Ok(()) => Ok(()),
-            Err(clash) => Err(cx.throw(format!("port '{}': {clash}", self.name))),
+            Err(clash) => Err(cx.throw(format!("port `{}`: {clash}", self.name))),
         }
     }
 

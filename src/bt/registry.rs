@@ -27,11 +27,11 @@ pub struct NodeType {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     /// The ID is taken.
-    #[error("the node ID '{0}' is already registered")]
+    #[error("the node ID `{0}` is already registered")]
     Duplicate(String),
     /// The ID cannot stand in a file.
     #[error(
-        "'{0}' cannot be a node ID: it is empty, or 'Root', or contains a space or one of <>&\"'/\\:*?|."
+        "`{0}` cannot be a node ID: it is empty, or `Root`, or contains a space or one of <>&\"'/\\:*?|."
     )]
     BadId(String),
 }

@@ -164,7 +164,7 @@ impl Scopes {
                     Problem::new(
                         ProblemKind::MissingModelPort,
                         spec.span,
-                        format!("the subtree '{}' needs its port '{}'", spec.id, port.name),
+                        format!("the subtree `{}` needs its port `{}`", spec.id, port.name),
                     )
                     .related(port.span, "declared here, without a default"),
                 ),
@@ -294,7 +294,7 @@ impl Scopes {
             || (declared.is_numeric() && info.is_numeric());
         if !compatible {
             let message = format!(
-                "the key '{}' is of type {} and this port of type {}",
+                "the key `{}` is of type {} and this port of type {}",
                 place.key, declared.name, info.name
             );
             problems.push(

@@ -54,10 +54,10 @@ pub enum SubstitutionError {
     #[error("the substitution rules cannot be read: {0}")]
     Form(String),
     /// A test configuration says nothing about its result.
-    #[error("the test configuration '{0}' needs a return_status or a return_status_script")]
+    #[error("the test configuration `{0}` needs a return_status or a return_status_script")]
     NoStatus(String),
     /// A status that a node cannot return.
-    #[error("the test configuration '{config}' returns '{status}': SUCCESS, FAILURE, RUNNING or SKIPPED")]
+    #[error("the test configuration `{config}` returns `{status}`: SUCCESS, FAILURE, RUNNING or SKIPPED")]
     BadStatus {
         /// The configuration.
         config: String,
@@ -66,7 +66,7 @@ pub enum SubstitutionError {
     },
     /// A rule names neither a test configuration nor a node type.
     #[error(
-        "the rule for '{filter}' names '{target}', which is neither a test configuration nor a registered node"
+        "the rule for `{filter}` names `{target}`, which is neither a test configuration nor a registered node"
     )]
     UnknownTarget {
         /// The rule.
@@ -223,7 +223,7 @@ impl Substitute for Rules {
                 if children < least || children > most {
                     let id = &stand_in.manifest.id;
                     ports.problem(format!(
-                        "'{id}' cannot stand in for a node with {children} children"
+                        "`{id}` cannot stand in for a node with {children} children"
                     ));
                     return None;
                 }
@@ -362,7 +362,7 @@ mod tests {
         assert!(refused.contains("msec") || refused.contains("msek"), "{refused}");
         let json = r#"{ "SubstitutionRules": { "a": "Inverter" } }"#;
         let refused = Scene::new(leaf("a", "S")).registry(with(json)).refused();
-        assert_eq!(refused, "'Inverter' cannot stand in for a node with 0 children");
+        assert_eq!(refused, "`Inverter` cannot stand in for a node with 0 children");
     }
 
     #[test]
@@ -370,11 +370,11 @@ mod tests {
         let error = |json| Substitutions::from_json(json).unwrap_err().to_string();
         assert!(error("{}").contains("SubstitutionRules"));
         assert!(error("[").contains("cannot be read"));
-        assert!(error(r#"{"TestNodeConfigs": {"T": {}}, "SubstitutionRules": {}}"#).contains("'T' needs"));
+        assert!(error(r#"{"TestNodeConfigs": {"T": {}}, "SubstitutionRules": {}}"#).contains("`T` needs"));
         let idle = r#"{"TestNodeConfigs": {"T": {"return_status": "IDLE"}}, "SubstitutionRules": {}}"#;
-        assert!(error(idle).contains("'IDLE'"));
+        assert!(error(idle).contains("`IDLE`"));
         let rules = Substitutions::from_json(r#"{"SubstitutionRules": {"a": "Nobody"}}"#).unwrap();
         let error = Registry::builtin().set_substitutions(&rules).unwrap_err();
-        assert!(error.to_string().contains("'Nobody'"), "{error}");
+        assert!(error.to_string().contains("`Nobody`"), "{error}");
     }
 }

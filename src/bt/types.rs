@@ -129,7 +129,7 @@ fn real_prefix(text: &str) -> Option<f64> {
 }
 
 pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i128, String> {
-    let number = integer_prefix(text).ok_or_else(|| format!("'{text}' is not a whole number"))?;
+    let number = integer_prefix(text).ok_or_else(|| format!("`{text}` is not a whole number"))?;
     if number < least || number > greatest {
         return Err(format!("{number} is out of range ({least} to {greatest})"));
     }
@@ -137,14 +137,14 @@ pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i
 }
 
 pub(crate) fn parse_real(text: &str) -> Result<f64, String> {
-    real_prefix(text).ok_or_else(|| format!("'{text}' is not a number"))
+    real_prefix(text).ok_or_else(|| format!("`{text}` is not a number"))
 }
 
 pub(crate) fn parse_bool(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(format!("'{text}' is not a boolean (true, false, 1 or 0)")),
+        _ => Err(format!("`{text}` is not a boolean (true, false, 1 or 0)")),
     }
 }
 
@@ -313,7 +313,7 @@ impl PortValue for NodeStatus {
         parse: |text, _| {
             Self::from_name(text)
                 .map(PortValue::into_value)
-                .ok_or_else(|| format!("'{text}' is not a status (SUCCESS, FAILURE, RUNNING, SKIPPED, IDLE)"))
+                .ok_or_else(|| format!("`{text}` is not a status (SUCCESS, FAILURE, RUNNING, SKIPPED, IDLE)"))
         },
         family: Family::Integer {
             least: 0,

@@ -200,15 +200,15 @@ impl Behavior for Mock {
         for (name, value) in &step.set {
             let Some((_, port)) = self.outputs.iter().find(|(of, _)| of == name) else {
                 return Err(cx.throw(format!(
-                    "the mock sets the port '{name}', which the file does not give"
+                    "the mock sets the port `{name}`, which the file does not give"
                 )));
             };
             let Some(slot) = port.output.slot() else {
-                return Err(cx.throw(format!("the mock sets the port '{name}', which is not a {{key}}")));
+                return Err(cx.throw(format!("the mock sets the port `{name}`, which is not a {{key}}")));
             };
             let (value, info) = typed(value);
             if let Err(clash) = cx.write(slot, value, info) {
-                return Err(cx.throw(format!("port '{name}': {clash}")));
+                return Err(cx.throw(format!("port `{name}`: {clash}")));
             }
         }
         match &step.result {
@@ -268,7 +268,7 @@ mod tests {
     fn a_mock_without_a_status_is_refused_with_its_name() {
         assert_eq!(
             Mocks::parse("a: [SUCCESS, MAYBE]").unwrap_err(),
-            "a: 'MAYBE' is not SUCCESS, FAILURE, RUNNING or SKIPPED"
+            "a: `MAYBE` is not SUCCESS, FAILURE, RUNNING or SKIPPED"
         );
         assert_eq!(
             Mocks::parse("a: []").unwrap_err(),

@@ -105,7 +105,7 @@ impl Scenario {
             for value in list {
                 let title = value["name"].as_str().unwrap_or("").to_owned();
                 let mut scenario: Self = serde_json::from_value(value)
-                    .map_err(|error| format!("{}: scenario '{title}': {error}", path.display()))?;
+                    .map_err(|error| format!("{}: scenario `{title}`: {error}", path.display()))?;
                 if scenario.name.is_empty() {
                     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
                     scenario.name = format!("{} {}", stem.unwrap_or_default(), scenarios.len() + 1);
@@ -141,7 +141,7 @@ impl Scenario {
                 return if text.contains(reason) {
                     Ok(())
                 } else {
-                    Err(format!("refused, but not for '{reason}':\n{text}"))
+                    Err(format!("refused, but not for `{reason}`:\n{text}"))
                 };
             }
         };
@@ -233,8 +233,8 @@ impl Scenario {
         let error = seen.last().and_then(|last| last.result.as_ref().err());
         match (&self.expect.error, error) {
             (Some(part), Some(error)) if error.to_string().contains(part) => {}
-            (Some(part), Some(error)) => wrong.push(format!("expected an error with '{part}', got: {error}")),
-            (Some(part), None) => wrong.push(format!("expected an error with '{part}', and there was none")),
+            (Some(part), Some(error)) => wrong.push(format!("expected an error with `{part}`, got: {error}")),
+            (Some(part), None) => wrong.push(format!("expected an error with `{part}`, and there was none")),
             (None, Some(error)) if self.expect.root.as_ref().is_none_or(|root| !root.contains('!')) => {
                 wrong.push(format!("error: {error}"));
             }
@@ -294,7 +294,7 @@ fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
             several => {
                 let paths: Vec<&str> = several.iter().map(|node| &*def.node(*node).path).collect();
                 return Err(format!(
-                    "'{name}' is the name of several nodes: write one of {}",
+                    "`{name}` is the name of several nodes: write one of {}",
                     paths.join(", ")
                 ));
             }
@@ -302,7 +302,7 @@ fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
     }
     let paths: Vec<&str> = def.nodes().map(|(_, info)| &*info.path).collect();
     Err(format!(
-        "there is no node '{name}'; there are {}",
+        "there is no node `{name}`; there are {}",
         paths.join(", ")
     ))
 }

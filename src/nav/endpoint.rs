@@ -189,7 +189,7 @@ impl Endpoint {
             TypeName::Port(port) => match port.get(cx) {
                 Ok(name) => name,
                 Err(error) => {
-                    client.fault = format!("port '{}': {error}", port.name());
+                    client.fault = format!("port `{}`: {error}", port.name());
                     return;
                 }
             },
@@ -211,7 +211,7 @@ impl Endpoint {
     pub(crate) fn server(&self, cx: &mut Context<'_>, client: &mut Client) -> Result<ServerId, String> {
         if client.server.is_none() || self.name.slot().is_some() {
             let Some(name) = self.wanted(cx) else {
-                return Err(format!("the port '{}' is empty", self.name.name()));
+                return Err(format!("the port `{}` is empty", self.name.name()));
             };
             if client.name.as_ref() != Some(&name) {
                 self.open(cx, name, client);

@@ -123,10 +123,10 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// The interface was not there when navtree was built.
-    #[error("the interface '{0}' is unknown: it has to be present when navtree is built")]
+    #[error("the interface `{0}` is unknown: it has to be present when navtree is built")]
     UnknownInterface(String),
     /// The name is not a ROS name.
-    #[error("'{0}' is not a valid ROS name")]
+    #[error("`{0}` is not a valid ROS name")]
     BadName(String),
     /// The middleware refused.
     #[error("{0}")]
@@ -137,10 +137,10 @@ pub enum LinkError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TransformError {
     /// A frame was never heard of.
-    #[error("the frame '{0}' does not exist")]
+    #[error("the frame `{0}` does not exist")]
     UnknownFrame(String),
     /// Both exist, in trees that do not meet.
-    #[error("there is no chain of transforms from '{from}' to '{to}'")]
+    #[error("there is no chain of transforms from `{from}` to `{to}`")]
     NotConnected {
         /// Where it starts.
         from: String,
@@ -148,7 +148,7 @@ pub enum TransformError {
         to: String,
     },
     /// There is one, but not for this time.
-    #[error("the transform from '{from}' to '{to}' is {age_seconds:.3} s old, more than the tolerance")]
+    #[error("the transform from `{from}` to `{to}` is {age_seconds:.3} s old, more than the tolerance")]
     TooOld {
         /// Where it starts.
         from: String,
@@ -158,7 +158,7 @@ pub enum TransformError {
         age_seconds: f64,
     },
     /// The wanted time lies outside of what is buffered.
-    #[error("no transform from '{from}' to '{to}' at the wanted time")]
+    #[error("no transform from `{from}` to `{to}` at the wanted time")]
     OutOfRange {
         /// Where it starts.
         from: String,
@@ -221,7 +221,7 @@ pub trait Link: Send {
     /// As [`Link::open`].
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         Err(LinkError::Refused(format!(
-            "cannot serve '{name}': this build serves no services to trees"
+            "cannot serve `{name}`: this build serves no services to trees"
         )))
     }
 

@@ -52,7 +52,7 @@ impl PortValue for Milliseconds {
 
 /// `10000`, and `123.4` as 123; or `json:10000` or `json:{"ms":10000}`.
 fn parse_milliseconds(text: &str) -> Result<Milliseconds, String> {
-    let refuse = || format!("'{text}' is not a number of milliseconds");
+    let refuse = || format!("`{text}` is not a number of milliseconds");
     if let Some(json) = text.strip_prefix("json:") {
         let value: serde_json::Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let number = value.get("ms").unwrap_or(&value).as_u64();
@@ -70,7 +70,7 @@ fn from_json<T: DeserializeOwned>(text: &str) -> Option<Result<T, String>> {
 
 /// Reads a type that has no other form.
 fn only_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    from_json(text).unwrap_or_else(|| Err("has no text form but 'json:…'".to_owned()))
+    from_json(text).unwrap_or_else(|| Err("has no text form but `json:…`".to_owned()))
 }
 
 fn to_json<T: Serialize>(value: &T, type_name: &str) -> serde_json::Value {
@@ -100,13 +100,13 @@ fn wrong_count(what: &str, wanted: &str, given: usize) -> String {
 }
 
 fn real(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number"))
+    text.parse().map_err(|_| format!("`{text}` is not a number"))
 }
 
 fn stamp(text: &str) -> Result<Stamp, String> {
     let nanoseconds = text
         .parse()
-        .map_err(|_| format!("'{text}' is not a number of nanoseconds"))?;
+        .map_err(|_| format!("`{text}` is not a number of nanoseconds"))?;
     Ok(Stamp::from_nanos(nanoseconds))
 }
 

@@ -407,7 +407,7 @@ impl Navigator {
                 world
                     .transform(&global, &pose.header.frame_id, at)
                     .map(|transform| express(pose, &transform))
-                    .map_err(|error| format!("the goal cannot be expressed in '{global}': {error}"))
+                    .map_err(|error| format!("the goal cannot be expressed in `{global}`: {error}"))
             })
             .collect()
     }

@@ -160,7 +160,7 @@ impl TreeLibrary {
         }
         if files.is_empty() {
             return Err(format!(
-                "'{id}' is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
+                "`{id}` is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
             ));
         }
         // One broken file must not take the others with it: each is tried by itself first.
@@ -174,7 +174,7 @@ impl TreeLibrary {
         let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         self.load(&all, Some(id)).map_err(|reason| {
             let count = files.len();
-            format!("no tree '{id}' in the {count} files of bt_search_directories: {reason}")
+            format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
         })
     }
 

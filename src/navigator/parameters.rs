@@ -374,7 +374,7 @@ fn refuse_foreign_plugins(names: &[String]) -> Result<(), ParameterError> {
     match names.iter().find(|name| !name.is_empty() && !own(name)) {
         None => Ok(()),
         Some(name) => Err(ParameterError::Refused(format!(
-            "plugin_lib_names: '{name}' is a C++ library, which navtree cannot load: write its nodes in Rust \
+            "plugin_lib_names: `{name}` is a C++ library, which navtree cannot load: write its nodes in Rust \
              (examples/), or reach its servers with RosAction and RosService, and take it off the list"
         ))),
     }

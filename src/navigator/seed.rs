@@ -25,7 +25,7 @@ pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, pose
 fn write<T: PortValue>(tree: &mut Tree, key: &str, value: T) {
     if let Err(clash) = tree.set(key, value) {
         // A tree that uses the key for something else gets along without it; its author should know.
-        tracing::warn!("blackboard key '{key}': {clash}");
+        tracing::warn!("blackboard key `{key}`: {clash}");
     }
 }
 

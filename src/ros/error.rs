@@ -7,7 +7,7 @@ pub enum RosError {
     #[error("ROS 2 could not be initialised: {0}")]
     Context(String),
     /// The node could not be made.
-    #[error("the node '{name}' could not be created: {reason}")]
+    #[error("the node `{name}` could not be created: {reason}")]
     Node {
         /// Its name.
         name: String,
@@ -15,7 +15,7 @@ pub enum RosError {
         reason: String,
     },
     /// A topic or service endpoint could not be made.
-    #[error("the {what} '{name}' could not be created: {reason}")]
+    #[error("the {what} `{name}` could not be created: {reason}")]
     Entity {
         /// `subscription`, `publisher`, `service`, `client`.
         what: &'static str,

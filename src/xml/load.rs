@@ -401,11 +401,11 @@ mod tests {
         for (content, expected) in [
             (
                 "<Sequnce><IsDay/></Sequnce>",
-                &["main.xml:3:2: error[NT0301]: unknown node 'Sequnce'"][..],
+                &["main.xml:3:2: error[NT0301]: unknown node `Sequnce`"][..],
             ),
             (
                 "<Action ID='Wiat'/>",
-                &["main.xml:3:13: error[NT0301]: unknown node 'Wiat'"],
+                &["main.xml:3:13: error[NT0301]: unknown node `Wiat`"],
             ),
             (
                 "<Sequence><Control><Wait/></Control><Action ID=''/></Sequence>",
@@ -443,40 +443,40 @@ mod tests {
             ),
             (
                 "<Sequence/>",
-                &["main.xml:3:2: error[NT0302]: 'Sequence' takes at least 1 children and has 0"],
+                &["main.xml:3:2: error[NT0302]: `Sequence` takes at least 1 children and has 0"],
             ),
             (
                 "<Inverter><IsDay/><IsDay/></Inverter>",
-                &["main.xml:3:2: error[NT0302]: 'Inverter' takes exactly one child and has 2"],
+                &["main.xml:3:2: error[NT0302]: `Inverter` takes exactly one child and has 2"],
             ),
             (
                 "<Wait>x<IsDay/></Wait>",
                 &[
-                    "main.xml:3:2: error[NT0302]: 'Wait' takes no children and has 1",
+                    "main.xml:3:2: error[NT0302]: `Wait` takes no children and has 1",
                     "main.xml:3:7: warning[NT0115]: this text means nothing here and is ignored",
                 ],
             ),
             (
                 "<Sequence><Wait duratoin='1'/><Say/><Wait duration='long'/><Wait duration='{@a@b}'/></Sequence>",
                 &[
-                    "main.xml:3:17: error[NT0401]: 'Wait' has no port 'duratoin'",
-                    "main.xml:3:32: error[NT0402]: 'Say' needs the port 'message'",
-                    "main.xml:3:53: error[NT0403]: port 'duration' is of type double: 'long' is not a number",
-                    "main.xml:3:76: error[NT0405]: '@a@b' is not a key: '@' may stand once, before a name",
+                    "main.xml:3:17: error[NT0401]: `Wait` has no port `duratoin`",
+                    "main.xml:3:32: error[NT0402]: `Say` needs the port `message`",
+                    "main.xml:3:53: error[NT0403]: port `duration` is of type double: `long` is not a number",
+                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: `@` may stand once, before a name",
                 ],
             ),
             (
                 "<SubTree ID='T'/>",
-                &["main.xml:3:14: error[NT0502]: the tree 'T' contains itself: T > T"],
+                &["main.xml:3:14: error[NT0502]: the tree `T` contains itself: T > T"],
             ),
             (
                 "<SubTree ID='Tt'/>",
-                &["main.xml:3:14: error[NT0501]: there is no tree 'Tt'"],
+                &["main.xml:3:14: error[NT0501]: there is no tree `Tt`"],
             ),
             (
                 "<SubTree ID='T'><remap internal='a' external='b'/></SubTree>",
                 &[
-                    "main.xml:3:14: error[NT0502]: the tree 'T' contains itself: T > T",
+                    "main.xml:3:14: error[NT0502]: the tree `T` contains itself: T > T",
                     "main.xml:3:18: error[NT0309]: a `<SubTree>` has no children",
                 ],
             ),
@@ -484,7 +484,7 @@ mod tests {
                 "<SubTreePlus ID='T2'/>",
                 &[
                     "main.xml:3:2: error[NT0301]: version 4 has no `<SubTreePlus>`",
-                    "main.xml:3:18: error[NT0501]: there is no tree 'T2'",
+                    "main.xml:3:18: error[NT0501]: there is no tree `T2`",
                 ],
             ),
         ] {
@@ -506,7 +506,7 @@ mod tests {
         );
         assert_eq!(
             refused.one_line(),
-            "<text>:1:46: error[NT0301]: unknown node 'Fly' (a `<TreeNodesModel>` declares it, but that is for \
+            "<text>:1:46: error[NT0301]: unknown node `Fly` (a `<TreeNodesModel>` declares it, but that is for \
              editors; no such node is registered)"
         );
     }
@@ -567,13 +567,13 @@ mod tests {
             <BehaviorTree ID='C'><SubTree ID='D'/></BehaviorTree>\n\
             <BehaviorTree ID='D'><SubTree ID='C'/></BehaviorTree>\n</root>";
         let expected = [
-            "main.xml:3:38: warning[NT0403]: port 'duration' is of type double: 'x' is not a number",
-            "main.xml:5:35: warning[NT0502]: the tree 'C' contains itself: C > D > C",
+            "main.xml:3:38: warning[NT0403]: port `duration` is of type double: `x` is not a number",
+            "main.xml:5:35: warning[NT0502]: the tree `C` contains itself: C > D > C",
         ];
         assert_eq!(problems(&[("main.xml", text)], None), expected);
         let unknown = text.replace("<Wait duration='x'/>", "<Wiat/>");
         let found = problems(&[("main.xml", &unknown)], None);
-        assert_eq!(found[0], "main.xml:3:23: error[NT0301]: unknown node 'Wiat'");
+        assert_eq!(found[0], "main.xml:3:23: error[NT0301]: unknown node `Wiat`");
 
         let (registry, memory) = (registry(), memory(&[("main.xml", text)]));
         let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
@@ -618,7 +618,7 @@ mod tests {
             [
                 "main.xml:2:48: warning[NT0307]: in version 3 a `<SubTree>` takes keys without braces; these become part of the key",
                 "main.xml:2:115: warning[NT0307]: `_while` has no effect in version 3",
-                "main.xml:3:38: warning[NT0406]: nothing ever writes the key 'd'",
+                "main.xml:3:38: warning[NT0406]: nothing ever writes the key `d`",
                 "main.xml:4:19: warning[NT0213]: the tree `B` is defined again",
             ]
         );

@@ -233,7 +233,7 @@ mod tests {
         let refused = loader.load_text("t", tree, Path::new(""), None).unwrap_err();
         assert_eq!(
             refused.one_line(),
-            "t:1:73: error[NT0401]: 'FlyTo' has no port 'lift' (did you mean 'left'?)"
+            "t:1:73: error[NT0401]: `FlyTo` has no port `lift` (did you mean `left`?)"
         );
         let good = tree.replace(" lift='1'", "");
         let loaded = loader.load_text("t", &good, Path::new(""), None).unwrap();

@@ -10,7 +10,7 @@ pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut V
     for (node, _) in conducts.iter().enumerate().filter(|(_, conduct)| conduct.latches) {
         if let Some((parent, sibling)) = who_resets(subject, conducts, node) {
             let message = format!(
-                "'{}' can never fire: it compares with what it saw when it was activated, and '{}' activates it \
+                "`{}` can never fire: it compares with what it saw when it was activated, and `{}` activates it \
                  anew at every tick",
                 subject.id(node),
                 subject.id(parent)

@@ -47,14 +47,14 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         if slot.written || slot.global || written.is_provided(slot) {
             continue;
         }
-        let message = format!("nothing ever writes the key '{}'", slot.key);
+        let message = format!("nothing ever writes the key `{}`", slot.key);
         looked_up += 1;
         let near = match slot.scope {
             ScopeId::ROOT if looked_up <= 100 => nearest(&slot.key, known.iter().copied()),
             _ => None,
         };
         let help = match near {
-            Some(near) => format!("did you mean '{near}'?"),
+            Some(near) => format!("did you mean `{near}`?"),
             None if slot.scope == ScopeId::ROOT => {
                 "a node's output, a script or the program around the tree has to".to_owned()
             }
@@ -66,7 +66,7 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
                 };
                 let tree = written.scopes.tree_id(slot.scope);
                 format!(
-                    "a subtree has keys of its own: hand it over with {key}=\"{value}\" where '{tree}' is used"
+                    "a subtree has keys of its own: hand it over with {key}=\"{value}\" where `{tree}` is used"
                 )
             }
         };
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_key_that_only_readers_know_is_reported() {
-        let never = |key: &str| vec![format!("NeverWritten: nothing ever writes the key '{key}'")];
+        let never = |key: &str| vec![format!("NeverWritten: nothing ever writes the key `{key}`")];
         let none: Vec<String> = Vec::new();
         let set = || leaf("SetBlackboard").port("value", 1);
         let cases: [(NodeBuilder, Vec<String>); 12] = [
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn keys_are_followed_into_subtrees() {
         let inner = |outer: NodeBuilder| messages_of([("Main", outer), ("Inner", read("x"))]);
-        let never = |key: &str| [format!("NeverWritten: nothing ever writes the key '{key}'")];
+        let never = |key: &str| [format!("NeverWritten: nothing ever writes the key `{key}`")];
         let sub = || subtree("Inner");
         assert_eq!(inner(sub()), never("x"));
         assert_eq!(inner(sub().port("x", "five")), [""; 0]);

@@ -26,7 +26,7 @@ pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut V
             continue;
         };
         let message = format!(
-            "'{}' runs for one tick only: in the next, '{}' starts '{}' again and halts it",
+            "`{}` runs for one tick only: in the next, `{}` starts `{}` again and halts it",
             subject.id(second),
             subject.id(node),
             subject.id(first)

@@ -11,9 +11,9 @@ pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut V
             continue;
         };
         let last = children[conduct.reached - 1] as usize;
-        let message = format!("'{}' is never ticked", subject.id(*first as usize));
+        let message = format!("`{}` is never ticked", subject.id(*first as usize));
         let because = format!(
-            "'{}' never lets '{}' go on to the next child",
+            "`{}` never lets `{}` go on to the next child",
             subject.id(last),
             subject.id(node)
         );
@@ -75,7 +75,7 @@ mod tests {
         ];
         for (tree, unreached) in cases {
             let expected: Vec<String> = unreached
-                .map(|id| format!("Unreachable: '{id}' is never ticked"))
+                .map(|id| format!("Unreachable: `{id}` is never ticked"))
                 .into_iter()
                 .collect();
             assert_eq!(messages(tree.clone()), expected, "{tree:?}");
@@ -87,7 +87,7 @@ mod tests {
         let tree = fallback([subtree("Inner"), leaf("Drive")]);
         assert_eq!(
             messages_of([("Main", tree), ("Inner", force_success(leaf("IsDay")))]),
-            ["Unreachable: 'Drive' is never ticked"]
+            ["Unreachable: `Drive` is never ticked"]
         );
     }
 }

@@ -67,7 +67,7 @@ fn compiled(cx: &mut Context<'_>, entry: &Input<Text>) -> Result<Box<Compiled>, 
         let enums = cx.enums();
         match Script::compile(&text, enums, &mut NamesAtRunTime(cx)) {
             Ok(script) => state.0 = Some((text, script)),
-            Err(error) => return Err(cx.throw(format!("script '{text}': {error}"))),
+            Err(error) => return Err(cx.throw(format!("script `{text}`: {error}"))),
         }
     }
     Ok(state)

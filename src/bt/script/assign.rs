@@ -24,7 +24,7 @@ impl Evaluation<'_> {
         }
         let refused = |message: Refusal| -> Box<ScriptError> {
             let name = self.text.get(place.range()).unwrap_or_default();
-            fault(format!("'{name}' {} …: {message}", operator.symbol()), place)
+            fault(format!("`{name}` {} …: {message}", operator.symbol()), place)
         };
         operators::initialized(&value, "right", operator.symbol()).map_err(refused)?;
         let value = match operator {

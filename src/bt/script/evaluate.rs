@@ -98,6 +98,6 @@ impl Evaluation<'_> {
     #[cold]
     pub(super) fn missing(&self, place: Place, what: &str, help: &str) -> Box<ScriptError> {
         let name = self.text.get(place.range()).unwrap_or_default();
-        fault(format!("{what}: '{name}' ({help})"), place)
+        fault(format!("{what}: `{name}` ({help})"), place)
     }
 }

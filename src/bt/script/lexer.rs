@@ -85,7 +85,7 @@ impl<'t> Lexer<'t> {
                     "false" => TokenKind::Boolean(false),
                     "@" => {
                         return Err(error(
-                            "'@' needs a name: '@key' is the key of the outermost blackboard",
+                            "`@` needs a name: `@key` is the key of the outermost blackboard",
                             start..start + 1,
                         ));
                     }
@@ -152,11 +152,11 @@ impl<'t> Lexer<'t> {
                 let help = match first {
                     '"' => ": texts stand in single quotes",
                     '{' | '}' => ": in a script a key stands without braces",
-                    '.' => ": a number needs a digit before its point, and '..' joins texts",
+                    '.' => ": a number needs a digit before its point, and `..` joins texts",
                     '%' => ": there is no remainder operator",
                     _ => "",
                 };
-                let message = format!("'{first}' has no meaning in a script{help}");
+                let message = format!("`{first}` has no meaning in a script{help}");
                 return Err(error(&message, start..start + first.len_utf8()));
             }
         };
@@ -173,7 +173,7 @@ impl<'t> Lexer<'t> {
             let rest = &bytes[start + 2..];
             let end = start + 2 + rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
             if end == start + 2 || self.runs_on(end) {
-                return Err(self.malformed(start, "a hexadecimal number is '0x' and the digits 0-9, a-f"));
+                return Err(self.malformed(start, "a hexadecimal number is `0x` and the digits 0-9, a-f"));
             }
             return match i64::from_str_radix(&self.text[start + 2..end], 16) {
                 Ok(number) => Ok(self.token(TokenKind::Integer(number), start, end - start)),
@@ -236,7 +236,7 @@ impl<'t> Lexer<'t> {
         let length = rest.take_while(|byte| is_word(**byte) || **byte == b'.').count();
         let range = start..start + length;
         error(
-            &format!("'{}' is not a number: {why}", &self.text[range.clone()]),
+            &format!("`{}` is not a number: {why}", &self.text[range.clone()]),
             range,
         )
     }

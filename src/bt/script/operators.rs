@@ -103,7 +103,7 @@ fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
 pub(super) fn described(value: &Value) -> String {
     match value {
         Value::Empty => "something without a value".to_owned(),
-        Value::Text(text) => format!("the text '{text}'"),
+        Value::Text(text) => format!("the text `{text}`"),
         Value::Object(object) => format!("an object ({})", object.info().name),
         other => format!("{other:?}"),
     }
@@ -112,7 +112,7 @@ pub(super) fn described(value: &Value) -> String {
 pub(super) fn initialized(value: &Value, side: &str, operator: &str) -> Result<(), Refusal> {
     if value.is_empty() {
         return Err(format!(
-            "the {side} operand of '{operator}' is not initialized: write it before this script runs"
+            "the {side} operand of `{operator}` is not initialized: write it before this script runs"
         ));
     }
     Ok(())
@@ -159,12 +159,12 @@ fn mixed(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal
         Binary::Concatenate if joinable(left) && joinable(right) => joined(left, right),
         _ => {
             let help = match operator {
-                Binary::Add => "; '..' joins text and numbers",
+                Binary::Add => "; `..` joins text and numbers",
                 Binary::And | Binary::Or => "; write a comparison",
                 _ => "",
             };
             Err(format!(
-                "'{}' does not apply to {} and {}{help}",
+                "`{}` does not apply to {} and {}{help}",
                 operator.symbol(),
                 described(left),
                 described(right)
@@ -242,14 +242,14 @@ pub(super) fn prefix(operator: Prefix, value: &Value) -> Result<Value, Refusal> 
     };
     if !is_number(value) {
         initialized(value, "only", symbol)?;
-        return Err(format!("'{symbol}' does not apply to {}", described(value)));
+        return Err(format!("`{symbol}` does not apply to {}", described(value)));
     }
     let number = number(value)?;
     Ok(Value::Real(match operator {
         Prefix::Negate => -number,
         Prefix::Not => f64::from(u8::from(number == 0.0)),
         Prefix::Complement if (-TWO_TO_63..=TWO_TO_63).contains(&number) => !(number as i64) as f64,
-        Prefix::Complement => return Err(format!("'~' does not apply to {number}: it does not fit 64 bits")),
+        Prefix::Complement => return Err(format!("`~` does not apply to {number}: it does not fit 64 bits")),
     }))
 }
 

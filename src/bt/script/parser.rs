@@ -223,7 +223,7 @@ impl<'p> Parser<'p> {
             TokenKind::Binary(Binary::Subtract) => Prefix::Negate,
             TokenKind::Complement => Prefix::Complement,
             TokenKind::Not => Prefix::Not,
-            _ => return Err(self.unexpected("a value was expected here: a number, a text, a name or '('")),
+            _ => return Err(self.unexpected("a value was expected here: a number, a text, a name or `(`")),
         };
         self.advance()?;
         let operand = self.term(PREFIX)?;
@@ -274,7 +274,7 @@ impl<'p> Parser<'p> {
         let inner = self.term(0)?;
         if self.token.kind != TokenKind::Close {
             return Err(self.unexpected(&format!(
-                "the bracket opened at byte {} is not closed: ')' or an operator was expected here",
+                "the bracket opened at byte {} is not closed: `)` or an operator was expected here",
                 open.start
             )));
         }
@@ -316,13 +316,13 @@ impl<'p> Parser<'p> {
         let (kind, refusal) = match (operator, kinds) {
             (Binary::Concatenate, (Kind::Number, Kind::Number)) => (
                 Kind::Unknown,
-                Some("'..' joins texts, or a text and a number: two numbers give nothing"),
+                Some("`..` joins texts, or a text and a number: two numbers give nothing"),
             ),
             (Binary::Concatenate, (Kind::Text, _) | (_, Kind::Text)) => (Kind::Text, None),
             (Binary::Concatenate, _) => (Kind::Unknown, None),
             (Binary::Add, (Kind::Text, Kind::Number) | (Kind::Number, Kind::Text)) => (
                 Kind::Unknown,
-                Some("'+' does not apply to a text and a number: '..' joins them"),
+                Some("`+` does not apply to a text and a number: `..` joins them"),
             ),
             (Binary::Add, (Kind::Text, _) | (_, Kind::Text)) => (Kind::Text, None),
             (Binary::Add, (Kind::Number, _) | (_, Kind::Number)) => (Kind::Number, None),
@@ -345,7 +345,7 @@ impl<'p> Parser<'p> {
         let then = self.uncertain(true, |parser| parser.term(0))?;
         if self.token.kind != TokenKind::Colon {
             return Err(self.unexpected(&format!(
-                "the '?' at byte {} needs a ':' and another value here",
+                "the `?` at byte {} needs a `:` and another value here",
                 question.start
             )));
         }
@@ -371,11 +371,11 @@ impl<'p> Parser<'p> {
     fn assignment(&mut self, operator: AssignOperator, term: &Term) -> Parsed<Term> {
         let (First::Name, true) = (&term.first, term.links.is_empty()) else {
             let help = if operator == AssignOperator::Existing {
-                "; '==' compares"
+                "; `==` compares"
             } else {
                 ""
             };
-            let message = format!("the left side of '{}' must be a name{help}", operator.symbol());
+            let message = format!("the left side of `{}` must be a name{help}", operator.symbol());
             return Err(fault(message, term.place));
         };
         self.advance()?;
@@ -388,7 +388,7 @@ impl<'p> Parser<'p> {
         let calculates = !matches!(operator, AssignOperator::Create | AssignOperator::Existing);
         let (kind, place) = (value.kind, term.place.to(value.place));
         if calculates && operator != AssignOperator::Add && kind == Kind::Text && self.certain {
-            let message = format!("'{}' does not apply to text", operator.symbol());
+            let message = format!("`{}` does not apply to text", operator.symbol());
             return Err(fault(message, place));
         }
         let value = self.expression(value);

@@ -180,10 +180,10 @@ fn what_is_no_script_is_refused_with_its_place() {
         ("(1 2)", "is not closed", "2"),
         ("()", "a value was expected", ")"),
         ("1)", "a value was expected", ")"),
-        ("x ? 1", "needs a ':'", "x ? 1"),
-        ("x ? 1 ; 2", "needs a ':'", ";"),
+        ("x ? 1", "needs a `:`", "x ? 1"),
+        ("x ? 1 ; 2", "needs a `:`", ";"),
         ("1 := 2", "must be a name", "1"),
-        ("3 = x", "'==' compares", "3"),
+        ("3 = x", "`==` compares", "3"),
         ("x + 1 := 2", "must be a name", "x + 1"),
         ("a ? b : c := 1", "must be a name", "a ? b : c"),
         ("'a' += 'b'", "must be a name", "'a'"),
@@ -200,7 +200,7 @@ fn what_is_no_script_is_refused_with_its_place() {
             "does not apply to text",
             "x + (x .. 'a') - 1",
         ),
-        ("'a' + 1", "'..' joins", "'a' + 1"),
+        ("'a' + 1", "`..` joins", "'a' + 1"),
         ("x -= 'a'", "does not apply to text", "x -= 'a'"),
         ("1 .. 2", "two numbers", "1 .. 2"),
         ("'abc' < 3", "is not a number", "'abc' < 3"),
@@ -304,7 +304,7 @@ fn texts() {
     desk.set("n", 2.0);
     desk.gives("'n=' .. n", "n=2.000000");
     desk.fails_late("x - n", "does not apply");
-    desk.fails_late("x + n", "'..' joins");
+    desk.fails_late("x + n", "`..` joins");
     desk.fails_late("x && n", "write a comparison");
     desk.fails_late("-x", "does not apply");
     // Two numbers make nothing, and whoever uses it complains.
@@ -416,7 +416,7 @@ fn ternaries() {
 #[test]
 fn names() {
     let mut desk = Desk::new();
-    desk.fails("nobody + 1", "Variable not found: 'nobody'");
+    desk.fails("nobody + 1", "Variable not found: `nobody`");
     assert_eq!(desk.run("nobody").unwrap_err().range, 0..6);
     // The number behind an enumeration name hides the entry, which can be written all the same.
     desk.gives("BLUE := 7", 7);
@@ -565,7 +565,7 @@ fn behaviortree_cpp_script_tests() {
     let long = format!("{} nobody", "x = -5;".repeat(1000));
     let error = desk.run(&long).unwrap_err();
     assert!(
-        error.message.contains("'nobody'") && error.message.len() < 400,
+        error.message.contains("`nobody`") && error.message.len() < 400,
         "{}",
         error.message
     );

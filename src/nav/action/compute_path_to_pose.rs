@@ -197,7 +197,7 @@ mod tests {
     fn a_goal_that_nobody_wrote_fails_the_tree_with_the_name_of_the_port() {
         let mut bench = Bench::new("<ComputePathToPose goal=\"{nothing}\"/>");
         let error = bench.try_tick().unwrap_err().to_string();
-        assert!(error.contains("port 'goal'"), "{error}");
+        assert!(error.contains("port `goal`"), "{error}");
         assert!(
             bench
                 .goals::<ComputePathToPose>("compute_path_to_pose")

@@ -181,13 +181,13 @@ fn at<'j>(message: &'j JsonValue, path: &[String]) -> Result<&'j JsonValue, Stri
 
 fn no_field(place: &JsonValue, name: &str) -> String {
     let Some(fields) = place.as_object() else {
-        return format!("there is no field '{name}' in what is no message");
+        return format!("there is no field `{name}` in what is no message");
     };
     let names = || fields.keys().map(String::as_str);
     match crate::bt::nearest(name, names()) {
-        Some(near) => format!("there is no field '{name}': did you mean '{near}'?"),
+        Some(near) => format!("there is no field `{name}`: did you mean `{near}`?"),
         None => format!(
-            "there is no field '{name}': there are {}",
+            "there is no field `{name}`: there are {}",
             names().collect::<Vec<_>>().join(", ")
         ),
     }

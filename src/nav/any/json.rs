@@ -79,7 +79,7 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
         JsonValue::Bool(_) => match text {
             "true" | "True" | "TRUE" | "1" => Ok(true.into()),
             "false" | "False" | "FALSE" | "0" => Ok(false.into()),
-            _ => Err(format!("'{text}' is not a boolean")),
+            _ => Err(format!("`{text}` is not a boolean")),
         },
         JsonValue::Number(wanted) if wanted.is_f64() => text
             .parse::<f64>()
@@ -87,12 +87,12 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
             // JSON has no other numbers.
             .filter(|number| number.is_finite())
             .map(Into::into)
-            .ok_or_else(|| format!("'{text}' is not a finite number")),
+            .ok_or_else(|| format!("`{text}` is not a finite number")),
         JsonValue::Number(_) => {
             let signed = text.parse::<i64>().map(JsonValue::from);
             signed
                 .or_else(|_| text.parse::<u64>().map(Into::into))
-                .map_err(|_| format!("'{text}' is not a whole number"))
+                .map_err(|_| format!("`{text}` is not a whole number"))
         }
         JsonValue::Array(items) => {
             let like = items.first().unwrap_or(&JsonValue::Null);
@@ -100,7 +100,7 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
             let parts = text.split(';').filter(|_| !text.is_empty());
             parts.map(|part| from_text(part, like)).collect()
         }
-        JsonValue::Object(_) => Err(format!("'{text}' is not a message: write json:{{…}}")),
+        JsonValue::Object(_) => Err(format!("`{text}` is not a message: write json:{{…}}")),
         // Of what kind it should be is not known: what reads as a number or a boolean is one.
         JsonValue::Null => Ok(match serde_json::from_str(text) {
             Ok(json @ (JsonValue::Bool(_) | JsonValue::Number(_))) => json,

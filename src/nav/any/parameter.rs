@@ -73,7 +73,7 @@ pub(super) fn to_message(value: &JsonValue, kind: Option<&str>) -> Result<JsonVa
     let (_, number, field) = KINDS
         .iter()
         .find(|(name, ..)| *name == kind)
-        .ok_or_else(|| format!("'{kind}' is none of {}", kinds()))?;
+        .ok_or_else(|| format!("`{kind}` is none of {}", kinds()))?;
     message["type"] = (*number).into();
     message[*field] = value.clone();
     Ok(message)

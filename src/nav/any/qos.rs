@@ -58,7 +58,7 @@ impl Quality {
                     Some(Ok(depth)) if depth > 0 => quality.depth = depth,
                     _ => {
                         return Err(format!(
-                            "qos: '{word}' is none of reliable, best_effort, volatile, transient_local, depth=N, default, latched, sensor_data"
+                            "qos: `{word}` is none of reliable, best_effort, volatile, transient_local, depth=N, default, latched, sensor_data"
                         ));
                     }
                 },

@@ -81,7 +81,7 @@ impl ActionNode for RosAction {
         if let Some(word) = node.on_change.literal()
             && !matches!(&**word, "ignore" | "preempt" | "cancel_first")
         {
-            let fault = format!("on_change: '{word}' is none of ignore, preempt, cancel_first");
+            let fault = format!("on_change: `{word}` is none of ignore, preempt, cancel_first");
             ports.problem(fault);
         }
         node
@@ -190,11 +190,11 @@ mod tests {
         let faults = bench.faults();
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(
-            faults[0].starts_with("test.xml:1:") && faults[0].contains("did you mean 'height'"),
+            faults[0].starts_with("test.xml:1:") && faults[0].contains("did you mean `height`"),
             "{faults:?}"
         );
         assert!(
-            faults[1].contains("goal.slow: 'perhaps' is not a boolean"),
+            faults[1].contains("goal.slow: `perhaps` is not a boolean"),
             "{faults:?}"
         );
         bench.action::<JsonAction>("lift", |_| Plan::success());
@@ -224,7 +224,7 @@ mod tests {
         bench.action::<JsonAction>("lift", |_| Plan::success());
         assert_eq!(bench.run(10), Failure, "a header is no pose");
         bench.set("wanted", 0);
-        assert!(bench.notes()[0].contains("goal.pose: there is no field 'stamp'"));
+        assert!(bench.notes()[0].contains("goal.pose: there is no field `stamp`"));
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl ServiceNode for RosParameterSet {
             && !kind.is_empty()
             && !is_kind(kind)
         {
-            let fault = format!("kind: '{kind}' is none of {}", kinds());
+            let fault = format!("kind: `{kind}` is none of {}", kinds());
             ports.problem(fault);
         }
         node

@@ -86,7 +86,7 @@ impl ServiceNode for RosService {
             Some(true) => Ok(NodeStatus::Success),
             Some(false) => Ok(NodeStatus::Failure),
             None => {
-                note(cx, &format!("success: the response has no boolean '{path}'"))?;
+                note(cx, &format!("success: the response has no boolean `{path}`"))?;
                 Ok(NodeStatus::Failure)
             }
         }

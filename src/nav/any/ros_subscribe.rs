@@ -52,7 +52,7 @@ impl Node for RosSubscribe {
         if let Some(word) = node.mode.literal()
             && !matches!(&**word, "latest" | "fresh")
         {
-            let fault = format!("mode: '{word}' is none of latest, fresh");
+            let fault = format!("mode: `{word}` is none of latest, fresh");
             ports.problem(fault);
         }
         node

@@ -34,7 +34,7 @@ impl Behavior for TransformAvailable {
         let parent = self.parent.require(cx)?;
         for (name, frame) in [("child", &child), ("parent", &parent)] {
             if frame.is_empty() {
-                return Err(cx.throw(format!("port '{name}': a frame has a name")));
+                return Err(cx.throw(format!("port `{name}`: a frame has a name")));
             }
         }
         let found = world!(cx).transform(&parent, &child, None).is_ok();

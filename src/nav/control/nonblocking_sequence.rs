@@ -33,7 +33,7 @@ impl Behavior for NonblockingSequence {
                 status @ (NodeStatus::Skipped | NodeStatus::Idle) => {
                     let child = cx.child_path(position);
                     return Err(cx.throw(format!(
-                        "the child '{child}' returned {status}, which has no meaning here"
+                        "the child `{child}` returned {status}, which has no meaning here"
                     )));
                 }
             }

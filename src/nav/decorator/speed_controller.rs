@@ -65,7 +65,7 @@ impl Node for SpeedController {
         };
         for rate in [&node.min_rate, &node.max_rate] {
             if rate.literal().is_some_and(|rate| *rate <= 0.0) {
-                ports.problem(format!("'{}' has to be greater than 0", rate.name()));
+                ports.problem(format!("`{}` has to be greater than 0", rate.name()));
             }
         }
         node

@@ -404,7 +404,7 @@ impl Bench {
         let found = def.nodes().find(|(_, info)| &*info.name == name);
         match found {
             Some((node, _)) => self.tree.status(node),
-            None => panic!("there is no node '{name}'"),
+            None => panic!("there is no node `{name}`"),
         }
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn same_fields<'j>(
                     let names: Vec<&str> = message.keys().map(String::as_str).collect();
                     let names = names.join(", ");
                     return Err(format!(
-                        "{}there is no field '{name}': there are {names}",
+                        "{}there is no field `{name}`: there are {names}",
                         place(path)
                     ));
                 };
@@ -164,7 +164,7 @@ mod tests {
             (json!({"uuid": vec![vec![1]; 16]}), "invalid type"),
             (json!({"uuid": vec![256; 16]}), "256"),
             (json!({"uuid": vec![-1; 16]}), "-1"),
-            (json!({"uid": []}), "there is no field 'uid': there are uuid"),
+            (json!({"uid": []}), "there is no field `uid`: there are uuid"),
             (json!([1]), "invalid"),
             (json!(3), "invalid type"),
             (json!(null), "invalid type"),
@@ -177,7 +177,7 @@ mod tests {
         assert!(fault.contains("zero byte"), "{fault}");
         let fault = checked::<Path>(&json!({"poses": [{"header": {"frame": "map"}}]})).unwrap_err();
         assert!(
-            fault.contains("poses.header: there is no field 'frame'"),
+            fault.contains("poses.header: there is no field `frame`"),
             "{fault}"
         );
         let fault = checked::<Range>(&json!({"range": 1e300})).unwrap_err();

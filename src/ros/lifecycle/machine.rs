@@ -153,7 +153,7 @@ static GRAPH: [Arrow; 25] = {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StepError {
     /// Not from here.
-    #[error("there is no such transition from the state '{}'", .0.label())]
+    #[error("there is no such transition from the state `{}`", .0.label())]
     NotFromHere(State),
 }
 

@@ -203,7 +203,7 @@ impl Shared {
             let from = machine.state();
             let Some(transition) = machine.find(id, label) else {
                 tracing::warn!(
-                    "there is no transition {id} '{label}' from the state '{}'",
+                    "there is no transition {id} `{label}` from the state `{}`",
                     from.label()
                 );
                 return false;

@@ -86,7 +86,7 @@ impl Declaration {
         let (wanted, got) = (self.parameter_type(), value.parameter_type());
         if wanted != got && wanted != ParameterType::NotSet {
             return Err(format!(
-                "parameter '{}' is of type {wanted}, not {got}",
+                "parameter `{}` is of type {wanted}, not {got}",
                 self.name
             ));
         }
@@ -94,7 +94,7 @@ impl Declaration {
             && !range.contains(number)
         {
             return Err(format!(
-                "parameter '{}' is {number}, outside of {} to {}",
+                "parameter `{}` is {number}, outside of {} to {}",
                 self.name, range.from, range.to
             ));
         }

@@ -9,13 +9,13 @@ use super::{Declaration, ParameterValue};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// Nobody declared it.
-    #[error("parameter '{0}' cannot be set because it was not declared")]
+    #[error("parameter `{0}` cannot be set because it was not declared")]
     Undeclared(String),
     /// Declared twice.
-    #[error("parameter '{0}' has already been declared")]
+    #[error("parameter `{0}` has already been declared")]
     Declared(String),
     /// Set at start only.
-    #[error("parameter '{0}' cannot be set because it is read-only")]
+    #[error("parameter `{0}` cannot be set because it is read-only")]
     ReadOnly(String),
     /// Not of its type, outside of its range, or refused by its validator.
     #[error("{0}")]
@@ -333,19 +333,19 @@ mod tests {
         );
         assert_eq!(
             words(store.set("rate", "fast")),
-            "parameter 'rate' is of type double, not string"
+            "parameter `rate` is of type double, not string"
         );
         assert_eq!(
             words(store.set("rate", 5000_i64)),
-            "parameter 'rate' is 5000, outside of 1 to 1000"
+            "parameter `rate` is 5000, outside of 1 to 1000"
         );
         assert_eq!(
             words(store.set("frame", "odom")),
-            "parameter 'frame' cannot be set because it is read-only"
+            "parameter `frame` cannot be set because it is read-only"
         );
         assert_eq!(
             words(store.set("x", 1_i64)),
-            "parameter 'x' cannot be set because it was not declared"
+            "parameter `x` cannot be set because it was not declared"
         );
         assert_eq!(store.text("tree").as_deref(), Some("a.xml"));
         assert_eq!(store.text("rate").as_deref(), Some("20"));

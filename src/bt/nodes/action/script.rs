@@ -59,7 +59,7 @@ mod tests {
         assert!(
             Scene::new(leaf("Script"))
                 .refused()
-                .contains("needs the port 'code'")
+                .contains("needs the port `code`")
         );
     }
 

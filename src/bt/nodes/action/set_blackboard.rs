@@ -58,7 +58,7 @@ impl Behavior for SetBlackboard {
             Some(slot) => {
                 let source = cx.blackboard().entry(slot);
                 if !source.exists() {
-                    return Err(cx.throw("port 'value': its entry was removed from the blackboard"));
+                    return Err(cx.throw("port `value`: its entry was removed from the blackboard"));
                 }
                 let Some(value) = source.value() else {
                     return Ok(NodeStatus::Failure);
@@ -73,7 +73,7 @@ impl Behavior for SetBlackboard {
             (Value::Text(text), Some(declared)) if declared.family != Family::Text => {
                 match (declared.parse)(text, cx.enums()) {
                     Ok(parsed) => (parsed, declared),
-                    Err(reason) => return Err(cx.throw(format!("port 'value': {reason}"))),
+                    Err(reason) => return Err(cx.throw(format!("port `value`: {reason}"))),
                 }
             }
             // BehaviorTree.CPP writes without a check here: the entry keeps its declared type.
@@ -81,7 +81,7 @@ impl Behavior for SetBlackboard {
         };
         match cx.write(destination, value, info) {
             Ok(()) => Ok(NodeStatus::Success),
-            Err(clash) => Err(cx.throw(format!("port 'value': {clash}"))),
+            Err(clash) => Err(cx.throw(format!("port `value`: {clash}"))),
         }
     }
 
@@ -98,7 +98,7 @@ impl SetBlackboard {
         let key = self.output_key.input.require(cx)?;
         match Text::from_value(&key) {
             Ok(key) => Ok(cx.resolve(&key)),
-            Err(reason) => Err(cx.throw(format!("port 'output_key': {reason}"))),
+            Err(reason) => Err(cx.throw(format!("port `output_key`: {reason}"))),
         }
     }
 }
@@ -131,7 +131,7 @@ mod tests {
         );
         run.check("=\n E x=7");
         assert!(
-            run.error.contains("'many' is not a whole number"),
+            run.error.contains("`many` is not a whole number"),
             "{}",
             run.error
         );

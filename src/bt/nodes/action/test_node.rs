@@ -117,7 +117,7 @@ impl TestNode {
 
 fn status_of(value: &Value, cx: &mut Context<'_>) -> Result<NodeStatus, Thrown> {
     let status = match value {
-        Value::Text(text) => NodeStatus::from_name(text).ok_or_else(|| format!("'{text}' is not a status")),
+        Value::Text(text) => NodeStatus::from_name(text).ok_or_else(|| format!("`{text}` is not a status")),
         value => NodeStatus::from_value(value),
     };
     status.map_err(|reason| cx.throw(format!("return_status_script: {reason}")))

@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn it_wants_two_or_three_children() {
         let refused = Scene::new(if_then_else([leaf("if", "S")])).refused();
-        assert_eq!(refused, "'IfThenElse' takes 2 to 3 children and has 1");
+        assert_eq!(refused, "`IfThenElse` takes 2 to 3 children and has 1");
         let refused = Scene::new(if_then_else([leaf("if", "S"), leaf("a", "S").priority("2")])).refused();
-        assert_eq!(refused, "'IfThenElse' does not visit its children by priority");
+        assert_eq!(refused, "`IfThenElse` does not visit its children by priority");
     }
 }

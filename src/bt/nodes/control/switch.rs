@@ -362,7 +362,7 @@ mod tests {
         let tree = node("Switch2").children([leaf("a", "S"), leaf("b", "S")]);
         assert_eq!(
             Scene::new(tree).refused(),
-            "'Switch2' takes exactly 3 children and has 2"
+            "`Switch2` takes exactly 3 children and has 2"
         );
     }
 }

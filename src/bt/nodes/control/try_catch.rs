@@ -173,7 +173,7 @@ mod tests {
     fn it_wants_two_children() {
         assert_eq!(
             Scene::new(try_catch([leaf("a", "S")])).refused(),
-            "'TryCatch' takes at least 2 children and has 1"
+            "`TryCatch` takes at least 2 children and has 1"
         );
     }
 }

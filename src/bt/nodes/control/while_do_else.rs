@@ -16,7 +16,7 @@ impl Node for WhileDoElse {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         if ports.dialect() == Dialect::V3 && ports.children() == 2 {
-            ports.problem("'WhileDoElse' takes exactly 3 children in version 3 and has 2");
+            ports.problem("`WhileDoElse` takes exactly 3 children in version 3 and has 2");
         }
         Self
     }
@@ -114,7 +114,7 @@ mod tests {
         let tree = while_do_else([leaf("while", "S"), leaf("do", "S")]);
         assert_eq!(
             Scene::new(tree).v3().refused(),
-            "'WhileDoElse' takes exactly 3 children in version 3 and has 2"
+            "`WhileDoElse` takes exactly 3 children in version 3 and has 2"
         );
     }
 }

@@ -140,6 +140,6 @@ mod tests {
     #[test]
     fn it_exists_in_version_3_only() {
         let tree = node("BlackboardCheckBool").child(leaf("child", "S"));
-        assert_eq!(Scene::new(tree).refused(), "unknown node 'BlackboardCheckBool'");
+        assert_eq!(Scene::new(tree).refused(), "unknown node `BlackboardCheckBool`");
     }
 }

@@ -56,7 +56,7 @@ impl<T: Element> Node for Loop<T> {
             Some(Value::Text(text)) => match split::<T>(text, &Enums::default()) {
                 Ok(elements) => Some(elements),
                 Err(reason) => {
-                    ports.problem(format!("port 'queue': {reason}"));
+                    ports.problem(format!("port `queue`: {reason}"));
                     None
                 }
             },
@@ -102,7 +102,7 @@ impl<T: Element> Behavior for Loop<T> {
             };
             match T::from_value(&element) {
                 Ok(element) => self.value.set(cx, element)?,
-                Err(reason) => return Err(cx.throw(format!("port 'queue': an element {reason}"))),
+                Err(reason) => return Err(cx.throw(format!("port `queue`: an element {reason}"))),
             }
         }
         cx.set_status(NodeStatus::Running);
@@ -141,7 +141,7 @@ impl<T: Element> Loop<T> {
             if elements.source != value {
                 match read::<T>(&value, enums) {
                     Ok(items) => *elements = Elements { source: value, items },
-                    Err(reason) => return Err(cx.throw(format!("port 'queue': {reason}"))),
+                    Err(reason) => return Err(cx.throw(format!("port `queue`: {reason}"))),
                 }
             }
             cx.memory().mark = TAKEN;
@@ -297,8 +297,8 @@ mod tests {
             "= a
              E .",
         );
-        assert!(run.error.contains("port 'queue'"), "{}", run.error);
+        assert!(run.error.contains("port `queue`"), "{}", run.error);
         let refused = Scene::new(looped("LoopInt", "1;x", leaf("a", "S"))).refused();
-        assert_eq!(refused, "port 'queue': 'x' is not a whole number");
+        assert_eq!(refused, "port `queue`: `x` is not a whole number");
     }
 }

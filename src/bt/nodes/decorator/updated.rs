@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn the_entry_has_to_be_named() {
         let tree = node("SkipUnlessUpdated").child(leaf("a", "S"));
-        assert!(Scene::new(tree).refused().contains("needs the port 'entry'"));
+        assert!(Scene::new(tree).refused().contains("needs the port `entry`"));
         let tree = node("SkipUnlessUpdated").port("entry", "").child(leaf("a", "S"));
-        assert!(Scene::new(tree).refused().contains("'entry' is empty"));
+        assert!(Scene::new(tree).refused().contains("`entry` is empty"));
     }
 }
