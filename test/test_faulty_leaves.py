@@ -54,7 +54,7 @@ def test_g8_leaf_that_panics_fails_its_tree_and_the_node_lives(faulty):
 
 def test_g8_leaf_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
     stack, goal = faulty("Hangs")
-    stack.node.wait_for_line("leaf 'arm' has kept the tick thread for", 10.0)
+    stack.node.wait_for_line("leaf `arm` has kept the tick thread for", 10.0)
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
@@ -65,7 +65,7 @@ def test_g8_leaf_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
 
 def test_leaf_that_hangs_does_not_keep_a_cancel_from_the_robot(faulty):
     stack, goal = faulty("Hangs")
-    stack.node.wait_for_line("leaf 'arm' has kept the tick thread for", 10.0)
+    stack.node.wait_for_line("leaf `arm` has kept the tick thread for", 10.0)
     goal.cancel()
     still(stack)
 
@@ -76,7 +76,7 @@ def test_g8_job_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
     wait_for(lambda: any("job" in name for name in stack.node.thread_names()), 10, "the job")
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
-    stack.node.wait_for_line("the job of leaf 'arm' goes on", 10.0)
+    stack.node.wait_for_line("the job of leaf `arm` goes on", 10.0)
     still(stack)
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)

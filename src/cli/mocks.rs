@@ -183,7 +183,7 @@ impl Step {
 fn status(name: &str) -> Result<NodeStatus, String> {
     NodeStatus::from_name(name)
         .filter(|status| *status != NodeStatus::Idle)
-        .ok_or_else(|| format!("'{name}' is not SUCCESS, FAILURE, RUNNING or SKIPPED"))
+        .ok_or_else(|| format!("`{name}` is not SUCCESS, FAILURE, RUNNING or SKIPPED"))
 }
 
 struct Mock {

@@ -110,12 +110,12 @@ impl Roster {
             match entry.in_one_step.look(beats, now, limit * STEP) {
                 Some(Verdict::Hangs(time)) => {
                     said.push(format!(
-                        "the job of leaf '{leaf}' has kept its thread for {time:.1?}"
+                        "the job of leaf `{leaf}` has kept its thread for {time:.1?}"
                     ));
                 }
                 Some(Verdict::CameBack(time)) => {
                     said.push(format!(
-                        "the job of leaf '{leaf}' has let its thread go after {time:.1?}"
+                        "the job of leaf `{leaf}` has let its thread go after {time:.1?}"
                     ));
                 }
                 None => {}
@@ -124,12 +124,12 @@ impl Roster {
             match entry.after_cancel.look(wanted, now, limit) {
                 Some(Verdict::Hangs(time)) => {
                     said.push(format!(
-                        "the job of leaf '{leaf}' goes on {time:.1?} after it was cancelled"
+                        "the job of leaf `{leaf}` goes on {time:.1?} after it was cancelled"
                     ));
                 }
                 Some(Verdict::CameBack(time)) => {
                     said.push(format!(
-                        "the job of leaf '{leaf}' has ended {time:.1?} after it was cancelled"
+                        "the job of leaf `{leaf}` has ended {time:.1?} after it was cancelled"
                     ));
                 }
                 None => {}
@@ -191,13 +191,13 @@ mod tests {
         assert!(at(9_000).is_empty(), "a job may take its time");
         assert_eq!(
             at(10_000),
-            ["the job of leaf 'arm' has kept its thread for 10.0s"]
+            ["the job of leaf `arm` has kept its thread for 10.0s"]
         );
         run.halt(HaltReason::Preempted, Time::ZERO);
         assert!(at(10_100).is_empty());
         assert_eq!(
             at(11_200),
-            ["the job of leaf 'arm' goes on 1.1s after it was cancelled"]
+            ["the job of leaf `arm` goes on 1.1s after it was cancelled"]
         );
         assert!(at(11_300).is_empty(), "said once, and again when it has doubled");
         assert_eq!(roster.len(), 1);
@@ -209,8 +209,8 @@ mod tests {
         assert_eq!(
             at(12_100),
             [
-                "the job of leaf 'arm' has let its thread go after 12.1s",
-                "the job of leaf 'arm' has ended 2.0s after it was cancelled"
+                "the job of leaf `arm` has let its thread go after 12.1s",
+                "the job of leaf `arm` has ended 2.0s after it was cancelled"
             ]
         );
         assert!(at(20_000).is_empty());

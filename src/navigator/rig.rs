@@ -168,7 +168,7 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
     assert_eq!((client, report.ending), (1, Ending::Aborted));
     assert_eq!(
         report.error_message,
-        "main.xml:2:50: node 'grip' (PanicsInTick): panicked: the gripper has no fingers"
+        "main.xml:2:50: node `grip` (PanicsInTick): panicked: the gripper has no fingers"
     );
     rig.ticks(5);
     assert_eq!(rig.bench.active("spin"), 0, "{:?}", rig.bench.reports());
@@ -454,7 +454,7 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
     inside.recv_timeout(PATIENCE).unwrap();
     let text = reports.recv_timeout(PATIENCE).unwrap();
     assert!(
-        text.starts_with("leaf 'arm' has kept the tick thread for "),
+        text.starts_with("leaf `arm` has kept the tick thread for "),
         "{text}"
     );
     let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
@@ -469,7 +469,7 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
         if text.starts_with("the tick thread goes on after ") {
             break;
         }
-        let expected = ["leaf 'arm' has kept", "a cancel waits"];
+        let expected = ["leaf `arm` has kept", "a cancel waits"];
         assert!(expected.iter().any(|begin| text.starts_with(begin)), "{text}");
     }
     drop(watchdog);

@@ -132,7 +132,7 @@ impl Watchdog {
 fn hangs(leaf: Option<&str>, time: Duration) -> String {
     let advice = "a node must return at once, and leave what takes longer to a job";
     match leaf {
-        Some(leaf) => format!("leaf '{leaf}' has kept the tick thread for {time:.1?}: {advice}"),
+        Some(leaf) => format!("leaf `{leaf}` has kept the tick thread for {time:.1?}: {advice}"),
         None => {
             format!("the tick thread has not come back for {time:.1?}, and is in no node but navtree's own")
         }
