@@ -312,6 +312,19 @@ mod tests {
     }
 
     #[test]
+    fn enumeration_names_are_their_numbers() {
+        let scene = |first: &str, second: &str| {
+            Scene::new(switch(first, second)).registry(|registry| {
+                registry.enums_mut().insert("RED", 1).unwrap();
+                registry.enums_mut().insert("BLUE", 2).unwrap();
+            })
+        };
+        assert_eq!(chosen(scene("RED", "BLUE").set("it", 2_i32)), "b");
+        assert_eq!(chosen(scene("1", "2").text("it", "RED")), "a");
+        assert_eq!(chosen(scene("RED", "BLUE").text("it", "GREEN")), "default");
+    }
+
+    #[test]
     fn nothing_to_compare_is_the_default() {
         assert_eq!(chosen(Scene::new(switch("1", "2"))), "default");
         let tree = node("Switch2").children([leaf("a", "R"), leaf("b", "R"), leaf("default", "R")]);
