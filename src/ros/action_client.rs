@@ -1,6 +1,7 @@
 //! The client side of an action: three services and two topics of it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use r2r::unique_identifier_msgs::msg::UUID;
 use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, action_msgs};
@@ -131,9 +132,10 @@ impl<C: ActionCodec> ActionClient<C> {
 impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError> {
         // What follows a goal, cancels and questions for its result, is bounded by the Custodian's deadlines.
-        self.send_goal.make_room()?;
-        self.get_result.make_room()?;
-        self.cancel_goal.make_room()?;
+        let now = Instant::now();
+        self.send_goal.make_room(now)?;
+        self.get_result.make_room(now)?;
+        self.cancel_goal.make_room(now)?;
         let request = C::Wire::make_goal_request_msg(uuid(goal), C::goal(payload)?);
         self.ours().insert(goal);
         let (inlet, server) = (self.inlet.clone(), self.server);

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,6 +17,9 @@ type Done<R> = Box<dyn FnOnce(Answer<R>) + Send>;
 /// How many requests of one client may be unanswered before a new goal or call is refused. r2r keeps about a hundred
 /// bytes for each until its answer comes, for ever if none does, and what waits here is looked at in every spin.
 pub(super) const MOST_UNANSWERED: usize = 1_000;
+
+/// How often a client that is full asks all the same, to learn whether its server answers again.
+const TRIAL_PERIOD: Duration = Duration::from_secs(10);
 
 /// A client of one service: sends from any thread, and has the answers delivered on the node's thread.
 pub struct Caller<R> {
@@ -87,26 +91,34 @@ impl<R: 'static> Caller<R> {
             key,
             life: self.lives.current(),
             future,
-            done: Box::new(done),
+            done: Some(Box::new(done)),
+            owed: true,
+            written_off: false,
         });
         Ok(())
     }
 
-    /// Whether another request may be sent that nothing else bounds. Full, it first writes off what was asked of a
-    /// server that has vanished since.
+    /// Whether another request may be sent that nothing else bounds. A client that is full may ask once in a while: a
+    /// server that is killed and started again may never have been missed.
     ///
     /// # Errors
     /// [`RosError::Unanswered`].
-    pub fn make_room(&self) -> Result<(), RosError> {
+    pub fn make_room(&self, now: Instant) -> Result<(), RosError> {
         let mut pending = lock(&self.pending);
-        if pending.unanswered() < MOST_UNANSWERED {
+        if pending.unanswered() >= MOST_UNANSWERED {
+            pending.write_off(self.lives.current());
+        }
+        let count = pending.unanswered();
+        if count < MOST_UNANSWERED {
+            pending.trial = None;
             return Ok(());
         }
-        pending.sweep();
-        pending.write_off(self.lives.current());
-        match pending.unanswered() {
-            count if count < MOST_UNANSWERED => Ok(()),
-            count => Err(RosError::Unanswered(count)),
+        match pending.trial {
+            Some(last) if now < last + TRIAL_PERIOD => Err(RosError::Unanswered(count)),
+            before => {
+                pending.trial = Some(now);
+                before.map(|_| ()).ok_or(RosError::Unanswered(count))
+            }
         }
     }
 
@@ -115,8 +127,9 @@ impl<R: 'static> Caller<R> {
     pub fn forget(&self, key: u64) {
         let mut pending = lock(&self.pending);
         pending.forget(0, key);
-        for call in &mut pending.forgotten {
-            call.owed |= call.key == key;
+        for call in pending.set_aside.iter_mut().filter(|call| call.key == key) {
+            call.done = None;
+            call.owed = !call.written_off;
         }
     }
 
@@ -152,20 +165,23 @@ fn lock<R>(pending: &Mutex<Pending<R>>) -> MutexGuard<'_, Pending<R>> {
 
 struct Pending<R> {
     calls: Vec<PendingCall<R>>,
-    /// Looked at now and then only: nobody waits for these.
-    forgotten: Vec<ForgottenCall<R>>,
+    /// Nobody waits for these, or nothing is expected of them any more: looked at now and then only.
+    set_aside: Vec<PendingCall<R>>,
     written_off: u64,
-    /// Spins since the forgotten ones were looked at.
+    /// Spins since those set aside were looked at.
     spins: u32,
+    /// When a full client last asked all the same.
+    trial: Option<Instant>,
 }
 
 impl<R> Default for Pending<R> {
     fn default() -> Self {
         Self {
             calls: Vec::new(),
-            forgotten: Vec::new(),
+            set_aside: Vec::new(),
             written_off: 0,
             spins: 0,
+            trial: None,
         }
     }
 }
@@ -175,33 +191,29 @@ struct PendingCall<R> {
     /// Of the server, when it was asked.
     life: u64,
     future: BoxFuture<'static, Answer<R>>,
-    done: Done<R>,
-}
-
-struct ForgottenCall<R> {
-    key: u64,
-    life: u64,
-    future: BoxFuture<'static, Answer<R>>,
+    /// Gone when the request was forgotten. Kept when it was written off: a goal that is accepted after all has to be
+    /// cancelled (guarantee G3).
+    done: Option<Done<R>>,
     /// Whether it counts as unanswered.
     owed: bool,
+    written_off: bool,
 }
 
-/// After how many spins answers to forgotten requests are looked for.
+/// After how many spins answers to requests that were set aside are looked for.
 const SWEEP: u32 = 100;
 
 impl<R> Pending<R> {
     fn take_ready(&mut self) -> Vec<(Answer<R>, Done<R>)> {
+        let mut ready = Vec::new();
         self.spins += 1;
         if self.spins >= SWEEP {
-            self.sweep();
+            self.spins = 0;
+            take_answered(&mut self.set_aside, &mut ready);
         }
-        let mut ready = Vec::new();
-        let mut index = 0;
-        while let Some(call) = self.calls.get_mut(index) {
-            match (&mut call.future).now_or_never() {
-                Some(answer) => ready.push((answer, self.calls.remove(index).done)),
-                None => index += 1,
-            }
+        let answered = take_answered(&mut self.calls, &mut ready);
+        if let (Some(life), true) = (answered, self.unanswered() >= MOST_UNANSWERED) {
+            // It answers again: a successor that came unnoticed, to which the old requests mean nothing.
+            self.write_off(life + 1);
         }
         ready
     }
@@ -214,31 +226,43 @@ impl<R> Pending<R> {
             left -= usize::from(goes);
             goes
         });
-        self.forgotten.extend(gone.map(|call| ForgottenCall {
-            key,
-            life: call.life,
-            future: call.future,
+        self.set_aside.extend(gone.map(|call| PendingCall {
+            done: None,
             owed: false,
+            ..call
         }));
     }
 
-    fn sweep(&mut self) {
-        self.spins = 0;
-        self.forgotten
-            .retain_mut(|call| (&mut call.future).now_or_never().is_none());
-    }
-
+    /// What was asked before this life of the server counts no more.
     fn write_off(&mut self, life: u64) {
-        let before = self.calls.len() + self.forgotten.len();
-        self.calls.retain(|call| call.life == life);
-        self.forgotten.retain(|call| call.life == life);
-        let gone = before - self.calls.len() - self.forgotten.len();
-        self.written_off += gone as u64;
+        let old = self.calls.extract_if(.., |call| call.life < life);
+        self.set_aside.extend(old);
+        for call in &mut self.set_aside {
+            if call.owed && call.life < life {
+                call.owed = false;
+                call.written_off = true;
+                self.written_off += 1;
+            }
+        }
     }
 
     fn unanswered(&self) -> usize {
-        self.calls.len() + self.forgotten.iter().filter(|call| call.owed).count()
+        self.calls.len() + self.set_aside.iter().filter(|call| call.owed).count()
     }
+}
+
+/// Moves the answers that have come into `ready`, and says in which life of the server the latest was asked for.
+fn take_answered<R>(calls: &mut Vec<PendingCall<R>>, ready: &mut Vec<(Answer<R>, Done<R>)>) -> Option<u64> {
+    let mut life = None;
+    calls.retain_mut(|call| match (&mut call.future).now_or_never() {
+        Some(answer) => {
+            life = Some(call.life);
+            ready.extend(call.done.take().map(|done| (answer, done)));
+            false
+        }
+        None => true,
+    });
+    life
 }
 
 #[cfg(test)]
@@ -298,12 +322,13 @@ mod tests {
     #[test]
     fn questions_of_a_goal_that_executes_for_hours_are_no_debts() {
         let (caller, questions) = caller();
+        let now = Instant::now();
         for _ in 0..2 * MOST_UNANSWERED {
             caller.forget_but(7, 1);
             caller.call(1, &(), |_| {}).unwrap();
         }
         assert_eq!(caller.debts().unanswered, 8);
-        assert_eq!(caller.make_room(), Ok(()));
+        assert_eq!(caller.make_room(now), Ok(()));
         // Its server answers them all when it ends.
         questions
             .lock()
@@ -324,31 +349,62 @@ mod tests {
     #[test]
     fn what_a_server_never_answers_is_counted_and_bounded() {
         let (caller, questions) = caller();
+        let now = Instant::now();
         for key in 0..MOST_UNANSWERED as u64 {
-            caller.make_room().unwrap();
+            caller.make_room(now).unwrap();
             caller.call(key, &(), |_| {}).unwrap();
             caller.forget(key);
         }
-        assert_eq!(caller.make_room(), Err(RosError::Unanswered(MOST_UNANSWERED)));
+        assert_eq!(caller.make_room(now), Err(RosError::Unanswered(MOST_UNANSWERED)));
         // A late answer makes room, if it was forgotten or not.
         answer(&questions, 5);
-        assert_eq!(caller.make_room(), Ok(()));
+        assert_eq!(caller.make_room(now), Ok(()));
         assert_eq!(caller.debts().unanswered, MOST_UNANSWERED - 1);
     }
 
     #[test]
     fn a_server_that_was_restarted_is_asked_again() {
         let (caller, _questions) = caller();
+        let now = Instant::now();
         for key in 0..MOST_UNANSWERED as u64 {
             caller.call(key, &(), |_| {}).unwrap();
         }
-        assert!(caller.make_room().is_err());
+        assert!(caller.make_room(now).is_err());
         caller.lives().end();
-        assert_eq!(caller.make_room(), Ok(()));
+        assert_eq!(caller.make_room(now), Ok(()));
         let debts = Debts {
             unanswered: 0,
             written_off: MOST_UNANSWERED as u64,
         };
         assert_eq!(caller.debts(), debts);
+    }
+
+    #[test]
+    fn a_successor_that_came_unnoticed_is_found_by_asking_now_and_then() {
+        let (caller, questions) = caller();
+        let begin = Instant::now();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let ask = |key: u64| {
+            let told = Arc::clone(&told);
+            let done = move |_| told.lock().unwrap().push(key);
+            caller.call(key, &(), done).unwrap();
+        };
+        (0..MOST_UNANSWERED as u64).for_each(ask);
+        assert!(caller.make_room(begin).is_err());
+        assert!(caller.make_room(begin + TRIAL_PERIOD / 2).is_err());
+        caller.make_room(begin + TRIAL_PERIOD).unwrap();
+        ask(9_999);
+        assert!(caller.make_room(begin + TRIAL_PERIOD).is_err());
+        answer(&questions, MOST_UNANSWERED);
+        let mut drain = caller.drain();
+        drain();
+        caller.make_room(begin + TRIAL_PERIOD).unwrap();
+        assert_eq!(caller.debts().written_off, MOST_UNANSWERED as u64);
+        // G3: a goal of the first server that is accepted after all is not overlooked.
+        answer(&questions, 3);
+        for _ in 0..SWEEP {
+            drain();
+        }
+        assert_eq!(*told.lock().unwrap(), [9_999, 3]);
     }
 }

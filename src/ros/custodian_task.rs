@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
@@ -102,6 +102,7 @@ impl CustodianTask {
             links: FxHashMap::default(),
             names: FxHashMap::default(),
             warned: FxHashMap::default(),
+            refused: FxHashSet::default(),
             effects: Vec::new(),
             changed: false,
         };
@@ -247,6 +248,8 @@ struct Owner {
     names: FxHashMap<ServerId, Arc<str>>,
     /// How many unanswered requests people were told of.
     warned: FxHashMap<ServerId, usize>,
+    /// Servers of which people were told that nothing more is sent to them.
+    refused: FxHashSet<ServerId>,
     effects: Vec<Effect<Payload>>,
     /// Whether the view is out of date.
     changed: bool,
@@ -399,8 +402,7 @@ impl Owner {
                     Some(transport) => transport.send_goal(goal, &payload),
                     None => Err(absent()),
                 };
-                if let Err(error) = sent {
-                    tracing::error!("{}: goal not sent: {error}", self.name(server));
+                if !self.was_sent(server, "goal", &sent) {
                     failures.push(WireEvent::SendFailed { goal });
                 }
             }
@@ -436,8 +438,7 @@ impl Owner {
                     Some(transport) => transport.call(ticket, &payload),
                     None => Err(absent()),
                 };
-                if let Err(error) = sent {
-                    tracing::error!("{}: request not sent: {error}", self.name(server));
+                if !self.was_sent(server, "request", &sent) {
                     failures.push(WireEvent::CallFailed { ticket });
                 }
             }
@@ -464,6 +465,19 @@ impl Owner {
 
     fn name(&self, server: ServerId) -> Arc<str> {
         self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
+    }
+
+    /// Says so where something was not sent. A server that leaves everything unanswered refuses as often as a leaf
+    /// tries: that is said once, until something is sent again.
+    fn was_sent(&mut self, server: ServerId, what: &str, sent: &Result<(), RosError>) -> bool {
+        let Err(error) = sent else {
+            self.refused.remove(&server);
+            return true;
+        };
+        if !matches!(error, RosError::Unanswered(_)) || self.refused.insert(server) {
+            tracing::error!("{}: {what} not sent: {error}", self.name(server));
+        }
+        false
     }
 
     fn report(&mut self, report: Report) {

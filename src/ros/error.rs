@@ -34,9 +34,7 @@ pub enum RosError {
     #[error("could not send: {0}")]
     Send(String),
     /// Too many requests to this server have had no answer.
-    #[error(
-        "the server has left {0} requests without an answer: no more are sent until it answers or is restarted"
-    )]
+    #[error("the server has left {0} requests without an answer: no more are sent but one every ten seconds")]
     Unanswered(usize),
     /// A payload is not of the type its endpoint carries.
     #[error("the payload is not a {0}")]

@@ -1,5 +1,7 @@
 //! The client side of a service.
 
+use std::time::Instant;
+
 use r2r::WrappedServiceTypeSupport;
 
 use super::custodian_task::Inlet;
@@ -30,7 +32,7 @@ impl<C: ServiceCodec> ServiceClient<C> {
 
 impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
-        self.caller.make_room()?;
+        self.caller.make_room(Instant::now())?;
         let inlet = self.inlet.clone();
         self.caller.call(ticket.0, &C::request(payload)?, move |answer| {
             inlet.wire(match answer {
