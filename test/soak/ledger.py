@@ -28,13 +28,12 @@ class Ledger:
             self.most = max(self.most, len(self.live))
         elif kind == "ended" and goal in self.live:
             self.ended[self.live.pop(goal)] += 1
-
-    def died(self):
-        """The server's process is gone, and what it was doing with it."""
-        for trial in self.live.values():
-            self.ended[trial] += 1
-        self.live.clear()
-        self.pending.clear()
+        elif kind == "died":
+            # The server's process is gone, and what it was doing with it.
+            for of in self.live.values():
+                self.ended[of] += 1
+            self.live.clear()
+            self.pending.clear()
 
     def quiet(self):
         return not self.live and not self.pending

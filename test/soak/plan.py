@@ -24,12 +24,37 @@ FAULTS = (
 
 MOMENTS = ("before send", "before acceptance", "executing", "cancelling", "after the result")
 
+#: Who serves: a server of ours on rclpy, or nav_sim with its own faults.
+SERVERS = ("rclpy", "nav_sim")
+
 #: Where a server dies.
 PHASES = {
     "die before acceptance": "request",
     "die executing": "executing",
     "die cancelling": "cancel",
     "die after the result": "end",
+}
+
+_NEVER_EXECUTES = dict.fromkeys(("executing", "cancelling", "after the result"), "the goal never executes")
+_NO_CANCEL = {"after the result": "a goal that is over is not cancelled"}
+
+#: What cannot be, and why.
+IMPOSSIBLE = {
+    "refuse": _NEVER_EXECUTES,
+    "die before acceptance": _NEVER_EXECUTES,
+    "die executing": dict.fromkeys(("cancelling", "after the result"), "the goal dies before that"),
+    "die cancelling": _NO_CANCEL,
+    "ignore cancel": _NO_CANCEL,
+    "cancel slowly": _NO_CANCEL,
+}
+
+#: In which phase a server can be restarted so that its goal still comes to the moment.
+_RESTARTS = {
+    "before send": ("request", "executing", "cancel", "end"),
+    "before acceptance": ("request", "executing", "cancel", "end"),
+    "executing": ("executing", "cancel", "end"),
+    "cancelling": ("cancel", "end"),
+    "after the result": ("end",),
 }
 
 
@@ -41,6 +66,7 @@ class Plan:
     fault: str
     moment: str
     seed: int
+    server: str = "rclpy"
 
     def dice(self, who):
         """Random numbers for one side: the same for the same plan, whatever the other side draws."""
@@ -50,19 +76,42 @@ class Plan:
     def phase(self):
         """The phase in which the server dies, if it does."""
         if self.fault == "restart":
-            return self.dice("phase").choice(list(PHASES.values()))
+            return self.dice("phase").choice(_RESTARTS[self.moment])
         return PHASES.get(self.fault)
 
+    def acceptance_delay(self, dice):
+        """Seconds until a goal is accepted. Where it has to execute for the leaf, before the leaf gives up (0.2 s)."""
+        if self.fault == "accept late":
+            return dice.uniform(0.25, 0.5) if self.moment.startswith("before") else dice.uniform(0.08, 0.15)
+        return dice.uniform(0.03, 0.08) if self.moment == "before acceptance" else 0.0
+
     def __str__(self):
-        return f"trial {self.number} (fault '{self.fault}', halted '{self.moment}')"
+        return f"trial {self.number} ({self.server}, fault '{self.fault}', halted '{self.moment}', seed {self.seed})"
+
+
+#: No fault: between trials.
+def calm():
+    return Plan(-1, "none", "executing", 0)
+
+
+def impossible(fault, moment):
+    """Why a fault cannot act where a leaf is halted at a moment; None where it can."""
+    return IMPOSSIBLE.get(fault, {}).get(moment)
 
 
 def plans(trials, seed):
-    """Random trials: every pair of fault and moment equally often, give or take one, in random order."""
+    """Random trials: every pair of fault and moment equally often, give or take one, in random order. One in four has
+    nav_sim for a server."""
     dice = random.Random(seed)
-    pairs = [(fault, moment) for fault in FAULTS for moment in MOMENTS]
+    pairs = [(fault, moment) for fault in FAULTS for moment in MOMENTS if not impossible(fault, moment)]
     chosen = []
-    while len(chosen) < trials:
-        dice.shuffle(pairs)
-        chosen += pairs
-    return [Plan(i, fault, moment, dice.getrandbits(32)) for i, (fault, moment) in enumerate(chosen[:trials])]
+    for server, share in (("rclpy", trials - trials // 4), ("nav_sim", trials // 4)):
+        drawn = []
+        while len(drawn) < share:
+            dice.shuffle(pairs)
+            drawn += [(fault, moment, server) for fault, moment in pairs]
+        chosen += drawn[:share]
+    return [
+        Plan(number, fault, moment, dice.getrandbits(32), server)
+        for number, (fault, moment, server) in enumerate(chosen)
+    ]

@@ -21,7 +21,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as rcl
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_services_default
 
-from .plan import Plan
+from .plan import calm
 
 Impl = FollowPath.Impl
 #: Goals are forgotten this long after they ended, as a real server does by its result timeout.
@@ -33,7 +33,7 @@ class Goal:
     """One goal, with the plan of the trial in which it was requested."""
 
     id: bytes
-    plan: Plan
+    plan: object
     dice: object
     status: int = GoalStatus.STATUS_UNKNOWN
     ended: float = 0.0
@@ -45,6 +45,10 @@ class Goal:
     asked: list = field(default_factory=list)
     #: What is held back until the goal has ended.
     held: list = field(default_factory=list)
+    #: Whether its fault has acted.
+    acted: bool = False
+    #: Feedback messages of a flood so far.
+    sent: int = 0
 
     def live(self):
         return self.status in (GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
@@ -55,7 +59,7 @@ class Server:
 
     def __init__(self, node, name, report):
         self.node, self.report = node, report
-        self.plan = Plan(-1, "none", "executing", 0)
+        self.plan = calm()
         self.goals = {}
         self.deeds = []
         self._count = 0
@@ -102,10 +106,17 @@ class Server:
 
     def answer(self, goal, service, response, header):
         if goal is not None and goal.plan.fault == "answer twice":
+            self.act(goal)
             service.handle.service_send_response(response, header)
             self.later(goal.dice.choice([0.0, 0.02]), service.handle.service_send_response, response, header)
         else:
             service.handle.service_send_response(response, header)
+
+    def act(self, goal):
+        """Tells, once, that the fault of a goal's plan has acted."""
+        if not goal.acted:
+            goal.acted = True
+            self.report("acted", goal.id, goal.plan.number)
 
     def die(self):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -121,18 +132,18 @@ class Server:
         self.report("requested", identity, plan.number)
         if plan.phase == "request":
             self.die()
-        delay = dice.uniform(0.25, 0.5) if plan.fault == "accept late" else 0.0
-        if plan.moment == "before acceptance":
-            delay = delay or dice.uniform(0.03, 0.08)
+        delay = plan.acceptance_delay(dice)
         if plan.fault == "refuse":
             self.later(delay, self.refuse, goal, header)
-        elif plan.fault == "never answer" and dice.random() < 0.3:
+        elif plan.fault == "never answer" and plan.moment.startswith("before") and dice.random() < 0.5:
             self.report("ignored", identity, plan.number)
+            self.act(goal)
         else:
             self.later(delay, self.accept, goal, header)
 
     def refuse(self, goal, header):
         self.report("refused", goal.id, goal.plan.number)
+        self.act(goal)
         self.answer(goal, self.send_goal, Impl.SendGoalService.Response(accepted=False), header)
 
     def accept(self, goal, header):
@@ -141,6 +152,8 @@ class Server:
         goal.deaf = dice.randint(1, 3) if fault == "ignore cancel" else 0
         goal.lost = dice.randint(1, 2) if fault == "lose the result" else 0
         self.report("accepted", goal.id, goal.plan.number)
+        if fault in ("accept late", "never answer", "out of order", "feedback flood", "wrong goal id"):
+            self.act(goal)
         response = Impl.SendGoalService.Response(accepted=True, stamp=self.node.get_clock().now().to_msg())
         if fault == "out of order":
             # Status, feedback and perhaps the result come before the acceptance.
@@ -151,12 +164,12 @@ class Server:
             self.answer(goal, self.send_goal, response, header)
         self.publish_status(goal)
         if fault == "feedback flood":
-            self.flood(goal)
+            self.flood(goal, time.monotonic())
         if fault == "wrong goal id":
             self.feedback(os.urandom(16))
         if goal.plan.phase == "executing":
             # Not later than its goal: the next trial's faults are its own.
-            self.later(dice.uniform(0.0, 0.05), lambda: goal.live() and self.die())
+            self.later(dice.uniform(0.0, 0.03), lambda: goal.live() and self.die())
         if goal.plan.moment == "after the result":
             self.later(dice.uniform(0.0, 0.04), self.end, goal, GoalStatus.STATUS_SUCCEEDED)
 
@@ -182,7 +195,10 @@ class Server:
         if goal.plan.phase == "cancel":
             self.die()
         fault, dice = goal.plan.fault, goal.dice
+        if fault == "cancel slowly":
+            self.act(goal)
         if goal.cancels <= goal.deaf:
+            self.act(goal)
             # Silent, refusing, or saying yes and going on.
             how = dice.choice(["silent", "refuse", "go on"])
             if how == "refuse":
@@ -238,6 +254,7 @@ class Server:
     def result(self, goal, header):
         if goal.lost > 0:
             goal.lost -= 1
+            self.act(goal)
             return
         response = Impl.GetResultService.Response(status=goal.status)
         # Out of order: the results of later goals overtake this one.
@@ -270,12 +287,15 @@ class Server:
         message.goal_id.uuid = list(identity)
         self.feedback_topic.publish(message)
 
-    def flood(self, goal):
+    def flood(self, goal, since):
+        """Ten thousand a second, or as many as there is time for."""
         if not goal.live():
             return
-        for _ in range(10):
+        due = int((time.monotonic() - since) * 1e4) - goal.sent
+        for _ in range(min(due, 100)):
             self.feedback(goal.id)
-        self.later(0.002, self.flood, goal)
+        goal.sent += due
+        self.later(0.002, self.flood, goal, since)
 
 
 def serve(pipe, domain, name):

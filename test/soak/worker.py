@@ -6,18 +6,18 @@ from collections import Counter
 from pathlib import Path
 
 
-def work(number, chosen, folder, outcomes):
+def work(number, kind, chosen, until, folder, outcomes):
     """A lane in a process of its own: rclpy keeps to one core."""
     from support.domains import free_domain
-
-    from .lane import Lane
 
     with free_domain() as domain:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
         lane = None
         try:
-            lane = Lane(domain, Path(folder))
-            for outcome in lane.run(chosen):
+            from .lane import Lane
+
+            lane = Lane(domain, Path(folder), kind)
+            for outcome in lane.run(chosen, until):
                 outcomes.put(("outcome", number, outcome))
         except BaseException:  # noqa: BLE001 - whatever it is, it has to reach the one who counts
             outcomes.put(("failure", number, traceback.format_exc()))

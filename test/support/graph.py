@@ -6,7 +6,7 @@ import time
 import rclpy
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 
 
@@ -25,12 +25,15 @@ def wait_for(condition, timeout, what):
 class Graph:
     """One rclpy context with one node. Everything in it runs on background threads until ``close``."""
 
-    def __init__(self, domain, name="test_peer"):
+    def __init__(self, domain, name="test_peer", threads=6):
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = Node(name, context=self.context)
         self.group = ReentrantCallbackGroup()
-        self.executor = MultiThreadedExecutor(num_threads=6, context=self.context)
+        if threads == 1:
+            self.executor = SingleThreadedExecutor(context=self.context)
+        else:
+            self.executor = MultiThreadedExecutor(num_threads=threads, context=self.context)
         self.executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
