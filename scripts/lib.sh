@@ -124,3 +124,24 @@ locked() {
   "$@"
   exec 9>&-
 }
+
+# take_domain: sets ROS_DOMAIN_ID to one that no other run or test on this machine has, and keeps it until the script and
+# all it has started have ended. The locks are those of test/support/domains.py. Waits for at most a minute.
+take_domain() {
+  local folder domain deadline=$((SECONDS + 60))
+  folder=${TMPDIR:-/tmp}/navtree-domains-$(id -u)
+  mkdir -p "$folder"
+  while :; do
+    # Above 101 the ports of a domain fall into the range that Linux hands out for outgoing connections.
+    for domain in $(shuf -i 1-101); do
+      exec {_domain_lock}>"$folder/$domain"
+      if flock -n "$_domain_lock"; then
+        export ROS_DOMAIN_ID=$domain
+        return
+      fi
+      exec {_domain_lock}>&-
+    done
+    [ "$SECONDS" -lt "$deadline" ] || fail "All ROS domains of this machine are taken: wait until other tests have ended."
+    sleep 0.2
+  done
+}
