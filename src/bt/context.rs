@@ -16,7 +16,7 @@ use super::script::Script;
 use super::types::TypeInfo;
 use super::value::Value;
 use super::whereabouts::Whereabouts;
-use super::{Enums, HaltReason, NodeStatus, Time};
+use super::{Enums, HaltOrder, HaltReason, NodeStatus, Time};
 
 /// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
 /// is reset, so a node that starts anew sets what it uses.
@@ -56,6 +56,15 @@ pub(crate) struct Run {
     /// Ticks of the root so far.
     pub(crate) ticks: u64,
     pub(crate) whereabouts: Option<Whereabouts>,
+    /// Made by the first thing that is to be started when the tick has ended.
+    pub(crate) starts: Option<Box<Starts>>,
+}
+
+/// What a tick starts outside of the tree.
+#[derive(Default)]
+pub(crate) struct Starts {
+    pub(crate) order: HaltOrder,
+    waiting: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Run {
@@ -77,6 +86,7 @@ impl Run {
             sharing: None,
             ticks: 0,
             whereabouts: None,
+            starts: None,
         }
     }
 
@@ -112,6 +122,11 @@ impl Run {
             sharing.send(&self.blackboard);
         }
         self.resources.end_tick(now);
+        if let Some(starts) = &mut self.starts {
+            for start in starts.waiting.drain(..) {
+                start();
+            }
+        }
     }
 }
 
@@ -235,6 +250,16 @@ impl<'t> Context<'t> {
     /// Asks for a tick at `time` at the latest.
     pub fn wake_at(&mut self, time: Time) {
         self.run.wake_at = Some(self.run.wake_at.map_or(time, |earlier| earlier.min(time)));
+    }
+
+    /// Starts something outside of the tree that is no resource's business: when the tick has ended and everything
+    /// that lost its turn in it was halted (guarantee G2), or at once under [`HaltOrder::AsTicked`]. Must return at once.
+    pub fn start_outside(&mut self, start: impl FnOnce() + Send + 'static) {
+        let starts = self.run.starts.get_or_insert_default();
+        match starts.order {
+            HaltOrder::BeforeStarts => starts.waiting.push(Box::new(start)),
+            HaltOrder::AsTicked => start(),
+        }
     }
 
     /// Fails the tree: records who, where and why. Return the result as the tick's error.
@@ -489,14 +514,18 @@ impl<'t> Context<'t> {
     }
 
     pub(crate) fn halt_node(&mut self, node: u32, reason: HaltReason) {
+        if self.def.nodes[node as usize].flags & NodeDef::ANNOUNCED != 0 {
+            return self.announced(node, |cx| cx.halt_at_once(node, reason));
+        }
+        self.halt_at_once(node, reason);
+    }
+
+    #[inline(always)]
+    fn halt_at_once(&mut self, node: u32, reason: HaltReason) {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
         self.as_node(node, |cx| {
-            if compiled.flags & NodeDef::ANNOUNCED != 0 {
-                cx.announced(node, |cx| compiled.behavior.halt(cx, reason));
-            } else {
-                compiled.behavior.halt(cx, reason);
-            }
+            compiled.behavior.halt(cx, reason);
             cx.store(node, NodeStatus::Idle);
             if compiled.flags & NodeDef::GUARDED != 0
                 && let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref())

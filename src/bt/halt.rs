@@ -21,6 +21,18 @@ pub enum HaltReason {
     TreeFailed,
 }
 
+/// In which order what a tick starts outside of the tree and what it stops there get to the world.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum HaltOrder {
+    /// Whatever lost its turn is stopped before anything is started that won (guarantee G2). A reactive parent has to
+    /// tick a child to learn that it wins, so what is to be started is kept until the tick has ended.
+    #[default]
+    BeforeStarts,
+    /// In the order in which the nodes are ticked and halted, as in BehaviorTree.CPP (#1031): for a moment both are
+    /// under way.
+    AsTicked,
+}
+
 impl fmt::Display for HaltReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -59,7 +59,7 @@ pub use error::TickError;
 pub(crate) use error::panic_text;
 pub use event::{Event, matches};
 pub use globals::Globals;
-pub use halt::HaltReason;
+pub use halt::{HaltOrder, HaltReason};
 pub use hooks::{Ended, Hooks};
 pub use observer::Observer;
 pub use port::{Binding, Direction, InOut, Input, Output, PortBuilder, PortDecl, PortError, Ports};

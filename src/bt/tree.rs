@@ -15,7 +15,7 @@ use super::resource::{Resource, Resources};
 use super::types::PortValue;
 use super::value::Value;
 use super::whereabouts::Whereabouts;
-use super::{HaltReason, NodeStatus, Time};
+use super::{HaltOrder, HaltReason, NodeStatus, Time};
 
 /// One robot's run of a [`TreeDef`]: the state of each node, and the blackboard. Making one parses nothing.
 ///
@@ -83,6 +83,12 @@ impl Tree {
         self.sound()
     }
 
+    /// Sets in which order what nodes start with [`Context::start_outside`] and what they stop get to the world.
+    /// Resources have their own say.
+    pub fn set_halt_order(&mut self, order: HaltOrder) {
+        self.run.starts.get_or_insert_default().order = order;
+    }
+
     /// Where the run is, for other threads; made when first asked for.
     pub fn whereabouts(&mut self) -> Whereabouts {
         let def = &self.def;
@@ -95,6 +101,12 @@ impl Tree {
         self.poison.is_some()
     }
 
+    #[cold]
+    fn refuse(&self) -> Result<NodeStatus, TickError> {
+        self.sound().map(|()| NodeStatus::Idle)
+    }
+
+    #[cold]
     fn sound(&self) -> Result<(), TickError> {
         self.poison
             .as_ref()
@@ -153,7 +165,9 @@ impl Tree {
     /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree. One that panicked is
     /// not ticked again ([`Tree::is_poisoned`]); every further tick has the same error.
     pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        self.sound()?;
+        if self.poison.is_some() {
+            return self.refuse();
+        }
         self.run.begin_tick(&self.def, now);
         let result = self.execute_root(now);
         self.run.end_tick(now);
@@ -165,7 +179,9 @@ impl Tree {
     /// # Errors
     /// As [`Tree::tick_exactly_once`].
     pub fn tick(&mut self, now: Time) -> Result<NodeStatus, TickError> {
-        self.sound()?;
+        if self.poison.is_some() {
+            return self.refuse();
+        }
         self.run.begin_tick(&self.def, now);
         let mut result = self.execute_root(now);
         for _ in 0..MOST_WAKE_UPS {
@@ -206,7 +222,7 @@ impl Tree {
             Ok(Err(_)) => Err(self.take_failure(at, "raised an error without a reason", false)),
             Err(payload) => {
                 self.poison(at, &*payload);
-                self.sound().map(|()| NodeStatus::Idle)
+                self.refuse()
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use super::{CancellationToken, Spawn};
+use super::{BoxFuture, CancellationToken, Spawn};
 use crate::sync::mpsc::{Receiver, TryRecvError, channel};
 
 /// What has become of a job.
@@ -29,12 +29,22 @@ impl<T: Send + 'static> Job<T> {
     where
         F: Future<Output = T> + Send + 'static,
     {
+        let (job, future) = Self::prepare(cancel, future);
+        executor.spawn(future);
+        job
+    }
+
+    /// A job whose future is yet to be handed to an executor.
+    pub(super) fn prepare<F>(cancel: CancellationToken, future: F) -> (Self, BoxFuture)
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
         let (sender, result) = channel();
-        executor.spawn(Box::pin(async move {
+        let future = Box::pin(async move {
             // Nobody listens any more where the job was dropped: that is how a late result is kept out.
             let _ = sender.send(future.await);
-        }));
-        Self { result, cancel }
+        });
+        (Self { result, cancel }, future)
     }
 
     /// Looks, without waiting.
@@ -55,7 +65,7 @@ impl<T> Drop for Job<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::{BoxFuture, Local};
+    use super::super::Local;
     use super::*;
 
     #[test]

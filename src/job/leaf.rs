@@ -63,7 +63,7 @@ impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
             let input = self.node.input(cx)?;
             let cancel = CancellationToken::new();
             let work = N::run(input, cancel.clone());
-            Ok(begin(cx, &*self.executor, cancel, work))
+            Ok(begin(cx, &self.executor, cancel, work))
         };
         advance(cx, start, |cx, output| self.node.output(cx, output))
     }
@@ -73,19 +73,34 @@ impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
     }
 }
 
-/// Starts a future, under the eyes of a watchdog where the tree has one.
-fn begin<F>(cx: &mut Context<'_>, executor: &dyn Spawn, cancel: CancellationToken, work: F) -> Job<F::Output>
+/// Starts a future when the tick has ended and the jobs that lose to it are cancelled (guarantee G2), under the eyes of a
+/// watchdog where the tree has one.
+fn begin<F>(
+    cx: &mut Context<'_>,
+    executor: &Arc<dyn Spawn>,
+    cancel: CancellationToken,
+    work: F,
+) -> Job<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     let leaf = Arc::clone(&cx.definition().node(cx.node()).path);
-    match cx.resource::<Roster>() {
+    let token = cancel.clone();
+    let (job, future) = match cx.resource::<Roster>() {
         Some(roster) => {
             let work = roster.enter(&leaf, &cancel, work);
-            Job::start(executor, cancel, work)
+            Job::prepare(cancel, work)
         }
-        None => Job::start(executor, cancel, work),
-    }
+        None => Job::prepare(cancel, work),
+    };
+    let executor = Arc::clone(executor);
+    cx.start_outside(move || {
+        // Halted in the tick in which it was started: then nobody ever sees it.
+        if !token.is_cancelled() {
+            executor.spawn(future);
+        }
+    });
+    job
 }
 
 /// Starts a job on activation, then looks for its result at every tick. The first tick never completes, however fast the
@@ -171,7 +186,7 @@ where
         let start = |cx: &mut Context<'_>| {
             let cancel = CancellationToken::new();
             let work = (self.work)(cancel.clone());
-            Ok(begin(cx, &*self.executor, cancel, work))
+            Ok(begin(cx, &self.executor, cancel, work))
         };
         advance(cx, start, |_, status| Ok(status))
     }
@@ -183,12 +198,13 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use super::super::Local;
+    use super::super::{BoxFuture, Local};
     use super::*;
-    use crate::bt::builder::{forest, leaf, reactive_sequence, tree};
-    use crate::bt::{Input, NodeBuilder, Output, Time, Tree, Value, compile};
+    use crate::bt::builder::{forest, leaf, reactive_fallback, reactive_sequence, sequence, tree};
+    use crate::bt::{HaltOrder, Input, NodeBuilder, Output, Time, Tree, Value, compile};
 
     /// How many jobs of `Add` noticed that they were cancelled.
     static CANCELLED: AtomicU32 = AtomicU32::new(0);
@@ -296,5 +312,55 @@ mod tests {
                 .to_string()
                 .contains("without a result")
         );
+    }
+
+    /// What an executor sees when a reactive parent changes over from `Slow` to `Urgent`: whether the job that lost was
+    /// cancelled when the one that won was started.
+    fn loser_was_cancelled(order: HaltOrder) -> bool {
+        let loser: Arc<Mutex<Option<CancellationToken>>> = Arc::default();
+        let seen: Arc<Mutex<Option<bool>>> = Arc::default();
+        let mut registry = Registry::builtin();
+        let tokens = Arc::clone(&loser);
+        let slow = move |cancel: CancellationToken| {
+            *tokens.lock().unwrap() = Some(cancel);
+            std::future::pending()
+        };
+        register_function(&mut registry, "Slow", Local::new(), slow).unwrap();
+        let (tokens, told) = (Arc::clone(&loser), Arc::clone(&seen));
+        let executor = move |future: BoxFuture| {
+            let cancelled = tokens
+                .lock()
+                .unwrap()
+                .as_ref()
+                .map(CancellationToken::is_cancelled);
+            *told.lock().unwrap() = cancelled;
+            drop(future);
+        };
+        let urgent = |_| std::future::pending();
+        register_function(&mut registry, "Urgent", executor, urgent).unwrap();
+        let root = reactive_fallback([
+            sequence([leaf("ScriptCondition").port("code", "go"), leaf("Urgent")]),
+            leaf("Slow"),
+        ]);
+        let compiled = compile(&forest([tree("Main", root)]), "Main", &registry).unwrap();
+        let mut run = Tree::new(compiled.def);
+        run.set_halt_order(order);
+        run.set("go", false).unwrap();
+        assert_eq!(run.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        assert_eq!(*seen.lock().unwrap(), None);
+        run.set("go", true).unwrap();
+        assert_eq!(run.tick(Time::ZERO).unwrap(), NodeStatus::Running);
+        assert!(loser.lock().unwrap().as_ref().unwrap().is_cancelled());
+        seen.lock().unwrap().unwrap()
+    }
+
+    #[test]
+    fn g2_a_job_that_lost_is_cancelled_before_the_one_that_won_is_started() {
+        assert!(loser_was_cancelled(HaltOrder::BeforeStarts));
+    }
+
+    #[test]
+    fn the_old_order_starts_the_job_that_won_first() {
+        assert!(!loser_was_cancelled(HaltOrder::AsTicked));
     }
 }

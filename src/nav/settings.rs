@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::bt::HaltOrder;
 use crate::goal::GoalOptions;
 
 /// Defaults for ports that a tree leaves out, and the switches that bring back Nav2's behaviour where navtree differs
@@ -39,6 +40,9 @@ pub struct Settings {
     /// `battery_unknown_is_low`: `IsBatteryLow` holds as long as no battery has said anything. Default false, as in
     /// Nav2.
     pub battery_unknown_is_low: bool,
+    /// `halt_before_start`: in which order what a tick stops and starts gets to the servers. The default is
+    /// [`HaltOrder::BeforeStarts`].
+    pub halt_order: HaltOrder,
 }
 
 impl Settings {
@@ -70,6 +74,7 @@ impl Default for Settings {
             canceled_is_success: false,
             latch_on_activation: false,
             battery_unknown_is_low: false,
+            halt_order: HaltOrder::default(),
         }
     }
 }

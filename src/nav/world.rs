@@ -10,7 +10,7 @@ use super::link::{
 };
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
-use crate::bt::{HaltReason, Resource, Time};
+use crate::bt::{HaltOrder, HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
@@ -64,7 +64,7 @@ pub struct World {
     since: Ticket,
     waiting: FxHashMap<Ticket, Progress>,
     topics: FxHashMap<TopicId, Sample>,
-    /// Cancels leave first, then everything else in the order asked for (guarantee G2).
+    /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
     events: Vec<Event>,
@@ -264,7 +264,11 @@ impl World {
         if self.requests.len() == before {
             self.requests
                 .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
-            self.halts.push(Command::Halt { ticket, reason });
+            let halt = Command::Halt { ticket, reason };
+            match self.settings.halt_order {
+                HaltOrder::BeforeStarts => self.halts.push(halt),
+                HaltOrder::AsTicked => self.requests.push(halt),
+            }
         }
     }
 
@@ -493,5 +497,46 @@ impl Resource for World {
 
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::msg::action::{BackUp, Spin};
+    use crate::nav::Settings;
+    use crate::nav::testing::{Bench, Plan};
+
+    /// What gets to the servers when `Spin` takes over from `BackUp` under a reactive parent.
+    fn change_over(halt_order: HaltOrder) -> Vec<String> {
+        let settings = Settings {
+            halt_order,
+            ..Settings::default()
+        };
+        let tree = r#"<ReactiveFallback>
+                        <Sequence><ScriptCondition code="go"/><Spin spin_dist="1.0"/></Sequence>
+                        <BackUp backup_dist="1.0" backup_speed="0.1"/>
+                      </ReactiveFallback>"#;
+        let mut bench = Bench::with(tree, &crate::nav::registry(), settings);
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        bench.action::<BackUp>("backup", |_| Plan::endless());
+        bench.set("go", false);
+        bench.letters(3);
+        bench.set("go", true);
+        bench.letters(3);
+        assert_eq!((bench.active("backup"), bench.active("spin")), (0, 1));
+        bench.order()
+    }
+
+    #[test]
+    fn g2_what_loses_is_cancelled_before_what_wins_is_started() {
+        let order = change_over(HaltOrder::BeforeStarts);
+        assert_eq!(order, ["goal to backup", "cancel to backup", "goal to spin"]);
+    }
+
+    #[test]
+    fn the_old_order_starts_what_wins_first() {
+        let order = change_over(HaltOrder::AsTicked);
+        assert_eq!(order, ["goal to backup", "goal to spin", "cancel to backup"]);
     }
 }

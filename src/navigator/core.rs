@@ -261,6 +261,9 @@ impl Navigator {
             None => std::mem::take(&mut self.resources),
         };
         tree.put_resources(resources);
+        if let Some(order) = tree.resource::<World>().map(|world| world.settings.halt_order) {
+            tree.set_halt_order(order);
+        }
         let attached = tree.attach(now).map_err(|error| error.to_string());
         for fault in tree
             .resource::<World>()

@@ -21,6 +21,7 @@ mod node;
 mod options;
 #[cfg(feature = "ros")]
 mod parameters;
+mod pulse;
 #[cfg(test)]
 mod rig;
 mod robot;
@@ -38,8 +39,9 @@ pub use library::TreeLibrary;
 #[cfg(feature = "ros")]
 pub use node::{StartError, run};
 pub use options::Options;
+pub use pulse::Pulse;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 pub use shares::share_file;
 pub use thread::{Handle, Pending, TickClock, TickStatistics, TickThread, Unacknowledged};
-pub use watchdog::{Pulse, Watchdog};
+pub use watchdog::Watchdog;

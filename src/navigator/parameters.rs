@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NavigatorKind, Options, TreeLibrary, share_file};
-use crate::bt::Registry;
+use crate::bt::{HaltOrder, Registry};
 use crate::goal::GoalOptions;
 use crate::nav::Settings;
 use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue, Rehearsal};
@@ -295,6 +295,16 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             default.latch_on_activation,
             "GoalUpdated and its kin forget their reference whenever they are reset, as in Nav2.",
         )?,
+        halt_order: if read.flag(
+            "halt_before_start",
+            true,
+            "What loses its turn is stopped before anything is started that wins. False: in the order in which leaves are \
+             ticked and halted, as in BehaviorTree.CPP.",
+        )? {
+            HaltOrder::BeforeStarts
+        } else {
+            HaltOrder::AsTicked
+        },
         battery_unknown_is_low: read.flag(
             "battery_unknown_is_low",
             default.battery_unknown_is_low,

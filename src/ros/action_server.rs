@@ -10,7 +10,7 @@ use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, actio
 
 use super::action_client::uuid;
 use super::mirror::{ActionType, Mirror};
-use super::{Clock, RosError, RosNode};
+use super::{Clock, RosError, RosNode, answers};
 use crate::goal::{End, GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError};
 
 type SendGoal<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::SendGoal;
@@ -209,15 +209,15 @@ impl<A: ActionType> Shared<A> {
                 }
             });
         if !ignored {
-            // A client that did not wait for its answer is no fault of ours.
-            let _ = request.respond(action_msgs::srv::CancelGoal::Response {
+            let response = action_msgs::srv::CancelGoal::Response {
                 return_code: answer.code as i8,
                 goals_canceling: answer
                     .canceling
                     .iter()
                     .map(|(goal, stamp)| info(*goal, *stamp))
                     .collect(),
-            });
+            };
+            answers::answer(request, response);
         }
         if !answer.canceling.is_empty() {
             self.publish_status();
@@ -242,7 +242,7 @@ impl<A: ActionType> Shared<A> {
             ResultAnswer::Unknown { waiter } => (waiter, GoalStatus::Unknown, A::Result::default().to_wire()),
         };
         drop(table);
-        let _ = waiter.respond(A::Wire::make_result_response_msg(status as i8, result));
+        answers::answer(waiter, A::Wire::make_result_response_msg(status as i8, result));
     }
 }
 
@@ -336,7 +336,10 @@ impl<A: ActionType> GoalRequest<A> {
 
     fn answer(&mut self, accepted: bool, stamp: Stamp) {
         if let Some(request) = self.answer.take() {
-            let _ = request.respond(A::Wire::make_goal_response_msg(accepted, stamp.to_wire()));
+            answers::answer(
+                request,
+                A::Wire::make_goal_response_msg(accepted, stamp.to_wire()),
+            );
         }
     }
 }
@@ -376,7 +379,10 @@ impl<A: ActionType> Acceptance<A> {
     /// Tells the client.
     pub fn send(self) {
         if let Some(request) = self.request {
-            let _ = request.respond(A::Wire::make_goal_response_msg(true, self.stamp.to_wire()));
+            answers::answer(
+                request,
+                A::Wire::make_goal_response_msg(true, self.stamp.to_wire()),
+            );
         }
     }
 }
@@ -399,8 +405,11 @@ impl<A: ActionType> Results<A> {
     pub fn send(self) {
         let status = self.end.status() as i8;
         for waiter in self.waiters {
-            // A client that did not wait for its answer is no fault of ours.
-            let _ = waiter.respond(A::Wire::make_result_response_msg(status, self.result.clone()));
+            // From the thread that ticks, mostly.
+            answers::answer_later(
+                waiter,
+                A::Wire::make_result_response_msg(status, self.result.clone()),
+            );
         }
     }
 }

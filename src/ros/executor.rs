@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures::channel::oneshot;
 
 use super::spin::{self, Errand, SpinMetrics, SpinReading};
-use super::{ParameterValue, RosError, RosNode, Wake};
+use super::{ParameterValue, RosError, RosNode, Wake, answers};
 use crate::bt::panic_text;
 
 /// The thread `ros-spin` and the node on it. Dropping it ends both: the node is destroyed, so that peers see its
@@ -84,8 +84,13 @@ impl Executor {
     }
 }
 
+/// How long the last answers may take to leave.
+const FAREWELL: Duration = Duration::from_millis(300);
+
 impl Drop for Executor {
     fn drop(&mut self) {
+        // Results of the last moment.
+        answers::flush(FAREWELL);
         let _ = self.handle.errands.send(None);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

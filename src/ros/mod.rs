@@ -19,6 +19,7 @@
 
 mod action_client;
 mod action_server;
+mod answers;
 mod caller;
 mod clock;
 mod connection;

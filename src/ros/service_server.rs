@@ -3,7 +3,7 @@
 use r2r::{QosProfile, ServiceRequest};
 
 use super::mirror::{Mirror, ServiceType};
-use super::{RosError, RosNode};
+use super::{RosError, RosNode, answers};
 
 /// A request of a service. Dropped without an answer it is answered with a default response, so that no client waits
 /// for one that never comes.
@@ -36,8 +36,7 @@ impl<S: ServiceType> ServiceCall<S> {
 
     fn send(&mut self, response: &S::Response) {
         if let Some(request) = self.answer.take() {
-            // A client that did not wait for its answer is no fault of ours.
-            let _ = request.respond(response.to_wire());
+            answers::answer(request, response.to_wire());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Between the tick thread and whoever asks something of it.
 
+#[path = "../../src/navigator/pulse.rs"]
+mod pulse;
 #[path = "../../src/navigator/thread.rs"]
 mod thread;
 
@@ -10,8 +12,9 @@ use std::time::Duration;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
-    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Pulse, Report, Request, Schedule,
+    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule,
 };
+use pulse::Pulse;
 use thread::{Handle, TickClock, TickThread, Unacknowledged};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};

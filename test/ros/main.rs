@@ -12,4 +12,5 @@ mod actions;
 mod harness;
 mod lifecycle;
 mod parameters;
+mod services;
 mod topics;

@@ -135,6 +135,10 @@ impl Bench {
         tree.insert_resource(World::new(Box::new(BenchLink(Arc::clone(&network))), settings));
         let now = Time::from_millis(1000);
         lock(&network).advance(now);
+        if let Some(world) = tree.resource::<World>() {
+            let order = world.settings.halt_order;
+            tree.set_halt_order(order);
+        }
         // A tree that cannot be used says so when it is ticked.
         let _ = tree.attach(now);
         Self {
@@ -143,6 +147,11 @@ impl Bench {
             now,
             period: Duration::from_millis(10),
         }
+    }
+
+    /// Goals and cancels in the order in which they left: `goal to spin`, `cancel to spin`.
+    pub fn order(&self) -> Vec<String> {
+        self.network().order().to_vec()
     }
 
     /// Another end of the same network: for a world of one's own.

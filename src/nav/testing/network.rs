@@ -62,6 +62,8 @@ pub(super) struct Network {
     transforms: BTreeMap<(String, String), TransformStamped>,
     parameters: BTreeMap<String, String>,
     reports: Vec<String>,
+    /// Goals and cancels in the order in which they left.
+    sent: Vec<String>,
     templates: Vec<(Part, String, serde_json::Value)>,
 }
 
@@ -85,6 +87,7 @@ impl Network {
             transforms: BTreeMap::new(),
             parameters: BTreeMap::new(),
             reports: Vec::new(),
+            sent: Vec::new(),
             templates: Vec::new(),
         }
     }
@@ -271,6 +274,10 @@ impl Network {
         servers
             .flat_map(|server| server.requests.iter().cloned())
             .collect()
+    }
+
+    pub(super) fn order(&self) -> &[String] {
+        &self.sent
     }
 
     pub(super) fn cancels(&self, name: &str) -> usize {
@@ -512,6 +519,7 @@ impl Network {
                     payload,
                 } => {
                     let name = self.server(server).name.clone();
+                    self.sent.push(format!("goal to {name}"));
                     self.server(server).requests.push(payload.clone());
                     if let Some(Behaviour::Action(act)) = self.behaviours.get_mut(&name) {
                         let script = act(&payload);
@@ -527,6 +535,8 @@ impl Network {
                     tag,
                     selection,
                 } => {
+                    let name = self.server(server).name.clone();
+                    self.sent.push(format!("cancel to {name}"));
                     let code = self.cancel(server, selection);
                     self.later(
                         Duration::ZERO,

@@ -8,7 +8,7 @@ use r2r::lifecycle_msgs::{msg, srv};
 use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
 
 use super::{Arrow, Machine, State, Transition, Verdict};
-use crate::ros::{Clock, RosError, RosHandle, RosNode};
+use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
 /// What the node does in a transition. Called on the thread `lifecycle`, one transition after the other; it may take
 /// its time, and the node goes on answering meanwhile.
@@ -139,8 +139,7 @@ impl LifecycleHandle {
             move |request| {
                 let wanted = request.message.transition.clone();
                 let done = Box::new(move |success| {
-                    // A client that did not wait for its answer is no fault of ours.
-                    let _ = request.respond(srv::ChangeState::Response { success });
+                    answers::answer(request, srv::ChangeState::Response { success });
                 });
                 let _ = requests.send(Request {
                     id: wanted.id,
@@ -179,11 +178,12 @@ impl LifecycleHandle {
     ) -> Result<(), RosError>
     where
         S::Request: Send,
+        S::Response: Send,
     {
         let shared = Arc::clone(&self.shared);
         node.serve::<S>(name, QosProfile::services_default(), move |request| {
             let machine = *shared.machine();
-            let _ = request.respond(answer(machine));
+            answers::answer(request, answer(machine));
         })
     }
 }

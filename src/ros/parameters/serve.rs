@@ -9,7 +9,7 @@ use r2r::{QosProfile, ServiceRequest, WrappedServiceTypeSupport};
 use super::store::Change;
 use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
 use crate::ros::mirror::Mirror;
-use crate::ros::{Clock, RosError, RosNode};
+use crate::ros::{Clock, RosError, RosNode, answers};
 
 /// What the parameter thread does next.
 type Job = Box<dyn FnOnce() + Send>;
@@ -111,6 +111,7 @@ fn answer<S>(
 where
     S: WrappedServiceTypeSupport + Send + 'static,
     S::Request: Send,
+    S::Response: Send,
 {
     let (store, jobs) = (store.clone(), jobs.clone());
     node.serve::<S>(
@@ -120,8 +121,7 @@ where
             let store = store.clone();
             let _ = jobs.send(Box::new(move || {
                 let response = handler(&store, request.message.clone());
-                // A client that did not wait for its answer is no fault of ours.
-                let _ = request.respond(response);
+                answers::answer(request, response);
             }));
         },
     )

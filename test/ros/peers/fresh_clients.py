@@ -1,0 +1,32 @@
+"""Call a service of the process under test from new clients, each at once after it has seen the service."""
+
+import time
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from std_srvs.srv import Trigger
+
+PARTICIPANTS = 20
+# Of one participant: the first of them is discovered from the beginning, the others by their endpoints alone.
+CLIENTS = 10
+
+for participant in range(PARTICIPANTS):
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node(f"peer_{participant}", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    lost = 0
+    for _ in range(CLIENTS):
+        client = node.create_client(Trigger, "trigger")
+        deadline = time.monotonic() + 20.0
+        while not client.service_is_ready():
+            assert time.monotonic() < deadline, "no service"
+            time.sleep(0.0005)
+        future = client.call_async(Trigger.Request())
+        executor.spin_until_future_complete(future, timeout_sec=10.0)
+        lost += not future.done()
+        node.destroy_client(client)
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+    print(f"lost {lost}")
