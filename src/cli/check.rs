@@ -36,13 +36,14 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let outcome = arguments.trees.levels().and_then(|levels| {
+        super::are_there(&arguments.paths)?;
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok((levels, tree_files(&arguments.paths)?))
     });
     let (levels, files) = match outcome {
         Ok(outcome) => outcome,
         Err(message) => {
-            eprintln!("navtree check: {message}");
+            super::errln!("navtree check: {message}");
             return Exit::Failed;
         }
     };

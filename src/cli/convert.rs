@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     match outcome(arguments) {
         Ok(exit) => exit,
         Err(message) => {
-            eprintln!("navtree convert: {message}");
+            super::errln!("navtree convert: {message}");
             Exit::Failed
         }
     }
@@ -47,7 +47,7 @@ fn outcome(arguments: &Arguments) -> Result<Exit, String> {
         Colour::Never
     };
     for diagnostic in &diagnostics {
-        eprintln!("{}", diagnostic.render(&sources, colour));
+        super::errln!("{}", diagnostic.render(&sources, colour));
     }
     let Some(converted) = converted else {
         return Ok(Exit::Problems);

@@ -110,7 +110,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Run) | None => return run::run(registry),
         #[cfg(not(feature = "ros"))]
         None => {
-            eprintln!("navtree: this build has no ROS: see navtree --help for what it can do");
+            errln!("navtree: this build has no ROS: see navtree --help for what it can do");
             Exit::Failed
         }
     };
@@ -122,6 +122,18 @@ macro_rules! outln {
     ($($argument:tt)*) => { $crate::cli::out(&format!("{}\n", format_args!($($argument)*))) };
 }
 pub(crate) use outln;
+
+/// Prints to standard error, with the same forbearance.
+macro_rules! errln {
+    ($($argument:tt)*) => { $crate::cli::err(&format!("{}\n", format_args!($($argument)*))) };
+}
+pub(crate) use errln;
+
+/// Prints a text to standard error.
+pub(crate) fn err(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
 
 /// Prints a text as it is.
 pub(crate) fn out(text: &str) {
@@ -179,6 +191,15 @@ impl TreeArguments {
         }
         Ok(levels)
     }
+}
+
+/// Whether what the command line names is there. A command that is given a wrong path cannot run; a tree that includes
+/// a wrong path has a problem.
+pub(crate) fn are_there<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), String> {
+    for path in paths {
+        std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// All XML files behind the paths: files as they are, directories with all that is below them, sorted.

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     if let Err(message) = super::add_palettes(&mut registry, &arguments.palette) {
-        eprintln!("navtree models: {message}");
+        super::errln!("navtree models: {message}");
         return Exit::Failed;
     }
     let text = if arguments.xsd {

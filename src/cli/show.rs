@@ -38,13 +38,14 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let prepared = arguments.trees.levels().and_then(|levels| {
+        super::are_there([&arguments.file])?;
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok(levels)
     });
     let levels = match prepared {
         Ok(levels) => levels,
         Err(message) => {
-            eprintln!("navtree show: {message}");
+            super::errln!("navtree show: {message}");
             return Exit::Failed;
         }
     };
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         }
         Err(refused) => {
             for diagnostic in &refused.diagnostics {
-                eprintln!("{}", diagnostic.render(&refused.sources, Colour::Never));
+                super::errln!("{}", diagnostic.render(&refused.sources, Colour::Never));
             }
             Exit::Problems
         }

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
 }
 
 fn failed(message: &str) -> Exit {
-    eprintln!("navtree test: {message}");
+    super::errln!("navtree test: {message}");
     Exit::Failed
 }
 

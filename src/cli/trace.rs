@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
     match prepare(arguments, registry) {
         Ok(stage) => trace(arguments, stage),
         Err((message, exit)) => {
-            eprintln!("{message}");
+            super::errln!("{message}");
             exit
         }
     }
@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
 
 fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
+    super::are_there([&arguments.file]).map_err(failed)?;
     if let Some(path) = &arguments.mock {
         let read = |message: String| failed(format!("{}: {message}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| read(error.to_string()))?;
@@ -108,7 +109,7 @@ fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
         }
         match snapshot.result {
             Err(error) => {
-                eprintln!("error: {error}");
+                super::errln!("error: {error}");
                 return Exit::Problems;
             }
             Ok(status) if arguments.until_done && status.is_completed() => break,

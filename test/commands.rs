@@ -1,0 +1,158 @@
+//! The commands as a user calls them: what they print and how they end.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const GOOD: &str =
+    "<root BTCPP_format='4'><BehaviorTree ID='M'><Sequence><Go to='{x}'/></Sequence></BehaviorTree></root>";
+const CLEAN: &str = "<root BTCPP_format='4'><BehaviorTree ID='M'><AlwaysSuccess/></BehaviorTree></root>";
+const WARNS: &str =
+    "<root BTCPP_format='4'><BehaviorTree ID='M'><ScriptCondition code='x == 1'/></BehaviorTree></root>";
+
+/// A folder of one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        let program = env!("CARGO_BIN_EXE_navtree");
+        let mut command = Command::new(program);
+        command.args(arguments.split_whitespace()).current_dir(&self.0);
+        command.output().unwrap()
+    }
+
+    /// The exit code and what was printed.
+    fn ends(&self, arguments: &str) -> (i32, String) {
+        let output = self.run(arguments);
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn check_ends_with_0_1_or_2() {
+    let folder = Folder::new("check");
+    folder.file("clean.xml", CLEAN);
+    folder.file("unknown.xml", GOOD);
+    folder.file("warns.xml", WARNS);
+    folder.file(
+        "silent.xml",
+        &WARNS.replace("<BehaviorTree", "<!-- navtree: allow(NT0406) --><BehaviorTree"),
+    );
+    for (arguments, code) in [
+        ("check clean.xml", 0),
+        ("check unknown.xml", 1),
+        ("check clean.xml unknown.xml", 1),
+        ("check .", 1),
+        ("check absent.xml", 2),
+        ("check", 2),
+        ("check clean.xml --palette absent.xml", 2),
+        ("check clean.xml -A nonsense", 2),
+        ("check warns.xml", 0),
+        ("check warns.xml -D NT0406", 1),
+        ("check warns.xml -D warnings", 1),
+        ("check warns.xml -D warnings -W NT0406", 0),
+        ("check silent.xml -D warnings", 0),
+        ("show absent.xml", 2),
+        ("show unknown.xml", 1),
+        ("trace absent.xml", 2),
+        ("test absent.yaml", 2),
+    ] {
+        assert_eq!(folder.ends(arguments).0, code, "navtree {arguments}");
+    }
+    let shown = |arguments: &str| folder.ends(arguments).1.contains("NT0406");
+    assert!(shown("check warns.xml"));
+    assert!(!shown("check warns.xml -A NT0406"));
+    assert!(!shown("check silent.xml"));
+}
+
+#[test]
+fn problems_are_told_to_programs_too() {
+    let folder = Folder::new("formats");
+    folder.file("unknown.xml", GOOD);
+    let (_, json) = folder.ends("check --format json unknown.xml");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["code"], "NT0301");
+    let (_, sarif) = folder.ends("check --format sarif unknown.xml");
+    let sarif: Value = serde_json::from_str(&sarif).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "NT0301");
+}
+
+#[test]
+fn a_trace_is_one_object_a_tick() {
+    let folder = Folder::new("trace");
+    folder.file("tree.xml", GOOD);
+    folder.file("mocks.yaml", "Go: [RUNNING, {status: SUCCESS, set: {to: 7}}]");
+    let lines = |options: &str| -> Vec<Value> {
+        let (code, text) = folder.ends(&format!("trace tree.xml --mock mocks.yaml --json {options}"));
+        assert_eq!(code, 0);
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let ticks = lines("--ticks 4 --set y=1");
+    assert_eq!(ticks.len(), 4);
+    assert_eq!(
+        ticks[0].to_string(),
+        r#"{"tick":1,"status":"RUNNING","nodes":{"Sequence::1":"RUNNING","Go::2":"RUNNING"},"halted":[],"blackboard":{"x":null,"y":1}}"#
+    );
+    assert_eq!(ticks[1]["status"], "SUCCESS");
+    assert_eq!(ticks[1]["blackboard"]["x"], 7);
+    assert_eq!(ticks[2]["status"], "RUNNING");
+    assert_eq!(lines("--ticks 4 --until-done").len(), 2);
+}
+
+#[test]
+fn scenarios_are_told_to_junit() {
+    let folder = Folder::new("junit");
+    folder.file("tree.xml", GOOD);
+    folder.file(
+        "a.yaml",
+        "- {name: holds, tree: tree.xml, mocks: {Go: RUNNING}, expect: {root: R R}}\n\
+         - {name: does not, tree: tree.xml, mocks: {Go: RUNNING}, expect: {root: R S}}",
+    );
+    let (code, text) = folder.ends("test a.yaml --junit out.xml");
+    assert_eq!(code, 1);
+    assert!(text.contains("1 passed, 1 failed"), "{text}");
+    let junit = std::fs::read_to_string(folder.0.join("out.xml")).unwrap();
+    assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
+}
+
+#[test]
+fn trees_are_shown_in_every_form() {
+    let folder = Folder::new("show");
+    folder.file("clean.xml", CLEAN);
+    for (format, part) in [
+        ("text", "AlwaysSuccess"),
+        ("dot", "digraph"),
+        ("svg", "<svg"),
+        ("mermaid", "flowchart"),
+    ] {
+        let (code, text) = folder.ends(&format!("show clean.xml --format {format}"));
+        assert_eq!(code, 0);
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(folder.ends("models").1.contains("<TreeNodesModel>"));
+    assert!(folder.ends("models --xsd").1.contains("<xs:schema"));
+    assert!(folder.ends("completions bash").1.contains("completions"));
+}
