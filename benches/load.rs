@@ -74,7 +74,7 @@ fn file(nodes: usize) -> String {
     let mut text = String::from("<root BTCPP_format=\"4\">\n<BehaviorTree ID=\"Main\">\n<Sequence>\n");
     let mut written = 1;
     while written < nodes {
-        // Ten nodes a section: two controls and eight leaves, six of them... two in three with ports.
+        // Ten nodes a section: two controls and eight leaves.
         let section = (nodes - written).min(10);
         let leaf = |text: &mut String, number: usize| {
             let result = if number % 3 == 0 {

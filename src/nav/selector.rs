@@ -79,6 +79,7 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         }
         let state = cx.state::<State>();
         let (topic, seen) = (state.subscription.topic(), state.count);
+        let mut selected = state.selected.clone();
         if let Some(topic) = topic {
             let world: &World = world!(cx);
             if let Some(sample) = world.sample(topic)
@@ -90,12 +91,13 @@ impl<N: SelectorNode> Behavior for Selector<N> {
                     .as_ref()
                     .and_then(|payload| payload.get::<String>())
                     .map(|text| Text::from(&**text));
+                selected = text.or(selected);
                 let state = cx.state::<State>();
                 state.count = count;
-                state.selected = text.or(state.selected.take());
+                state.selected.clone_from(&selected);
             }
         }
-        let selected = match cx.state::<State>().selected.clone() {
+        let selected = match selected {
             Some(selected) => selected,
             None => match self.default.get(cx) {
                 Ok(default) => {
