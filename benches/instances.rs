@@ -2,7 +2,7 @@
 //! one run, making a run, its memory, and a sweep over ten thousand runs.
 //!
 //! `cargo bench --no-default-features --bench instances` prints the figures: times are the least of 20 samples, and
-//! every tick begins with a read of the clock, but in sweeps, which read it once; sweeps are told with and without
+//! every tick begins with a read of the clock, but in sweeps, which read it once; sweeps are told without and with
 //! `Tree::preload`. Memory is what the process grows by
 //! with ten thousand runs, each ticked once, a run's share. A case's name and a number of ticks as arguments run just
 //! that, for callgrind.
@@ -101,10 +101,10 @@ fn many(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) {
         shuffled.swap(last, (state % (last as u64 + 1)) as usize);
     }
     for (name, order, preload) in [
-        ("sweep_in_order", &in_order, true),
-        ("sweep_shuffled", &shuffled, true),
-        ("sweep_in_order_plain", &in_order, false),
-        ("sweep_shuffled_plain", &shuffled, false),
+        ("sweep_in_order", &in_order, false),
+        ("sweep_shuffled", &shuffled, false),
+        ("sweep_in_order_preloaded", &in_order, true),
+        ("sweep_shuffled_preloaded", &shuffled, true),
     ] {
         let mut sweep = || {
             let begin = Instant::now();

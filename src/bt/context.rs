@@ -213,6 +213,7 @@ impl<'t> Context<'t> {
     }
 
     /// The node's large state, made on first use. Kept for the life of the run.
+    #[inline]
     pub fn state<S: Any + Send + Default>(&mut self) -> &mut S {
         let slot = self.state_slot();
         if !slot.as_ref().is_some_and(|state| state.is::<S>()) {
@@ -235,11 +236,17 @@ impl<'t> Context<'t> {
         *self.state_slot() = Some(state);
     }
 
+    #[inline]
     fn state_slot(&mut self) -> &mut Option<Box<dyn Any + Send>> {
         if self.run.states.is_empty() {
-            self.run.states = std::iter::repeat_with(|| None).take(self.def.len()).collect();
+            self.make_states();
         }
         &mut self.run.states[self.node as usize]
+    }
+
+    #[cold]
+    fn make_states(&mut self) {
+        self.run.states = std::iter::repeat_with(|| None).take(self.def.len()).collect();
     }
 
     /// Asks for another tick of the root at once, when this one has ended.
