@@ -44,7 +44,7 @@ FURTHER = [
     ("replanning_with_goals", "… every other tick sends a goal to the planner, the next hands its path to the controller", "ns", 0, "cruise"),
     ("port_text_64_shared", "port read: the text, shared (its counter goes up and down)", "ns", 1, "ports"),
     ("port_path_10000_shared", "port read: the path, shared", "ns", 1, "ports"),
-    ("nav2_cruising", "the tick that sweeps make, of one instance, time and again, clock read included", "ns", 0, "instances"),
+    ("nav2_cruising", "`nav2_cruising`: the tick that sweeps make, of one instance, time and again, with a clock read each", "ns", 0, "instances"),
     ("sweep_in_order_preloaded", "10,000 instances in order, `Tree::preload` before each tick", "ms", 1, "instances"),
     ("sweep_shuffled_preloaded", "10,000 instances shuffled, the same", "ms", 1, "instances"),
     ("load_1000000", "1,000,000 nodes from XML text to a ready tree", "ms", 0, "load"),
