@@ -34,6 +34,10 @@ const MOST_TEXT: usize = 256 * 1024 * 1024;
 /// What a key of a subtree instance counts towards [`MOST_TEXT`]: about the bytes that it takes.
 const TEXT_OF_KEY: usize = 512;
 
+/// How often problems are thinned before compiling stops: a small file can say the same wrong thing in a million
+/// instances, each of which costs as much as the first.
+const MOST_THINNED: usize = 10;
+
 /// Errors after which compiling stops: a small file can name one bad node in a million instances.
 const MOST_PROBLEMS: usize = 10_000;
 
@@ -93,6 +97,8 @@ struct Compiler<'f, 's> {
     overflowed: bool,
     /// How many problems there may be before they are thinned.
     most_problems: usize,
+    /// How often they were thinned.
+    thinned: usize,
     /// There are so many errors that the rest does not matter.
     given_up: bool,
 }
@@ -117,6 +123,7 @@ impl<'f, 's> Compiler<'f, 's> {
             subtree_id: "SubTree".into(),
             overflowed: false,
             most_problems: MOST_PROBLEMS,
+            thinned: 0,
             given_up: false,
         }
     }
@@ -287,8 +294,9 @@ impl<'f, 's> Compiler<'f, 's> {
     fn thin_problems(&mut self) -> bool {
         self.problems.sort_by_key(|problem| (problem.span, problem.kind));
         self.problems.dedup();
-        self.given_up =
-            self.problems.len() > MOST_PROBLEMS / 2 && !self.problems.iter().all(Problem::is_warning);
+        self.thinned += 1;
+        let too_many = self.problems.len() > MOST_PROBLEMS / 2 || self.thinned >= MOST_THINNED;
+        self.given_up = too_many && !self.problems.iter().all(Problem::is_warning);
         self.most_problems = MOST_PROBLEMS.max(2 * self.problems.len());
         self.given_up
     }

@@ -722,12 +722,18 @@ mod tests {
             .collect();
         let model = format!("<TreeNodesModel><SubTree ID='t16'>{ports}</SubTree></TreeNodesModel>");
         let model = doubled("<SubTree ID='t0'/>", "<IsDay/>", &model);
-        let attributes: String = (0..1000).map(|name| format!(" a{name}='1'")).collect();
-        let attributes = doubled("<SubTree ID='t0'/>", &format!("<IsDay{attributes}/>"), "");
+        let attributes =
+            |count: usize| -> String { (0..count).map(|name| format!(" a{name}='1'")).collect() };
+        let unknown = doubled("<SubTree ID='t0'/>", &format!("<IsDay{}/>", attributes(100)), "");
+        let attributes = format!(
+            "<root BTCPP_format='4'><BehaviorTree ID='T'><IsDay{}/></BehaviorTree></root>",
+            attributes(1000)
+        );
         for (text, expected) in [
             (&text, "NT0505"),
             (&path, "NT0505"),
             (&model, "NT0505"),
+            (&unknown, "NT0401"),
             (&attributes, "NT0004"),
         ] {
             let (registry, memory) = (registry(), memory(&[("main.xml", text)]));
