@@ -11,7 +11,7 @@ use super::goal::{ClientGoal, Request};
 use super::{Handle, NavigatorKind, TreeLibrary};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
-use crate::ros::{ActionHandler, GoalRequest, ServerGoal};
+use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
 
 enum Job {
     Goal {
@@ -102,13 +102,15 @@ impl Admission {
 /// The decisions of one navigate action's server.
 pub(crate) struct Handler<A> {
     admission: Admission,
+    sender: CustodianHandle,
     action: PhantomData<fn(A)>,
 }
 
 impl<A> Handler<A> {
-    pub(crate) fn new(admission: &Admission) -> Self {
+    pub(crate) fn new(admission: &Admission, sender: &CustodianHandle) -> Self {
         Self {
             admission: admission.clone(),
+            sender: sender.clone(),
             action: PhantomData,
         }
     }
@@ -129,8 +131,9 @@ where
         if let Ok(goal) = request.execute() {
             let wanted = Arc::clone(goal.goal());
             let tree = A::tree(&wanted).to_owned();
-            self.admission
-                .goal(A::KIND, A::poses(&wanted), tree, Box::new(WireGoal(goal)));
+            let sender = self.sender.clone();
+            let client = Box::new(WireGoal { goal, sender });
+            self.admission.goal(A::KIND, A::poses(&wanted), tree, client);
         }
     }
 

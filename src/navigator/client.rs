@@ -8,8 +8,8 @@ use crate::msg::action::{
     NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
     NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
 };
-use crate::ros::ServerGoal;
 use crate::ros::mirror::ActionType;
+use crate::ros::{CustodianHandle, ServerGoal};
 
 /// The two navigate actions, as far as they are alike.
 pub(crate) trait NavigateAction: ActionType {
@@ -84,32 +84,42 @@ impl NavigateAction for NavigateThroughPoses {
 }
 
 /// The server's side of one goal. The goal table aborts a goal whose last handle is dropped, so no client waits for
-/// ever.
-pub(crate) struct WireGoal<A: NavigateAction>(pub(crate) ServerGoal<A>);
+/// ever. What is said leaves from the Custodian's thread: written to the middleware by the tick thread it took a tick
+/// a hundred times as long (guarantee G1).
+pub(crate) struct WireGoal<A: NavigateAction> {
+    pub(crate) goal: ServerGoal<A>,
+    pub(crate) sender: CustodianHandle,
+}
 
 impl<A: NavigateAction> ClientGoal for WireGoal<A>
 where
     ServerGoal<A>: Send,
 {
     fn id(&self) -> GoalId {
-        self.0.id()
+        self.goal.id()
     }
 
     fn feedback(&mut self, feedback: &Feedback) {
-        // Nobody may be there to hear it.
-        let _ = self.0.feedback(&A::feedback(feedback));
+        let (goal, feedback) = (self.goal.clone(), A::feedback(feedback));
+        self.sender.send(move || {
+            // Nobody may be there to hear it.
+            let _ = goal.feedback(&feedback);
+        });
     }
 
     fn finish(self: Box<Self>, report: Report) {
-        let end = match report.ending {
-            Ending::Succeeded => End::Succeeded,
-            // A goal that nobody asked to cancel cannot end as cancelled: then it was stopped from here.
-            Ending::Canceled if self.0.is_canceling() => End::Canceled,
-            Ending::Canceled | Ending::Aborted => End::Aborted,
-        };
-        if let Err(error) = self.0.finish(end, A::result(&report)) {
-            tracing::warn!("goal {}: {error}", self.0.id());
-        }
+        let Self { goal, sender } = *self;
+        sender.send(move || {
+            let end = match report.ending {
+                Ending::Succeeded => End::Succeeded,
+                // A goal that nobody asked to cancel cannot end as cancelled: then it was stopped from here.
+                Ending::Canceled if goal.is_canceling() => End::Canceled,
+                Ending::Canceled | Ending::Aborted => End::Aborted,
+            };
+            if let Err(error) = goal.finish(end, A::result(&report)) {
+                tracing::warn!("goal {}: {error}", goal.id());
+            }
+        });
     }
 }
 

@@ -9,6 +9,7 @@ mod admission;
 #[cfg(feature = "ros")]
 mod client;
 mod core;
+mod durations;
 mod feedback;
 mod goal;
 mod kind;

@@ -20,7 +20,7 @@ use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
 use crate::ros::lifecycle::Transition;
-use crate::ros::{ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Ros, RosError};
+use crate::ros::{ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Ros, RosError, memory};
 
 /// How long the node's thread may take for what is done at start.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,6 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_millis(2000);
 /// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
 const TREE_FAREWELL: Duration = Duration::from_millis(1500);
+
+/// After how long everything that happens once has happened: the others on the graph are discovered, the default trees
+/// are made.
+const START: Duration = Duration::from_secs(3);
 
 /// Why the node could not start.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +72,7 @@ struct Servers {
 
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`.
 pub fn run(registry: Registry) -> ExitCode {
+    memory::share_heaps();
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)
@@ -197,8 +202,9 @@ impl Node {
     fn serve(&self, parameters: &Parameters) -> Result<Servers, StartError> {
         let clock = self.ros.clock().clone();
         let retention = parameters.result_retention;
-        let to_pose = Handler::<NavigateToPose>::new(&self.admission);
-        let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission);
+        let sender = self.custodian.handle();
+        let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender);
+        let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender);
         let servers =
             self.ros
                 .handle()
@@ -279,10 +285,17 @@ impl Node {
         } = signals;
         runtime.block_on(async {
             let mut look = tokio::time::interval(Duration::from_millis(500));
+            let started_up = tokio::time::sleep(START);
+            tokio::pin!(started_up);
+            let mut starting = true;
             loop {
                 tokio::select! {
                     _ = interrupt.recv() => return None,
                     _ = terminate.recv() => return None,
+                    () = &mut started_up, if starting => {
+                        starting = false;
+                        memory::give_back();
+                    }
                     _ = look.tick() => {
                         if let Some(Err(fault)) = self.ros.handle().death() {
                             return Some(fault);

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::durations::Durations;
 use super::goal::Request;
 use super::{Navigator, NavigatorKind, Pulse, Schedule};
 use crate::bt::{HaltReason, Time, TreeDef};
@@ -195,6 +196,7 @@ impl TickThread {
                     halts: Vec::new(),
                     swaps: Vec::new(),
                     figures: TickStatistics::default(),
+                    durations: Durations::default(),
                 }
                 .run(&receiver);
             })?;
@@ -245,6 +247,24 @@ struct Loop {
     /// Whom to tell when a new tree is in its place.
     swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     figures: TickStatistics,
+    durations: Durations,
+}
+
+impl Drop for Loop {
+    /// Says how long the ticks took: what a machine or a tree that is too slow shows first.
+    fn drop(&mut self) {
+        let durations = &self.durations;
+        if durations.total() > 0 {
+            tracing::info!(
+                "{} ticks, {} missed; they took {:?} in the median, {:?} at the 99th percentile, {:?} at most",
+                durations.total(),
+                self.figures.missed,
+                durations.quantile(0.5),
+                durations.quantile(0.99),
+                durations.longest(),
+            );
+        }
+    }
 }
 
 impl Loop {
@@ -335,6 +355,7 @@ impl Loop {
                 let after = self.clock.now();
                 self.figures.ticks += 1;
                 self.figures.longest = self.figures.longest.max(after.since(now));
+                self.durations.record(after.since(now));
                 let before = schedule.missed();
                 schedule.ticked(after);
                 let missed = schedule.missed() - before;

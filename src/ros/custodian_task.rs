@@ -35,6 +35,7 @@ pub(super) enum Input {
     Link(u16, Arc<Inbox>),
     Unlink(u16),
     HaltAll(HaltReason),
+    Send(Box<dyn FnOnce() + Send>),
     ShutDown(Duration),
     End,
 }
@@ -163,6 +164,11 @@ impl CustodianHandle {
     pub(super) fn submit(&self, input: Input) {
         self.board.count_in();
         self.inlet.send(input);
+    }
+
+    /// Has something sent from here, so that a tick does not wait for the middleware (G1), after what was sent before.
+    pub fn send(&self, send: impl FnOnce() + Send + 'static) {
+        self.inlet.send(Input::Send(Box::new(send)));
     }
 
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.
@@ -350,6 +356,7 @@ impl Owner {
                 self.halt(|_| true, reason, now);
                 return true;
             }
+            Input::Send(send) => send(),
             Input::ShutDown(patience) => {
                 let deadline = now + patience;
                 self.custodian

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use futures::channel::oneshot;
 
+use super::interrupt::Interrupt;
 use super::spin::{self, Errand, SpinMetrics, SpinReading};
 use super::{ParameterValue, RosError, RosNode, Wake, answers};
 use crate::bt::panic_text;
 
 /// The thread `ros-spin` and the node on it. Dropping it ends both: the node is destroyed, so that peers see its
-/// endpoints go, and the thread is waited for (at most one spin, 10 ms).
+/// endpoints go, and the thread is waited for.
 #[derive(Debug)]
 pub struct Executor {
     handle: RosHandle,
@@ -32,6 +33,7 @@ struct Shared {
     name: String,
     namespace: String,
     metrics: SpinMetrics,
+    interrupt: Interrupt,
     end: Mutex<End>,
 }
 
@@ -53,10 +55,13 @@ impl Executor {
         let (context, node) = create(name, namespace)?;
         let read = |answer: r2r::Result<String>| answer.unwrap_or_default();
         let overrides = super::parameters::overrides(&read(node.fully_qualified_name()))?;
+        let (name, namespace) = (read(node.name()), read(node.namespace()));
+        let mut node = RosNode::new(node);
         let shared = Arc::new(Shared {
-            name: read(node.name()),
-            namespace: read(node.namespace()),
+            name,
+            namespace,
             metrics: SpinMetrics::default(),
+            interrupt: Interrupt::open(&mut node)?,
             end: Mutex::default(),
         });
         let (errands, inbox) = channel();
@@ -64,7 +69,8 @@ impl Executor {
         let thread = std::thread::Builder::new()
             .name("ros-spin".to_owned())
             .spawn(move || {
-                let end = spin::run(RosNode::new(node), &context, &inbox, &in_thread.metrics);
+                let shared = &in_thread;
+                let end = spin::run(node, &context, &inbox, &shared.interrupt, &shared.metrics);
                 if let Err(fault) = &end {
                     tracing::error!("{fault}");
                 }
@@ -91,7 +97,7 @@ impl Drop for Executor {
     fn drop(&mut self) {
         // Results of the last moment.
         answers::flush(FAREWELL);
-        let _ = self.handle.errands.send(None);
+        self.handle.give(None);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -149,12 +155,19 @@ impl RosHandle {
         format!("{namespace}/{}", self.name())
     }
 
-    /// Has something done on the node's thread, before its next spin. Does not wait; false if that thread has ended.
+    /// Has something done on the node's thread, at once: a spin that waits is ended. Does not wait itself; false if that thread has ended.
     pub fn post(&self, errand: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
-        self.death().is_none() && self.errands.send(Some(Box::new(errand))).is_ok()
+        self.death().is_none() && self.give(Some(Box::new(errand)))
     }
 
-    /// As [`RosHandle::post`], with an answer to wait for. Takes up to one spin (10 ms).
+    /// `None` is the end.
+    fn give(&self, errand: Option<Errand>) -> bool {
+        let given = self.errands.send(errand).is_ok();
+        self.shared.interrupt.raise();
+        given
+    }
+
+    /// As [`RosHandle::post`], with an answer to wait for.
     ///
     /// # Errors
     /// [`RosError::Down`].
@@ -210,7 +223,7 @@ impl RosHandle {
     pub(super) fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
         self.shared.end(Err(fault.to_owned()));
-        let _ = self.errands.send(None);
+        self.give(None);
     }
 
     /// Has a bell rung when the node's thread ends.

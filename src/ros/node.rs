@@ -25,8 +25,9 @@ pub struct RosNode {
     drains: Vec<Drain>,
     watches: Vec<Watch>,
     chores: Vec<Chore>,
-    /// Somebody may have made entities that are not in the lists above.
-    foreign: bool,
+    /// When servers are looked for again, and until when that is done in haste.
+    next_look: Instant,
+    hasty_until: Instant,
 }
 
 /// Something done every so often.
@@ -51,13 +52,13 @@ impl RosNode {
             drains: Vec::new(),
             watches: Vec::new(),
             chores: Vec::new(),
-            foreign: false,
+            next_look: Instant::now(),
+            hasty_until: Instant::now(),
         }
     }
 
     /// The node itself, for what has no method here.
     pub fn r2r(&mut self) -> &mut r2r::Node {
-        self.foreign = true;
         &mut self.node
     }
 
@@ -194,14 +195,11 @@ impl RosNode {
         probes: impl IntoIterator<Item = Probe>,
         callback: impl FnMut(bool) + Send + 'static,
     ) {
-        self.watches.push(Watch {
-            probes: probes.into_iter().map(ProbeState::new).collect(),
-            present: false,
-            callback: Box::new(callback),
-        });
+        self.watches.push(Watch::new(probes, callback));
+        self.look_hastily();
     }
 
-    /// Has something done every so often, give or take a spin.
+    /// Has something done every so often; with a period of zero after every spin, however long the next one waits.
     pub fn every(&mut self, period: Duration, act: impl FnMut() + Send + 'static) {
         self.chores.push(Chore {
             period,
@@ -231,15 +229,37 @@ impl RosNode {
         }));
     }
 
+    /// How long the next spin may wait before something is due.
+    pub(super) fn patience(&self, now: Instant) -> Duration {
+        let chores = self.chores.iter().filter(|chore| !chore.period.is_zero());
+        let due = chores.map(|chore| chore.next);
+        let look = (!self.watches.is_empty()).then_some(self.next_look);
+        due.chain(look)
+            .min()
+            .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
+    }
+
     /// One spin, and everything that it brought. Whether it brought anything.
     pub(super) fn spin(&mut self, timeout: Duration) -> bool {
         let now = Instant::now();
-        for watch in &mut self.watches {
-            watch.begin(now);
+        if self.next_look <= now {
+            let hasty = now < self.hasty_until;
+            self.next_look = now + if hasty { HASTY_LOOK } else { LOOK };
+            for watch in &mut self.watches {
+                watch.begin();
+            }
         }
         self.node.spin_once(timeout);
+        let mut gone = false;
         for watch in &mut self.watches {
-            watch.end();
+            match watch.end() {
+                Found::Nothing | Found::Change(true) => {}
+                Found::Hint => self.next_look = now,
+                Found::Change(false) => gone = true,
+            }
+        }
+        if gone {
+            self.look_hastily();
         }
         let mut any = false;
         for drain in &mut self.drains {
@@ -249,8 +269,15 @@ impl RosNode {
         any
     }
 
+    /// A server was opened or lost, and somebody may be waiting for it.
+    fn look_hastily(&mut self) {
+        let now = Instant::now();
+        self.next_look = now;
+        self.hasty_until = now + HASTE;
+    }
+
     /// What is due every so often.
-    pub(super) fn do_chores(&mut self) {
+    fn do_chores(&mut self) {
         let now = Instant::now();
         for chore in &mut self.chores {
             if chore.next <= now {
@@ -258,11 +285,6 @@ impl RosNode {
                 (chore.act)();
             }
         }
-    }
-
-    /// Whether there is nothing that a spin could wait for.
-    pub(super) fn is_empty(&self) -> bool {
-        self.drains.is_empty() && !self.foreign
     }
 
     /// How many entities deliver something here.
@@ -290,16 +312,19 @@ impl std::fmt::Debug for Probe {
     }
 }
 
-/// How often a server that is there is looked for. It is the bound within which a server that shuts down is missed;
-/// one that is killed is missed when the middleware's lease on it ends.
-const PROBE_PERIOD: Duration = Duration::from_millis(100);
+/// How often servers are looked for. What is found is known when the spin ends that asked: a server that shuts down is
+/// missed within twice this; one that is killed when the middleware's lease on it ends.
+const LOOK: Duration = Duration::from_millis(100);
+/// The same for a while after a server was opened or lost: a goal may be waiting for it.
+const HASTY_LOOK: Duration = Duration::from_millis(10);
+/// How long "a while" is.
+const HASTE: Duration = Duration::from_secs(5);
 
 /// r2r only tells "became available", and only at the start of a spin. So a question that the next spin has not
 /// answered means no. It stays asked, because another would be added to it, not take its place.
 struct ProbeState {
     register: Register,
     pending: Option<BoxFuture<'static, bool>>,
-    next: Option<Instant>,
     present: bool,
 }
 
@@ -308,53 +333,167 @@ impl ProbeState {
         Self {
             register: probe.0,
             pending: None,
-            next: None,
             present: false,
         }
     }
 
-    fn begin(&mut self, now: Instant) {
-        if self.pending.is_none() && self.next.is_none_or(|next| next <= now) {
+    fn ask(&mut self) {
+        if self.pending.is_none() {
             self.pending = (self.register)();
-            self.next = Some(now + PROBE_PERIOD);
         }
     }
 
-    fn end(&mut self) {
-        if let Some(pending) = &mut self.pending {
-            match pending.now_or_never() {
-                Some(present) => {
-                    self.pending = None;
-                    self.present = present;
-                }
-                None => self.present = false,
-            }
+    /// Whether it was answered with a yes. Where it was asked and was not, the server is not there.
+    fn hear(&mut self) -> bool {
+        let Some(pending) = &mut self.pending else {
+            return false;
+        };
+        let answer = pending.now_or_never();
+        self.present = answer == Some(true);
+        if answer.is_some() {
+            self.pending = None;
         }
+        self.present
     }
 }
 
+/// Each question takes a walk through everything on the graph, and one that stays asked takes it with every spin: with
+/// all three of every absent server it was half of what the node used. So one stands for all, in turn, until it is
+/// answered otherwise than before.
 struct Watch {
     probes: Vec<ProbeState>,
+    turn: usize,
     present: bool,
     callback: Box<dyn FnMut(bool) + Send>,
 }
 
+/// What [`Watch::end`] has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Found {
+    Nothing,
+    /// There is more to ask at once.
+    Hint,
+    Change(bool),
+}
+
 impl Watch {
-    fn begin(&mut self, now: Instant) {
-        for probe in &mut self.probes {
-            probe.begin(now);
+    fn new(probes: impl IntoIterator<Item = Probe>, callback: impl FnMut(bool) + Send + 'static) -> Self {
+        Self {
+            probes: probes.into_iter().map(ProbeState::new).collect(),
+            turn: 0,
+            present: false,
+            callback: Box::new(callback),
         }
     }
 
-    fn end(&mut self) {
-        let mut present = true;
-        for probe in &mut self.probes {
-            probe.end();
-            present &= probe.present;
+    fn is_asking(&self) -> bool {
+        self.probes.iter().any(|probe| probe.pending.is_some())
+    }
+
+    fn begin(&mut self) {
+        if self.is_asking() || self.probes.is_empty() {
+            return;
         }
+        self.turn = (self.turn + 1) % self.probes.len();
+        if let Some(probe) = self.probes.get_mut(self.turn) {
+            probe.ask();
+        }
+    }
+
+    fn end(&mut self) -> Found {
+        let mut answered = false;
+        for probe in &mut self.probes {
+            answered |= probe.hear();
+        }
+        let present = self.probes.iter().all(|probe| probe.present);
         if present != self.present {
             self.present = present;
+            if !present {
+                // One is gone: the others are to be found again.
+                self.probes.iter_mut().for_each(|probe| probe.present = false);
+            }
             (self.callback)(present);
+            return Found::Change(present);
         }
+        if answered && !present && !self.is_asking() {
+            let missing = self.probes.iter_mut().filter(|probe| !probe.present);
+            missing.for_each(ProbeState::ask);
+            return Found::Hint;
+        }
+        Found::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::channel::oneshot;
+
+    use super::*;
+
+    /// What r2r does with a service: keeps who asked, and tells them when it is there.
+    #[derive(Clone, Default)]
+    struct Service {
+        waiting: Arc<Mutex<Vec<oneshot::Sender<bool>>>>,
+        asked: Arc<AtomicUsize>,
+    }
+
+    impl Service {
+        fn probe(&self) -> Probe {
+            let service = self.clone();
+            Probe(Box::new(move || {
+                let (sender, receiver) = oneshot::channel();
+                service.waiting.lock().unwrap().push(sender);
+                service.asked.fetch_add(1, Ordering::Relaxed);
+                Some(receiver.map(|answer| answer.unwrap_or(false)).boxed())
+            }))
+        }
+
+        fn poll(&self, there: bool) {
+            if there {
+                for sender in self.waiting.lock().unwrap().drain(..) {
+                    let _ = sender.send(true);
+                }
+            }
+        }
+
+        fn waiting(&self) -> usize {
+            self.waiting.lock().unwrap().len()
+        }
+    }
+
+    #[test]
+    fn one_question_stands_for_all_and_none_is_asked_twice() {
+        let services: [Service; 3] = Default::default();
+        let mut watch = Watch::new(services.iter().map(Service::probe), |_| {});
+        let mut round = |there: [bool; 3]| {
+            watch.begin();
+            for (service, there) in services.iter().zip(there) {
+                service.poll(there);
+            }
+            watch.end()
+        };
+        for _ in 0..5 {
+            assert_eq!(round([false; 3]), Found::Nothing);
+            assert_eq!(services.iter().map(Service::waiting).sum::<usize>(), 1);
+        }
+        assert_eq!(round([true, true, false]), Found::Hint);
+        assert_eq!(
+            round([true, true, false]),
+            Found::Nothing,
+            "two of three are not enough"
+        );
+        assert_eq!(round([true; 3]), Found::Change(true));
+        let before: usize = services.iter().map(|s| s.asked.load(Ordering::Relaxed)).sum();
+        for _ in 0..6 {
+            assert_eq!(round([true; 3]), Found::Nothing);
+        }
+        let after: usize = services.iter().map(|s| s.asked.load(Ordering::Relaxed)).sum();
+        assert_eq!(after - before, 6);
+        assert_eq!(round([false; 3]), Found::Change(false));
+        assert_eq!(round([false; 3]), Found::Nothing);
+        assert_eq!(round([true; 3]), Found::Hint);
+        assert_eq!(round([true; 3]), Found::Change(true));
     }
 }

@@ -2,21 +2,19 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use super::RosNode;
+use super::interrupt::Interrupt;
 use crate::bt::panic_text;
 
 /// Something to do with the node.
 pub(super) type Errand = Box<dyn FnOnce(&mut RosNode) + Send>;
 
-/// How long a spin may wait for messages. Nothing can interrupt it, so this is also how long an errand waits.
-const IDLE: Duration = Duration::from_millis(10);
-/// The same shortly after an errand: they come in bursts, when a tree is built.
-const BUSY: Duration = Duration::from_millis(2);
-/// How long "shortly" is.
-const BUSY_FOR: Duration = Duration::from_millis(50);
+/// How long a spin may wait, when nothing is due earlier. Every wait builds a wait set of all entities, so an idle node
+/// costs what this is shorter; it is bounded for the sake of what has no other way to end a wait.
+const IDLE: Duration = Duration::from_millis(500);
 /// A spin that returns this soon and brings nothing is suspicious: a wait set that the middleware refuses, or an
 /// entity that is always ready.
 const SUSPICIOUS: Duration = Duration::from_micros(50);
@@ -78,40 +76,26 @@ pub(super) fn run(
     mut node: RosNode,
     context: &r2r::Context,
     errands: &Receiver<Option<Errand>>,
+    interrupt: &Interrupt,
     metrics: &SpinMetrics,
 ) -> Result<(), String> {
     // A panic in r2r may leave its locks poisoned, and then every later call panics as well: there is no going on.
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let mut guard = BusyLoopGuard::default();
-        let mut busy_until = Instant::now() + BUSY_FOR;
         let mut round = 0_u32;
         loop {
-            // rcl does not wait for nothing (r2r #93): without entities the errands are waited for instead.
-            let mut first = node.is_empty().then(|| errands.recv_timeout(IDLE));
+            interrupt.arm();
             loop {
-                let errand = match first.take() {
-                    Some(Ok(errand)) => errand,
-                    Some(Err(RecvTimeoutError::Disconnected)) => return Ok(()),
-                    Some(Err(RecvTimeoutError::Timeout)) => break,
-                    None => match errands.try_recv() {
-                        Ok(errand) => errand,
-                        Err(TryRecvError::Disconnected) => return Ok(()),
-                        Err(TryRecvError::Empty) => break,
-                    },
-                };
-                match errand {
-                    Some(errand) => errand(&mut node),
-                    None => return Ok(()),
+                match errands.try_recv() {
+                    Ok(Some(errand)) => errand(&mut node),
+                    Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
+                    Err(TryRecvError::Empty) => break,
                 }
-                busy_until = Instant::now() + BUSY_FOR;
-            }
-            if node.is_empty() {
-                node.do_chores();
-                continue;
             }
             let begin = Instant::now();
-            let timeout = if begin < busy_until { BUSY } else { IDLE };
+            let timeout = node.patience(begin).min(IDLE);
             let brought = node.spin(timeout);
+            interrupt.disarm();
             let took = begin.elapsed();
             metrics.record(took, timeout, brought, node.entities());
             if guard.is_busy_loop(took, brought) {
@@ -119,7 +103,7 @@ pub(super) fn run(
                 std::thread::sleep(Duration::from_millis(1));
             }
             round = round.wrapping_add(1);
-            if round.is_multiple_of(64) && !context.is_valid() {
+            if round.is_multiple_of(16) && !context.is_valid() {
                 return Err("ROS was shut down under the node".to_owned());
             }
         }

@@ -1,0 +1,1 @@
+"""What the node costs and how fast it reacts, measured from outside (`scripts/measure`)."""

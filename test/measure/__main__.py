@@ -1,0 +1,57 @@
+"""`python -m measure [--quick] [--only NAME]`; see `scripts/measure --help`."""
+
+import argparse
+import os
+import sys
+import time
+
+from support.domains import free_domain
+
+from . import figures
+from .page import write
+
+NAMES = ("usage", "ticks", "conditions", "results", "cancels", "floor")
+LEAVES = (1, 10, 50)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="measure", description="What the node costs and how fast it reacts.")
+    parser.add_argument("--quick", action="store_true", help="short and rough; the page is not written")
+    parser.add_argument("--only", choices=NAMES, action="append", help="only this; the page is not written")
+    arguments = parser.parse_args()
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    effort = figures.QUICK if arguments.quick else figures.Effort()
+    wanted = arguments.only or NAMES
+    started = time.monotonic()
+
+    def say(text):
+        print(f"{time.monotonic() - started:5.0f} s  {text}", file=sys.stderr, flush=True)
+
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        say(f"others are at work on this machine (load {load:.1f}): processor time counts, latencies do not")
+    found = {}
+    if "usage" in wanted:
+        found["usage"] = figures.usage(effort, say)
+        threads = ", ".join(f"{name} {used:.2f}" for name, used in found["usage"].by_thread.items())
+        say(f"percent of a core by thread: {threads}")
+    if "ticks" in wanted:
+        found["ticks"] = figures.silent_ticks(effort, say)
+    if "conditions" in wanted:
+        found["conditions"] = {n: figures.condition_to_cancel(n, effort, say) for n in LEAVES}
+    if "results" in wanted:
+        found["results"] = {n: figures.result_to_goal(n, effort, say) for n in LEAVES}
+    if "cancels" in wanted:
+        found["cancels"] = figures.client_to_cancel(effort, say)
+    if "floor" in wanted:
+        with free_domain() as domain:
+            os.environ["ROS_DOMAIN_ID"] = str(domain)
+            found["floor"] = figures.floor()
+    say("done")
+    whole = not arguments.quick and not arguments.only
+    print(write(found, load, whole))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""The figures: what the node uses, how long its ticks take, how fast it reacts."""
+
+import random
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.domains import free_domain
+from support.graph import wait_for
+
+from .process import memory, processor
+from .stage import DEFAULT_SERVERS, Stage
+
+#: Of the tick, milliseconds: the node's default.
+PERIOD = 10.0
+
+
+@dataclass
+class Effort:
+    """How long and how often is measured."""
+
+    window: float = 30.0
+    windows: int = 3
+    samples: int = 200
+    #: Times that a condition stops everything, at least.
+    stops: int = 60
+
+
+QUICK = Effort(window=5.0, windows=1, samples=40, stops=10)
+
+
+@dataclass
+class Usage:
+    """Of the node with the default tree."""
+
+    idle: float
+    navigating: list
+    by_thread: dict
+    memory: object
+    ticks: tuple
+
+
+def usage(effort, say):
+    """The load of Nav2's measurement: /tf and /odom at 20 Hz, feedback of the controller at 20 Hz, ticks at 100 Hz."""
+    with free_domain() as domain, Stage(domain, DEFAULT_SERVERS) as stage:
+        _, result = stage.start(2)
+        time.sleep(3.0)
+        windows = []
+        for _ in range(effort.windows):
+            say(f"navigating, {effort.window:.0f} s")
+            windows.append(processor(stage.pid, effort.window))
+            assert not result.done(), "the navigation ended during the measurement"
+        held = memory(stage.pid)
+        stage.events.clear()
+        _cancel_all(stage, result)
+        time.sleep(1.0)
+        say(f"idle, {effort.window:.0f} s")
+        idle, _ = processor(stage.pid, effort.window)
+        return Usage(idle, [used for used, _ in windows], windows[-1][1], held, stage.ticks())
+
+
+def _cancel_all(stage, result):
+    """Ends a navigation through another one: its handle is not needed."""
+    handle = stage.send()
+    wait_for(result.done, 10.0, "the first navigation to be replaced")
+    second = handle.get_result_async()
+    handle.cancel_goal_async()
+    assert stage.end(second) == "CANCELED"
+
+
+def silent_ticks(effort, say):
+    """Ticks of the default tree while neither server ever answers."""
+    servers = [(name, action, "silent") for name, action, _ in DEFAULT_SERVERS]
+    say("servers that never answer")
+    with free_domain() as domain, Stage(domain, servers) as stage:
+        until = time.monotonic() + effort.window
+        while time.monotonic() < until:
+            handle = stage.send()
+            result = handle.get_result_async()
+            while not result.done() and time.monotonic() < until:
+                time.sleep(0.02)
+        return stage.ticks()
+
+
+@dataclass
+class Latencies:
+    """Milliseconds."""
+
+    values: list = field(default_factory=list)
+
+    def quantile(self, share):
+        ordered = sorted(self.values)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def _tree(folder, name, body):
+    path = Path(folder) / f"{name}.xml"
+    path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="{name}">{body}</BehaviorTree></root>')
+    return path
+
+
+def _leaves(count):
+    return "".join(f'<FollowPath path="{{path}}" server_name="follow_path_{i}"/>' for i in range(count))
+
+
+def _servers(count, mode):
+    return [(f"follow_path_{i}", "FollowPath", mode) for i in range(count)]
+
+
+def condition_to_cancel(leaves, effort, say):
+    """From the publishing of a message that a condition reads to each cancel of the leaves under it."""
+    found = Latencies()
+    say(f"condition to cancel, {leaves} leaves")
+    body = (
+        '<ReactiveSequence><Inverter><IsBatteryLow min_battery="0.25" battery_topic="/battery_status"/></Inverter>'
+        f'<Parallel success_count="{leaves}" failure_count="{leaves}">{_leaves(leaves)}</Parallel></ReactiveSequence>'
+    )
+    with tempfile.TemporaryDirectory() as folder, free_domain() as domain:
+        tree = _tree(folder, "Guarded", body)
+        with Stage(domain, _servers(leaves, "stay"), tree, patience=2000) as stage:
+            wait_for(stage.battery.get_subscription_count, 20.0, "the node to listen to the battery")
+            while len(found.values) < effort.samples or len(found.values) < leaves * effort.stops:
+                stage.events.clear()
+                stage.charge(0.9)
+                time.sleep(0.02)
+                _, result = stage.start(leaves)
+                stage.collect(0.05)
+                time.sleep(random.uniform(0.02, 0.04))
+                published = time.time_ns()
+                stage.charge(0.1)
+                assert stage.end(result) == "ABORTED"
+                cancels = [at for kind, _, at in stage.events if kind == "cancel"]
+                assert len(cancels) == leaves, f"{len(cancels)} cancels for {leaves} leaves"
+                found.values += [(at - published) / 1e6 for at in cancels]
+    return found
+
+
+def result_to_goal(leaves, effort, say):
+    """From the writing of a result to the writing of the next leaf's goal."""
+    found = Latencies()
+    say(f"result to next goal, {leaves} leaves")
+    body = f'<Repeat num_cycles="-1"><Sequence>{_leaves(leaves)}</Sequence></Repeat>'
+    with tempfile.TemporaryDirectory() as folder, free_domain() as domain:
+        tree = _tree(folder, "Stepping", body)
+        with Stage(domain, _servers(leaves, "step"), tree, patience=2000) as stage:
+            # Once through all servers, so that every endpoint is matched.
+            _, result = stage.start(2 * leaves + 2)
+            stage.events.clear()
+            while len(found.values) < max(effort.samples, 4 * leaves):
+                stage.collect(1.0)
+                assert not result.done(), f"the navigation ended:\n{stage.node.output[-3000:]}"
+                found.values = list(_steps(stage.events))
+    return found
+
+
+def _steps(events):
+    ended = None
+    for kind, _, at in events:
+        if kind == "result":
+            ended = at
+        elif kind == "goal" and ended is not None:
+            yield (at - ended) / 1e6
+            ended = None
+
+
+def client_to_cancel(effort, say):
+    """From a client's cancel request to the cancel for the server of the leaf that runs; the default tree."""
+    found = Latencies()
+    say("client's cancel to the server's")
+    with free_domain() as domain, Stage(domain, DEFAULT_SERVERS) as stage:
+        while len(found.values) < effort.samples:
+            stage.events.clear()
+            handle, result = stage.start(2)
+            time.sleep(random.uniform(0.05, 0.07))
+            sent = time.time_ns()
+            handle.cancel_goal_async()
+            assert stage.end(result) == "CANCELED"
+            cancels = [at for kind, name, at in stage.events if (kind, name) == ("cancel", "follow_path")]
+            assert len(cancels) == 1
+            found.values.append((cancels[0] - sent) / 1e6)
+    return found
+
+
+def floor():
+    """Memory of a node in C that has nothing, on the same rcl and middleware."""
+    from .floor import build
+
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen([str(build(folder))], stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout.readline().strip() == "up", "the empty node did not start"
+            time.sleep(1.0)
+            return memory(process.pid)
+        finally:
+            process.kill()
+            process.wait()

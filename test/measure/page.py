@@ -1,0 +1,82 @@
+"""The table of figures, and its place in docs/performance.md."""
+
+import os
+import platform
+import re
+from pathlib import Path
+
+from support.executable import ROOT
+
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- node:begin -->", "<!-- node:end -->"
+COMMAND = "`scripts/measure`"
+
+
+def _machine(load):
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    name = model.group(1) if model else platform.machine()
+    return f"{os.cpu_count()} cores ({name}), load {load:.1f} when it began"
+
+
+def _milliseconds(latencies):
+    median, most, longest = (latencies.quantile(share) for share in (0.5, 0.99, 1.0))
+    return f"{median:.1f} / {most:.1f} / {longest:.1f} ms (n = {len(latencies.values)})"
+
+
+def _memory(memory):
+    return f"{memory.resident:.1f} / {memory.proportional:.1f} / {memory.private:.1f} MiB"
+
+
+def rows(found):
+    """Figure, measured, target, what Nav2 was measured at."""
+    if "usage" in found:
+        usage = found["usage"]
+        count, missed, median, most, longest = usage.ticks
+        windows = " / ".join(f"{used:.2f}" for used in usage.navigating)
+        yield "processor while navigating, ticks at 100 Hz (% of a core)", windows, "≤ 2", "7.6 / 7.8 / 8.2"
+        yield "processor while idle (% of a core)", f"{usage.idle:.2f}", "–", "0.7"
+        yield (
+            "memory while navigating: resident / proportional / private",
+            _memory(usage.memory),
+            "≤ 30 MiB resident",
+            "66.7 / 48.6 / – MiB (smallest build)",
+        )
+        yield "threads while navigating", str(usage.memory.threads), "–", "15 to 17"
+        ticks = f"{median:.3f} / {most:.3f} / {longest:.3f} ms (n = {count}, {missed} missed)"
+        yield "tick while navigating: median / p99 / longest", ticks, "–", "0.66 / 1.84 / 6.31 ms"
+    if "ticks" in found:
+        count, missed, median, most, longest = found["ticks"]
+        ticks = f"{median:.3f} / {most:.3f} / {longest:.3f} ms (n = {count}, {missed} missed)"
+        yield (
+            "tick with servers that never answer: median / p99 / longest",
+            ticks,
+            "p99 ≤ 0.1 ms",
+            "longest 12 to 1,021 ms, by fault and timeout",
+        )
+    for leaves, latencies in found.get("conditions", {}).items():
+        text = f"condition's message published to cancel written, {leaves} leaves running: median / p99 / longest"
+        nav2 = "5.4 / 11.3 / 11.5 ms (to the cancel's arrival)" if leaves == 1 else "–"
+        yield text, _milliseconds(latencies), "p99 ≤ 12 ms", nav2
+    for leaves, latencies in found.get("results", {}).items():
+        text = f"result written to next goal written, {leaves} leaves in turn: median / p99 / longest"
+        nav2 = "11.3 / 20.8 / 21.1 ms (to the goal's arrival)" if leaves == 1 else "–"
+        yield text, _milliseconds(latencies), "p99 ≤ 12 ms", nav2
+    if "cancels" in found:
+        text = "client's cancel sent to cancel for the leaf's server written: median / p99 / longest"
+        yield text, _milliseconds(found["cancels"]), "p99 ≤ 4 ms", "6.4 / 11.6 / 12.0 ms (to the cancel's arrival)"
+    if "floor" in found:
+        text = "an empty node in C on the same rcl and middleware: resident / proportional / private"
+        yield text, _memory(found["floor"]), "–", "–"
+
+
+def write(found, load, whole):
+    """The table; into its part of the page where it is whole."""
+    lines = ["| figure | measured | target | Nav2 | command |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(row)} | {COMMAND} |" for row in rows(found)]
+    table = "\n".join(lines)
+    if whole:
+        text = PAGE.read_text()
+        begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+        part = f"\nMeasured on {_machine(load)}.\n\n{table}\n"
+        PAGE.write_text(text[:begin] + part + text[end:])
+    return table

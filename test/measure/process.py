@@ -1,0 +1,53 @@
+"""What a process uses, from /proc."""
+
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Memory:
+    """MiB. ``resident`` counts a page of a shared library in full, ``proportional`` its share, ``private`` not at all."""
+
+    resident: float
+    proportional: float
+    private: float
+    threads: int
+
+
+def memory(pid):
+    fields = {}
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+        key, value = line.split(":")
+        fields[key] = int(value.split()[0]) / 1024
+    private = fields["Private_Clean"] + fields["Private_Dirty"]
+    threads = len(os.listdir(f"/proc/{pid}/task"))
+    return Memory(fields["Rss"], fields["Pss"], private, threads)
+
+
+def _nanoseconds(pid):
+    """By thread name: on a processor so far."""
+    spent = Counter()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            spent[(task / "comm").read_text().strip()] += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            pass
+    return spent
+
+
+def _ticks(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def processor(pid, seconds):
+    """Percent of one core during the next seconds: user and system time of the process, and by thread."""
+    started, ticks, before = time.monotonic(), _ticks(pid), _nanoseconds(pid)
+    time.sleep(seconds)
+    took = time.monotonic() - started
+    used, spent = _ticks(pid) - ticks, _nanoseconds(pid)
+    by_thread = {name: (spent[name] - before[name]) / took / 1e7 for name in spent}
+    return 100 * used / took, dict(sorted(by_thread.items(), key=lambda item: -item[1]))
