@@ -20,7 +20,9 @@ use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
 use crate::ros::lifecycle::Transition;
-use crate::ros::{ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Ros, RosError, memory};
+use crate::ros::{
+    ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Ros, RosError, memory, middleware,
+};
 
 /// How long the node's thread may take for what is done at start.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -73,6 +75,7 @@ struct Servers {
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`.
 pub fn run(registry: Registry) -> ExitCode {
     memory::share_heaps();
+    middleware::spare_samples();
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)

@@ -35,6 +35,7 @@ mod interrupt;
 pub mod lifecycle;
 mod link;
 pub mod memory;
+pub mod middleware;
 pub mod mirror;
 mod names;
 mod node;

@@ -74,6 +74,8 @@ class Server:
         self.goals[identity] = (goal, (service, header.request_id))
         if asked is not None:
             return
+        # Its goal was accepted, and both sides of the service are matched.
+        self.host.note("asked", self.name, header.source_timestamp)
         if self.mode == "plan":
             self.end(identity, GoalStatus.STATUS_SUCCEEDED)
         elif self.mode == "step":

@@ -82,8 +82,8 @@ class Stage:
         assert handle.accepted, "the navigation was refused"
         return handle
 
-    def start(self, events, tries=20):
-        """A navigation that has come so far that the servers saw so many goals; again until it does."""
+    def start(self, names, tries=20):
+        """A navigation with a goal on each of these servers; begun again until there is one."""
         for _ in range(tries):
             try:
                 handle = self.send()
@@ -91,22 +91,17 @@ class Stage:
                 # The middleware matches endpoints one after the other: the first answer may find no way yet.
                 continue
             result = handle.get_result_async()
-            if self.wait_for_goals(events, 3.0, result):
-                return handle, result
+            deadline = time.monotonic() + 4.0
+            while time.monotonic() < deadline and not result.done():
+                self.collect(0.005)
+                if {name for kind, name, _ in self.events if kind == "asked"} >= set(names):
+                    return handle, result
             if not result.done():
                 handle.cancel_goal_async()
                 wait_for(result.done, 10.0, "result of a navigation that did not get under way")
-            self.collect(0.2)
+            self.collect(0.3)
             self.events.clear()
         raise AssertionError(f"no navigation got under way:\n{self.node.output[-3000:]}")
-
-    def wait_for_goals(self, count, seconds, result):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and not result.done():
-            self.collect(0.005)
-            if sum(kind == "goal" for kind, _, _ in self.events) >= count:
-                return True
-        return False
 
     def collect(self, seconds):
         """Takes what the servers have noted, waiting at most so long for the first of it."""
@@ -114,6 +109,19 @@ class Stage:
         while pipe.poll(seconds):
             self.events.append(pipe.recv())
             seconds = 0.0
+
+    def cancels(self, count, since, seconds=5.0):
+        """When the first cancel for each server was written; those there are, when they are too few in time."""
+        deadline = time.monotonic() + seconds
+        while True:
+            # One that is not answered soon is sent again.
+            first = {}
+            for kind, name, at in self.events:
+                if kind == "cancel" and at >= since:
+                    first.setdefault(name, at)
+            if len(first) >= count or time.monotonic() > deadline:
+                return list(first.values())
+            self.collect(0.01)
 
     def end(self, result, seconds=15.0):
         """How a navigation ended."""
