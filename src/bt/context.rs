@@ -1,6 +1,7 @@
 //! What a node sees while it is ticked or halted.
 
 use std::any::Any;
+use std::time::Duration;
 
 use super::behavior::{Thrown, Tick};
 use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
@@ -55,6 +56,8 @@ pub(crate) struct Run {
     pub(crate) sharing: Option<Box<Sharing>>,
     /// Ticks of the root so far.
     pub(crate) ticks: u64,
+    /// When the last tick began, and the one before it.
+    ticked: [Time; 2],
     pub(crate) whereabouts: Option<Whereabouts>,
     /// Made by the first thing that is to be started when the tick has ended.
     pub(crate) starts: Option<Box<Starts>>,
@@ -85,6 +88,7 @@ impl Run {
             events: None,
             sharing: None,
             ticks: 0,
+            ticked: [Time::ZERO; 2],
             whereabouts: None,
             starts: None,
         }
@@ -103,6 +107,8 @@ impl Run {
     }
 
     pub(crate) fn begin_tick(&mut self, def: &TreeDef, now: Time) {
+        let before = if self.ticks == 0 { now } else { self.ticked[0] };
+        self.ticked = [now, before];
         self.receive(def, now);
         self.resources.begin_tick(now);
         if let Some(events) = &mut self.events {
@@ -166,6 +172,13 @@ impl<'t> Context<'t> {
     #[inline]
     pub fn now(&self) -> Time {
         self.run.now
+    }
+
+    /// The time since the tick before this one began; none in the first. Ticks that follow wake-ups at once belong to
+    /// the tick that they follow.
+    pub fn since_last_tick(&self) -> Duration {
+        let [now, before] = self.run.ticked;
+        now.since(before)
     }
 
     /// How many times the root was ticked, this tick included.
@@ -706,4 +719,35 @@ fn owner<'k>(def: &'k TreeDef, scope: ScopeId, key: &'k str) -> (ScopeId, &'k st
         };
     }
     (scope, key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::bt::builder::leaf;
+    use crate::bt::testing::Scene;
+
+    #[test]
+    fn a_tick_knows_its_number_and_the_time_since_the_last() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&seen);
+        let scene = Scene::new(leaf("Look")).registry(move |registry| {
+            let look = move |cx: &mut Context<'_>| {
+                to.lock().unwrap().push((cx.tick_number(), cx.since_last_tick()));
+                Ok(NodeStatus::Success)
+            };
+            registry.action("Look", look).unwrap();
+        });
+        let mut tree = scene.compile().unwrap();
+        for time in [5, 15, 18] {
+            tree.tick(Time::from_millis(time)).unwrap();
+        }
+        let after = |milliseconds| Duration::from_millis(milliseconds);
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [(1, after(0)), (2, after(10)), (3, after(3))]
+        );
+    }
 }

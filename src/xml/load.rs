@@ -627,7 +627,7 @@ mod tests {
     /// Guarantee G7, as far as loading goes: all errors together and no tree, or a tree. What holds a tree
     /// keeps it, because nothing here can reach it.
     #[test]
-    fn a_load_is_whole_or_nothing() {
+    fn g7_a_load_is_whole_or_nothing() {
         let memory = memory(&[
             (
                 "good.xml",

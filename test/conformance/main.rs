@@ -210,6 +210,26 @@ fn g2_random_trees_leave_the_same_trace_as_the_reference_interpreter() {
     }
 }
 
+/// Guarantee G9, with two runs of the engine side by side.
+#[test]
+fn g9_the_same_tree_inputs_and_clock_give_the_same_trace() {
+    let registry = engine::registry();
+    for seed in 0..5000 {
+        let case = plan(seed);
+        let mut runs = [(); 2].map(|()| Engine::new(&case.root, case.version, &registry, KEYS).unwrap());
+        let mut now = 0;
+        for step in &case.steps {
+            if let Step::Tick(milliseconds) = step {
+                now += milliseconds;
+            }
+            let [first, second] = runs
+                .each_mut()
+                .map(|run| run_ours(run, *step, case.drains, now).unwrap());
+            assert_eq!(first, second, "seed {seed}, {step:?}");
+        }
+    }
+}
+
 /// A run that compares nothing proves nothing.
 #[test]
 fn random_trees_use_every_node_type_and_reach_every_status() {
