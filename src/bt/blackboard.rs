@@ -100,8 +100,11 @@ pub struct TypeClash {
 pub struct Blackboard {
     entries: Vec<Entry>,
     /// Keys that no port or script names, made at run time (`SetBlackboard` with a computed key, a caller's `set`).
-    dynamic: Option<Box<FxHashMap<ScopeId, FxHashMap<Arc<str>, SlotId>>>>,
+    dynamic: Option<Box<DynamicKeys>>,
 }
+
+/// The keys of each scope.
+type DynamicKeys = FxHashMap<ScopeId, FxHashMap<Arc<str>, SlotId>>;
 
 impl Blackboard {
     pub(crate) fn new(entries: Vec<Entry>) -> Self {
@@ -166,7 +169,7 @@ impl Blackboard {
                 if info.family == Family::Any {
                     value
                 } else {
-                    convert(value, info, declared, enums)?
+                    convert(&value, info, declared, enums)?
                 }
             }
             // A text leaves the entry open: a typed write may follow.
@@ -213,7 +216,7 @@ impl Blackboard {
 
 /// A value of one type made to fit an entry of another.
 pub(crate) fn convert(
-    value: Value,
+    value: &Value,
     from: &'static TypeInfo,
     into: &'static TypeInfo,
     enums: &Enums,
@@ -223,21 +226,21 @@ pub(crate) fn convert(
         given: from.name,
         reason,
     };
-    match (&value, into.family) {
+    match (value, into.family) {
         (Value::Text(text), Family::Text) => Ok(Value::Text(Arc::clone(text))),
         (Value::Text(text), _) => (into.parse)(text, enums).map_err(clash),
         (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Real) => {
-            f64::from_value(&value).map(Value::Real).map_err(clash)
+            f64::from_value(value).map(Value::Real).map_err(clash)
         }
         (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Integer { least, greatest }) => {
-            whole(&value)
+            whole(value)
                 .filter(|number| (least..=greatest).contains(number))
                 .map_or_else(
                     || Err(clash("the number does not fit".to_owned())),
                     |number| Ok(i64::try_from(number).map_or(Value::UInt(number as u64), Value::Int)),
                 )
         }
-        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Bool) => match whole(&value) {
+        (Value::Int(_) | Value::UInt(_) | Value::Real(_), Family::Bool) => match whole(value) {
             Some(number @ (0 | 1)) => Ok(Value::Int(number as i64)),
             _ => Err(clash("only 0 and 1 are booleans".to_owned())),
         },

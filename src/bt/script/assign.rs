@@ -110,7 +110,7 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
             if let (Value::Text(_), true) = (&value, info.family != Family::Text) {
                 return Err(format!("it is of type {} and cannot take text here", info.name));
             }
-            convert(value.clone(), from, info, enums).map_err(|clash| {
+            convert(&value, from, info, enums).map_err(|clash| {
                 format!(
                     "it is of type {} and cannot take {}: {}",
                     info.name,
@@ -143,7 +143,7 @@ fn number_like(before: &Value, value: &Value, enums: &Enums) -> Result<Value, Re
         Value::UInt(_) => u64::TYPE,
         _ => f64::TYPE,
     };
-    convert(value.clone(), f64::TYPE, into, enums).map_err(|clash| match before {
+    convert(value, f64::TYPE, into, enums).map_err(|clash| match before {
         Value::Real(_) => clash.reason,
         _ => format!(
             "it holds an integer and cannot take {}; begin with a number like 0.0 where fractions come",
