@@ -43,7 +43,7 @@ def test_g8_leaf_that_panics_fails_its_tree_and_the_node_lives(faulty):
     stack, goal = faulty("Panics")
     status, result = goal.result()
     assert status == "ABORTED"
-    assert "faulty.xml:7:" in result.error_msg and "'arm'" in result.error_msg, result.error_msg
+    assert "faulty.xml:7:" in result.error_msg and "`arm`" in result.error_msg, result.error_msg
     assert "the gripper has no fingers" in result.error_msg
     still(stack)
     stack.robot.controller.behaviour.duration = 0.1
