@@ -75,11 +75,12 @@ struct Servers {
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`.
 pub fn run(registry: Registry) -> ExitCode {
     memory::share_heaps();
-    middleware::spare_samples();
+    let profile = middleware::spare_samples();
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)
         .and_then(|signals| Ok((Node::start(registry)?, signals)));
+    drop(profile);
     match started {
         Ok((node, signals)) => node.run(signals),
         Err(error) => {
