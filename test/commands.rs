@@ -1,5 +1,7 @@
 //! The commands as a user calls them: what they print and how they end.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
