@@ -426,6 +426,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::channel::oneshot;
