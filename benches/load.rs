@@ -77,7 +77,7 @@ fn file(nodes: usize) -> String {
         // Ten nodes a section: two controls and eight leaves.
         let section = (nodes - written).min(10);
         let leaf = |text: &mut String, number: usize| {
-            let result = if number % 3 == 0 {
+            let result = if number.is_multiple_of(3) {
                 writeln!(text, "<A name=\"a{number}\"/>")
             } else {
                 let (x, y) = (number % 50, (number + 7) % 50);

@@ -12,6 +12,7 @@ use navtree::job::{self, Threads};
 
 fn registry() -> Result<Registry, RegistryError> {
     let mut registry = navtree::nav::registry();
+    #[expect(clippy::panic, reason = "what this example is about")]
     registry.action("Panics", |_| panic!("the gripper has no fingers"))?;
     registry.action("Hangs", |_| {
         sleep_for_ever();

@@ -38,12 +38,12 @@ impl ClientGoal for Client {
     }
 }
 
-/// How a leaf misbehaves.
+/// In what a leaf misbehaves.
 #[derive(Clone, Copy)]
 enum Fault {
-    InTick,
-    InHalt,
-    InAttach,
+    Tick,
+    Halt,
+    Attach,
 }
 
 /// A leaf that panics, but for its first tick where that is not asked for.
@@ -53,20 +53,20 @@ impl Behavior for Faulty {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let count = &mut cx.memory().count;
         *count += 1;
-        if matches!(self.0, Fault::InTick) && *count == 2 {
+        if matches!(self.0, Fault::Tick) && *count == 2 {
             panic!("the gripper has no fingers");
         }
         Ok(NodeStatus::Running)
     }
 
     fn halt(&self, _: &mut Context<'_>, _: HaltReason) {
-        if matches!(self.0, Fault::InHalt) {
+        if matches!(self.0, Fault::Halt) {
             panic!("the gripper has no fingers");
         }
     }
 
     fn attach(&self, _: &mut Context<'_>) {
-        if matches!(self.0, Fault::InAttach) {
+        if matches!(self.0, Fault::Attach) {
             panic!("the gripper has no fingers");
         }
     }
@@ -76,9 +76,9 @@ fn registry() -> Registry {
     let mut registry = crate::nav::registry();
     registry.watch_foreign_nodes();
     for (id, fault) in [
-        ("PanicsInTick", Fault::InTick),
-        ("PanicsInHalt", Fault::InHalt),
-        ("PanicsInAttach", Fault::InAttach),
+        ("PanicsInTick", Fault::Tick),
+        ("PanicsInHalt", Fault::Halt),
+        ("PanicsInAttach", Fault::Attach),
     ] {
         registry
             .register_with(id, NodeKind::Action, (0, 0), "", move |_| Box::new(Faulty(fault)))

@@ -297,7 +297,7 @@ mod tests {
             let told = Arc::clone(&told);
             caller
                 .call(key, &(), move |answer| {
-                    told.lock().unwrap().push((key, answer.unwrap()))
+                    told.lock().unwrap().push((key, answer.unwrap()));
                 })
                 .unwrap();
         }

@@ -111,7 +111,7 @@ impl Rig {
     }
 
     fn settle(&self) {
-        eventually("settled", || self.link.is_settled().then_some(()));
+        eventually("settled", || self.link.is_settled(Ticket(1)).then_some(()));
     }
 }
 
