@@ -49,5 +49,5 @@ fn a_panic_is_an_error_of_the_tree() {
     let mut tree = Tree::new(compile(&forest, "Main", &registry().unwrap()).unwrap().def);
     let error = tree.tick(Time::ZERO).unwrap_err();
     assert!(error.panicked);
-    assert_eq!(&*error.path, "Panics");
+    assert_eq!(&*error.path, "Panics::1");
 }

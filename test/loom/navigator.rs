@@ -1,5 +1,7 @@
 //! Between the tick thread and whoever asks something of it.
 
+#[path = "../../src/navigator/durations.rs"]
+mod durations;
 #[path = "../../src/navigator/pulse.rs"]
 mod pulse;
 #[path = "../../src/navigator/thread.rs"]

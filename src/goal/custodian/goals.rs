@@ -580,15 +580,7 @@ mod tests {
         rig.pass(20 + 40 + 80 + 160);
         assert_eq!(
             rig.wanted(),
-            [
-                "ask",
-                "ask",
-                "ask",
-                "ask",
-                "ResultLost",
-                "tell ResultLost",
-                "cancel #1"
-            ]
+            ["ask", "ask", "ask", "ResultLost", "tell ResultLost", "cancel #1"]
         );
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.assert_at_rest();
