@@ -17,10 +17,14 @@ from .servers import serve
 
 _spawn = multiprocessing.get_context("spawn")
 
-#: Names, actions and modes of the servers of the default tree.
+#: Names, actions and modes of the servers of the default trees. All of them: Nav2 loads no tree without.
 DEFAULT_SERVERS = [
     ("compute_path_to_pose", "ComputePathToPose", "plan"),
+    ("compute_path_through_poses", "ComputePathThroughPoses", "plan"),
     ("follow_path", "FollowPath", "stay"),
+    ("spin", "Spin", "stay"),
+    ("wait", "Wait", "stay"),
+    ("backup", "BackUp", "stay"),
 ]
 
 
