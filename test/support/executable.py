@@ -85,8 +85,9 @@ class Executable:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
 
-    def resident_kib(self):
-        return int(self.status()["VmRSS"].split()[0])
+    def own_kib(self):
+        """Memory that is its own: the pages of its executable and libraries come and go with what is used of them."""
+        return int(self.status()["RssAnon"].split()[0])
 
     def threads(self):
         return int(self.status()["Threads"])
