@@ -154,6 +154,19 @@ impl Blackboard {
         self.set_converted(slot, value, info, enums, now)
     }
 
+    /// Writes the text that the entry holds already, which is then neither counted nor moved. Whether it did hold it.
+    #[inline]
+    pub(crate) fn set_same_text(&mut self, slot: SlotId, text: *const str, now: Time) -> bool {
+        let entry = &mut self.entries[slot.0 as usize];
+        let same =
+            matches!(&entry.value, Some(Value::Text(held)) if std::ptr::addr_eq(Arc::as_ptr(held), text));
+        if same {
+            entry.sequence += 1;
+            entry.stamp = now;
+        }
+        same
+    }
+
     #[inline(never)]
     fn set_converted(
         &mut self,

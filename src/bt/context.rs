@@ -605,6 +605,12 @@ impl<'t> Context<'t> {
         self.run.blackboard.set(slot, value, info, &self.def.enums, now)
     }
 
+    /// As [`Context::write`] of a text, if the entry holds this one already; whether it does.
+    pub(crate) fn write_same_text(&mut self, slot: SlotId, text: *const str) -> bool {
+        let now = self.run.now;
+        self.run.blackboard.set_same_text(slot, text, now)
+    }
+
     /// Removes an entry.
     pub fn remove(&mut self, slot: SlotId) {
         self.run.blackboard.remove(slot);

@@ -494,6 +494,15 @@ impl<T: PortValue> Output<T> {
     }
 }
 
+impl Output<Text> {
+    /// As [`Output::set`] where the entry holds this very text, found by its address, already: it is written again
+    /// without counting references, which is most of what a write costs. Otherwise nothing is done. Whether it was.
+    #[inline]
+    pub fn set_same(&self, cx: &mut Context<'_>, text: *const str) -> bool {
+        self.slot.is_none_or(|slot| cx.write_same_text(slot, text))
+    }
+}
+
 /// A bound port of both directions.
 #[derive(Debug, Clone)]
 pub struct InOut<T> {

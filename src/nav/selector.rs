@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::World;
 use super::endpoint::world;
@@ -79,7 +80,7 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         }
         let state = cx.state::<State>();
         let (topic, seen) = (state.subscription.topic(), state.count);
-        let mut selected = state.selected.clone();
+        let mut held = state.selected.as_ref().map(Arc::as_ptr);
         if let Some(topic) = topic {
             let world: &World = world!(cx);
             if let Some(sample) = world.sample(topic)
@@ -91,13 +92,19 @@ impl<N: SelectorNode> Behavior for Selector<N> {
                     .as_ref()
                     .and_then(|payload| payload.get::<String>())
                     .map(|text| Text::from(&**text));
-                selected = text.or(selected);
                 let state = cx.state::<State>();
                 state.count = count;
-                state.selected.clone_from(&selected);
+                if text.is_some() {
+                    state.selected = text;
+                    held = None;
+                }
             }
         }
-        let selected = match selected {
+        // In nearly every tick it is what was written in the last one.
+        if held.is_some_and(|text| self.selected.set_same(cx, text)) {
+            return Ok(NodeStatus::Success);
+        }
+        let selected = match cx.state::<State>().selected.clone() {
             Some(selected) => selected,
             None => match self.default.get(cx) {
                 Ok(default) => {
