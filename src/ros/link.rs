@@ -8,9 +8,8 @@ use std::time::Duration;
 use super::custodian_task::Input;
 use super::fan::Fan;
 use super::inbox::{Inbox, LINK_SHIFT};
-use super::interfaces::{self, knows_action, knows_service, knows_topic};
-use super::names::is_name;
-use super::{CustodianHandle, ParameterStore, TransformBuffer, serve_service};
+use super::interfaces;
+use super::{CustodianHandle, ParameterStore, Rehearsal, TransformBuffer, serve_service};
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::service::{Trigger, TriggerResponse};
@@ -164,17 +163,6 @@ impl Drop for RosLink {
     }
 }
 
-/// Whether an entity of this name and type can be made.
-pub(super) fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
-    if !known {
-        return Err(LinkError::UnknownInterface(type_name.to_owned()));
-    }
-    if !is_name(name) {
-        return Err(LinkError::BadName(name.to_owned()));
-    }
-    Ok(())
-}
-
 impl Link for RosLink {
     fn open(
         &mut self,
@@ -183,17 +171,12 @@ impl Link for RosLink {
         type_name: &str,
         form: Form,
     ) -> Result<ServerId, LinkError> {
-        let known = match kind {
-            EndpointKind::Action => knows_action(type_name, form == Form::Json),
-            EndpointKind::Service => knows_service(type_name, form == Form::Json),
-        };
-        checked(name, type_name, known)?;
+        Rehearsal.open(kind, name, type_name, form)?;
         Ok(self.endpoints.open(kind, name, type_name, form))
     }
 
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        let known = knows_topic(&topic.type_name, topic.form == Form::Json);
-        checked(&topic.name, &topic.type_name, known)?;
+        Rehearsal.subscribe(topic)?;
         let mut inner = self.endpoints.lock();
         if let Some((id, fan)) = inner.subscriptions.get(topic) {
             fan.join(*id, topic, &self.inbox);
@@ -217,8 +200,7 @@ impl Link for RosLink {
     }
 
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        let known = knows_topic(&topic.type_name, topic.form == Form::Json);
-        checked(&topic.name, &topic.type_name, known)?;
+        Rehearsal.advertise(topic)?;
         let mut inner = self.endpoints.lock();
         if let Some(id) = inner.publishers.get(topic) {
             self.depths.insert(*id, topic.depth);
@@ -242,15 +224,15 @@ impl Link for RosLink {
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
-        interfaces::template(part, type_name).ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))
+        Rehearsal.template(part, type_name)
     }
 
     fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
-        interfaces::check(part, type_name, message)
+        Rehearsal.check(part, type_name, message)
     }
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
-        checked(name, Trigger::TYPE, true)?;
+        Rehearsal.serve_trigger(name)?;
         let topic = TopicSpec {
             name: name.into(),
             type_name: Trigger::TYPE.into(),

@@ -1,7 +1,7 @@
 //! A way out that leads nowhere: for asking whether a tree could be served, before it is.
 
 use super::interfaces::{self, knows_action, knows_service, knows_topic};
-use super::link::checked;
+use super::names::is_name;
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Service, Stamp, TransformStamped, service::Trigger};
@@ -14,6 +14,17 @@ use crate::nav::{
 /// have made any (guarantee G7).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rehearsal;
+
+/// Whether an entity of this name and type can be made.
+fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
+    if !known {
+        return Err(LinkError::UnknownInterface(type_name.to_owned()));
+    }
+    if !is_name(name) {
+        return Err(LinkError::BadName(name.to_owned()));
+    }
+    Ok(())
+}
 
 impl Link for Rehearsal {
     fn open(

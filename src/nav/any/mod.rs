@@ -18,6 +18,7 @@ mod ros_parameter_set;
 mod ros_publish;
 mod ros_service;
 mod ros_subscribe;
+mod topic_ports;
 
 pub use json::Json;
 pub use ros_action::{JsonAction, RosAction};

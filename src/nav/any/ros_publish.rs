@@ -1,62 +1,17 @@
 //! `RosPublish`: a message on any topic.
 
 use super::fields::{MessageIn, note, type_name};
-use super::qos::Quality;
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
+use super::topic_ports::{OpenTopic, TopicPorts};
+use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 use crate::nav::World;
-use crate::nav::endpoint::{report_fault, world};
-use crate::nav::link::{Form, Part, Payload, TopicId, TopicSpec};
+use crate::nav::endpoint::world;
+use crate::nav::link::{Part, Payload};
 
 /// Publishes a message whose type the tree names.
 #[derive(Debug)]
 pub struct RosPublish {
     topic: TopicPorts,
     message: MessageIn,
-}
-
-/// The ports that name a topic.
-#[derive(Debug)]
-pub(super) struct TopicPorts {
-    name: Input<Text>,
-    pub(super) type_name: Input<Text>,
-    qos: Input<Text>,
-}
-
-impl TopicPorts {
-    pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
-            name: ports.input("topic_name").doc("The topic.").required().bind(),
-            type_name: ports
-                .input("message_type")
-                .doc("The interface: std_msgs/msg/String.")
-                .required()
-                .bind(),
-            qos: Quality::bind(ports),
-        }
-    }
-
-    /// The topic; `None` where a port cannot be read yet.
-    pub(super) fn spec(&self, cx: &Context<'_>) -> Option<Result<TopicSpec, String>> {
-        let (name, type_name) = (self.name.get(cx).ok()?, self.type_name.get(cx).ok()?);
-        let quality = match Quality::parse(&self.qos.get(cx).ok()?) {
-            Ok(quality) => quality,
-            Err(fault) => return Some(Err(fault)),
-        };
-        Some(Ok(TopicSpec {
-            name,
-            type_name,
-            depth: quality.depth,
-            reliable: quality.reliable,
-            transient_local: quality.transient_local,
-            form: Form::Json,
-        }))
-    }
-}
-
-#[derive(Default)]
-struct State {
-    topic: Option<TopicId>,
-    spec: Option<TopicSpec>,
 }
 
 impl Node for RosPublish {
@@ -74,22 +29,9 @@ impl Node for RosPublish {
 }
 
 impl RosPublish {
-    /// Opens the topic, if what the ports name has changed.
     fn open(&self, cx: &mut Context<'_>) -> Result<(), String> {
-        let Some(spec) = self.topic.spec(cx) else {
-            return Err("topic_name, message_type or qos is not written yet".to_owned());
-        };
-        let spec = spec?;
-        if cx.state::<State>().spec.as_ref() == Some(&spec) {
-            return Ok(());
-        }
-        let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
-        let topic = world.advertise(&spec).map_err(|error| error.to_string())?;
-        *cx.state() = State {
-            topic: Some(topic),
-            spec: Some(spec),
-        };
-        Ok(())
+        self.topic
+            .open(cx, |topic: &mut OpenTopic| topic, World::advertise)
     }
 }
 
@@ -98,7 +40,7 @@ impl Behavior for RosPublish {
         let opened = self.open(cx);
         let name = type_name(cx, &self.topic.type_name);
         let message = opened.and_then(|()| self.message.build(cx, &name));
-        match (message, cx.state::<State>().topic) {
+        match (message, cx.state::<OpenTopic>().id) {
             (Ok(message), Some(topic)) => {
                 world!(cx).publish(topic, Payload::new(message));
                 Ok(NodeStatus::Success)
@@ -112,16 +54,9 @@ impl Behavior for RosPublish {
     }
 
     fn attach(&self, cx: &mut Context<'_>) {
-        // Names on the blackboard may be written later: no fault yet.
-        if self.topic.spec(cx).is_none() {
-            return;
+        if let Some(name) = self.topic.attach(cx, |cx| self.open(cx)) {
+            self.message.check(cx, &name);
         }
-        if let Err(fault) = self.open(cx) {
-            report_fault(cx, &fault);
-            return;
-        }
-        let name = type_name(cx, &self.topic.type_name);
-        self.message.check(cx, &name);
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value as JsonValue;
 
-use super::fields::{MessageOut, note, type_name};
-use super::ros_publish::TopicPorts;
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick, Time};
+use super::fields::{MessageOut, note};
+use super::topic_ports::{OpenTopic, TopicPorts};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick, Time};
 use crate::nav::World;
-use crate::nav::endpoint::{report_fault, world};
-use crate::nav::link::{Part, TopicId, TopicSpec};
+use crate::nav::endpoint::world;
+use crate::nav::link::Part;
 use crate::nav::values::Milliseconds;
 
 /// Listens to a topic whose type the tree names.
@@ -21,8 +21,7 @@ pub struct RosSubscribe {
 
 #[derive(Default)]
 struct State {
-    topic: Option<TopicId>,
-    spec: Option<TopicSpec>,
+    topic: OpenTopic,
     /// Messages that there were when the node was activated.
     count: u64,
     since: Time,
@@ -60,21 +59,9 @@ impl Node for RosSubscribe {
 }
 
 impl RosSubscribe {
-    /// Subscribes, if what the ports name has changed.
     fn open(&self, cx: &mut Context<'_>) -> Result<(), String> {
-        let Some(spec) = self.topic.spec(cx) else {
-            return Err("topic_name, message_type or qos is not written yet".to_owned());
-        };
-        let spec = spec?;
-        if cx.state::<State>().spec.as_ref() == Some(&spec) {
-            return Ok(());
-        }
-        let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
-        let topic = world.subscribe(&spec).map_err(|error| error.to_string())?;
-        let state = cx.state::<State>();
-        state.topic = Some(topic);
-        state.spec = Some(spec);
-        Ok(())
+        self.topic
+            .open(cx, |state: &mut State| &mut state.topic, World::subscribe)
     }
 
     fn wait(&self, cx: &mut Context<'_>, since: Time) -> Tick {
@@ -97,7 +84,7 @@ impl Behavior for RosSubscribe {
                 return Ok(NodeStatus::Failure);
             }
             let now = cx.now();
-            let topic = cx.state::<State>().topic;
+            let topic = cx.state::<State>().topic.id;
             let world: &World = world!(cx);
             let count = topic
                 .and_then(|topic| world.sample(topic))
@@ -107,7 +94,7 @@ impl Behavior for RosSubscribe {
             state.since = now;
         }
         let state = cx.state::<State>();
-        let (topic, count, since) = (state.topic, state.count, state.since);
+        let (topic, count, since) = (state.topic.id, state.count, state.since);
         let fresh = self.mode.as_str(cx) == Some("fresh");
         let world: &World = world!(cx);
         let sample = topic.and_then(|topic| world.sample(topic));
@@ -130,19 +117,10 @@ impl Behavior for RosSubscribe {
         }
     }
 
-    fn halt(&self, _cx: &mut Context<'_>, _reason: HaltReason) {}
-
     fn attach(&self, cx: &mut Context<'_>) {
-        // Names on the blackboard may be written later: no fault yet.
-        if self.topic.spec(cx).is_none() {
-            return;
+        if let Some(name) = self.topic.attach(cx, |cx| self.open(cx)) {
+            self.message.check(cx, &name);
         }
-        if let Err(fault) = self.open(cx) {
-            report_fault(cx, &fault);
-            return;
-        }
-        let name = type_name(cx, &self.topic.type_name);
-        self.message.check(cx, &name);
     }
 }
 

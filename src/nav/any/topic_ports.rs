@@ -1,0 +1,92 @@
+//! What the leaves of any topic share: its ports, and when it is opened.
+
+use super::fields::type_name;
+use super::qos::Quality;
+use crate::bt::{Context, Input, Ports, Text};
+use crate::nav::World;
+use crate::nav::endpoint::report_fault;
+use crate::nav::link::{Form, LinkError, TopicId, TopicSpec};
+
+/// The ports that name a topic.
+#[derive(Debug)]
+pub(super) struct TopicPorts {
+    name: Input<Text>,
+    pub(super) type_name: Input<Text>,
+    qos: Input<Text>,
+}
+
+impl TopicPorts {
+    pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
+        Self {
+            name: ports.input("topic_name").doc("The topic.").required().bind(),
+            type_name: ports
+                .input("message_type")
+                .doc("The interface: std_msgs/msg/String.")
+                .required()
+                .bind(),
+            qos: Quality::bind(ports),
+        }
+    }
+
+    /// Has the topic made by `make`, if what the ports name has changed since it was last; `kept` is where in the leaf's
+    /// state it is kept.
+    pub(super) fn open<S: Default + Send + 'static>(
+        &self,
+        cx: &mut Context<'_>,
+        kept: fn(&mut S) -> &mut OpenTopic,
+        make: fn(&mut World, &TopicSpec) -> Result<TopicId, LinkError>,
+    ) -> Result<(), String> {
+        let Some(spec) = self.spec(cx) else {
+            return Err("topic_name, message_type or qos is not written yet".to_owned());
+        };
+        let spec = spec?;
+        if kept(cx.state()).spec.as_ref() == Some(&spec) {
+            return Ok(());
+        }
+        let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
+        let id = make(world, &spec).map_err(|error| error.to_string())?;
+        *kept(cx.state()) = OpenTopic {
+            id: Some(id),
+            spec: Some(spec),
+        };
+        Ok(())
+    }
+
+    /// Opens the topic when the tree is loaded. The type of its messages; `None` where a fault was reported, or where
+    /// names on the blackboard may be written later, which is none yet.
+    pub(super) fn attach(
+        &self,
+        cx: &mut Context<'_>,
+        open: impl FnOnce(&mut Context<'_>) -> Result<(), String>,
+    ) -> Option<Text> {
+        if let Err(fault) = self.spec(cx)?.and_then(|_| open(cx)) {
+            report_fault(cx, &fault);
+            return None;
+        }
+        Some(type_name(cx, &self.type_name))
+    }
+
+    /// The topic; `None` where a port cannot be read yet.
+    fn spec(&self, cx: &Context<'_>) -> Option<Result<TopicSpec, String>> {
+        let (name, type_name) = (self.name.get(cx).ok()?, self.type_name.get(cx).ok()?);
+        let quality = match Quality::parse(&self.qos.get(cx).ok()?) {
+            Ok(quality) => quality,
+            Err(fault) => return Some(Err(fault)),
+        };
+        Some(Ok(TopicSpec {
+            name,
+            type_name,
+            depth: quality.depth,
+            reliable: quality.reliable,
+            transient_local: quality.transient_local,
+            form: Form::Json,
+        }))
+    }
+}
+
+/// The topic that the ports named when it was opened.
+#[derive(Default)]
+pub(super) struct OpenTopic {
+    pub(super) id: Option<TopicId>,
+    spec: Option<TopicSpec>,
+}
