@@ -1,5 +1,7 @@
 //! One goal on one action server, from the wish to send it to its end.
 
+use std::time::Duration;
+
 use super::{CancelCode, GoalEvent, GoalOptions, GoalStatus, Phase, Step, Verdict, What};
 use crate::bt::Time;
 
@@ -17,7 +19,7 @@ pub struct ActionGoal {
     phase: Phase,
     /// The timer of the phase: end of a wait, or the next question or cancel.
     due: Option<Time>,
-    /// When the leaf has waited too long for a result.
+    /// When the leaf has waited too long for a result; gone once the server said that the goal is over.
     run_deadline: Option<Time>,
     /// Until when a stopping goal holds back the next one (G5); gone once that was reported.
     stop_deadline: Option<Time>,
@@ -31,8 +33,11 @@ pub struct ActionGoal {
     acknowledged: bool,
     /// The server said itself that the goal is over.
     terminal: bool,
-    /// Waited once for others after its server came back; a flapping server shall not hold it up for ever.
-    requeued: bool,
+    /// How much longer it may wait for an absent server, all absences together: one that comes and goes shall not hold
+    /// up a leaf for ever.
+    absent_left: Duration,
+    /// How much longer it may hold back the next goal (G5), whenever its server is there.
+    stop_left: Duration,
     refusal_reported: bool,
     questions: u32,
     cancels: u32,
@@ -53,7 +58,8 @@ impl ActionGoal {
             accepted: false,
             acknowledged: false,
             terminal: false,
-            requeued: false,
+            absent_left: options.accept_timeout,
+            stop_left: options.cancel_timeout,
             refusal_reported: false,
             questions: 0,
             cancels: 0,
@@ -96,11 +102,6 @@ impl ActionGoal {
         (self.phase == Phase::Queued).then_some(self.due).flatten()
     }
 
-    /// Whether [`GoalEvent::Requeue`] would make it wait.
-    pub fn may_requeue(&self) -> bool {
-        self.phase == Phase::Absent && !self.requeued
-    }
-
     /// When [`GoalEvent::Deadline`] should come next.
     pub fn next_deadline(&self) -> Option<Time> {
         [self.due, self.run_deadline, self.stop_deadline, self.give_up]
@@ -130,7 +131,7 @@ impl ActionGoal {
         match event {
             GoalEvent::Release { present: true } => self.send(now, steps),
             GoalEvent::Release { present: false } => {
-                self.enter(Phase::Absent, Some(now + self.options.accept_timeout));
+                self.enter(Phase::Absent, Some(now + self.absent_left));
             }
             GoalEvent::Halt | GoalEvent::ShutDown { .. } => self.end(),
             // Not sent: what arrives cannot be about it. That the wait is over is told by a release.
@@ -141,11 +142,10 @@ impl ActionGoal {
     fn on_absent(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
             GoalEvent::ServerBack => self.send(now, steps),
-            GoalEvent::Requeue { until } if !self.requeued => {
-                self.requeued = true;
+            GoalEvent::Requeue { until } => {
+                self.absent_left = self.due.map_or(Duration::ZERO, |due| due.since(now));
                 self.enter(Phase::Queued, Some(until));
             }
-            GoalEvent::Requeue { .. } => self.send(now, steps),
             GoalEvent::Halt | GoalEvent::ShutDown { .. } => self.end(),
             GoalEvent::Deadline if self.is_due(now) => self.finish(Verdict::ServerGone, steps),
             _ => {}
@@ -203,11 +203,7 @@ impl ActionGoal {
                 self.enter(Phase::Superseded, Some(now + patience));
             }
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
-            GoalEvent::Deadline if self.run_deadline.is_some_and(|deadline| deadline <= now) => {
-                steps.push(Step::Report(What::ResultTimedOut));
-                steps.push(Step::Finish(Verdict::ResultTimeout));
-                self.cancel_and_watch(now, steps);
-            }
+            GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
                 steps.push(Step::RequestResult);
                 self.due = Some(now + self.options.result_poll);
@@ -218,7 +214,10 @@ impl ActionGoal {
 
     fn on_finishing(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
-            GoalEvent::Status(status) if status.end().is_some() => self.terminal = true,
+            GoalEvent::Status(status) if status.end().is_some() => {
+                self.terminal = true;
+                self.run_deadline = None;
+            }
             // A status list that lacked the goal was an old one.
             GoalEvent::Status(status) if status.is_active() && !self.terminal => {
                 self.questions = 0;
@@ -235,6 +234,7 @@ impl ActionGoal {
             }
             GoalEvent::ServerGone if self.terminal => self.lose_result(steps),
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
+            GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
                 if self.questions < RESULT_QUESTIONS {
                     self.questions += 1;
@@ -416,10 +416,24 @@ impl ActionGoal {
         self.enter(Phase::Executing, Some(now + self.options.result_poll));
     }
 
+    fn has_run_too_long(&self, now: Time) -> bool {
+        self.run_deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    fn time_out(&mut self, now: Time, steps: &mut Vec<Step>) {
+        steps.push(Step::Report(What::ResultTimedOut));
+        steps.push(Step::Finish(Verdict::ResultTimeout));
+        self.cancel_and_watch(now, steps);
+    }
+
+    /// Nobody said that a goal is over which is merely missing from the status list: it may be seen executing again,
+    /// and its leaf waits no longer than it would have.
     fn await_result(&mut self, terminal: bool, now: Time) {
         self.terminal = terminal;
         self.questions = 0;
-        self.run_deadline = None;
+        if terminal {
+            self.run_deadline = None;
+        }
         self.enter(Phase::Finishing, Some(now + self.options.result_retry));
     }
 
@@ -427,7 +441,7 @@ impl ActionGoal {
     /// cancel requests are not ordered and one that overtakes its goal stops nothing; but not longer than the
     /// acceptance may take.
     fn doom(&mut self, now: Time) {
-        self.stop_deadline = Some(now + self.options.cancel_timeout);
+        self.hold_back(now);
         self.give_up = None;
         self.track_until(now + self.options.give_up_timeout);
         self.phase = Phase::Doomed;
@@ -447,24 +461,26 @@ impl ActionGoal {
     fn cancel_and_watch(&mut self, now: Time, steps: &mut Vec<Step>) {
         self.acknowledged = false;
         self.run_deadline = None;
-        self.stop_deadline = Some(now + self.options.cancel_timeout);
+        self.hold_back(now);
         self.give_up = None;
         self.track_until(now + self.options.give_up_timeout);
         self.phase = Phase::Canceling;
         self.cancel(now, steps);
     }
 
-    /// A halted goal keeps the stop deadline of its halt: the next one is not held back longer because of a
-    /// late answer. One whose server had vanished has none, and gets one.
     fn cancel_late(&mut self, now: Time, steps: &mut Vec<Step>) {
-        let kept = (self.phase == Phase::Doomed).then_some(self.stop_deadline);
         self.accepted = true;
         steps.push(Step::Report(What::AcceptedLate));
         self.cancel_and_watch(now, steps);
-        if let Some(stop_deadline) = kept {
-            self.stop_deadline = stop_deadline;
-        }
         steps.push(Step::RequestResult);
+    }
+
+    /// The next goal on the server waits for this one. A late answer does not prolong the wait, an absence of the server
+    /// interrupts it, and what was reported as slow holds back nothing any more.
+    fn hold_back(&mut self, now: Time) {
+        if self.stop_deadline.is_none() && !self.stop_left.is_zero() {
+            self.stop_deadline = Some(now + self.stop_left);
+        }
     }
 
     fn lose_server(&mut self, tell_leaf: bool, now: Time, steps: &mut Vec<Step>) {
@@ -473,7 +489,9 @@ impl ActionGoal {
             steps.push(Step::Finish(Verdict::ServerGone));
         }
         self.run_deadline = None;
-        self.stop_deadline = None;
+        if let Some(deadline) = self.stop_deadline.take() {
+            self.stop_left = deadline.since(now);
+        }
         self.acknowledged = false;
         self.track_until(now + self.options.give_up_timeout);
         self.enter(Phase::Unreachable, None);
@@ -495,6 +513,7 @@ impl ActionGoal {
     fn report_slow_stop(&mut self, now: Time, steps: &mut Vec<Step>) {
         if self.stop_deadline.is_some_and(|deadline| deadline <= now) {
             self.stop_deadline = None;
+            self.stop_left = Duration::ZERO;
             steps.push(Step::Report(What::NotStoppedInTime));
         }
     }
@@ -510,7 +529,7 @@ impl ActionGoal {
 #[cfg(test)]
 impl ActionGoal {
     /// As if everything had happened that much earlier.
-    pub(super) fn shift_back(&mut self, by: std::time::Duration) {
+    pub(super) fn shift_back(&mut self, by: Duration) {
         for time in [
             &mut self.due,
             &mut self.run_deadline,

@@ -411,6 +411,30 @@ mod tests {
     }
 
     #[test]
+    fn g6_a_goal_that_was_missing_from_the_status_list_runs_no_longer_for_it() {
+        let mut rig = Rig::new();
+        let _ = rig.start_with(
+            7,
+            GoalOptions {
+                result_timeout: Some(Duration::from_millis(40)),
+                ..options()
+            },
+        );
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.status(&[]);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(39);
+        rig.out.clear();
+        rig.pass(1);
+        assert_eq!(
+            rig.wanted(),
+            ["ResultTimedOut", "tell ResultTimeout", "cancel #1"]
+        );
+    }
+
+    #[test]
     fn g3_goal_accepted_after_it_was_given_up_is_cancelled() {
         let mut rig = Rig::new();
         let ticket = rig.start(7);

@@ -81,7 +81,7 @@ impl<P> Custodian<P> {
             let wait = self
                 .goals
                 .get(&goal)
-                .is_some_and(|entry| entry.after_halt == AfterHalt::Wait && entry.goal.may_requeue());
+                .is_some_and(|entry| entry.after_halt == AfterHalt::Wait);
             let event = match held_back {
                 Some(until) if wait => GoalEvent::Requeue { until },
                 _ => GoalEvent::ServerBack,
@@ -273,19 +273,43 @@ mod tests {
     }
 
     #[test]
-    fn g6_a_flapping_server_holds_a_leaf_up_once_only() {
+    fn g5_a_flapping_server_holds_a_leaf_up_as_long_as_a_steady_one() {
         let mut rig = Rig::new();
         let _ = rig.run(1);
         rig.gone();
         let _ = rig.start(2);
         rig.back();
+        rig.pass(200);
+        rig.gone();
+        rig.pass(60);
+        rig.back();
+        rig.pass(99);
         assert!(
             !rig.wanted().contains(&"send 2".to_owned()),
             "the first must stop"
         );
+        rig.pass(1);
+        let wanted = rig.wanted();
+        assert!(wanted.contains(&"NotStoppedInTime".to_owned()));
+        assert!(wanted.contains(&"send 2".to_owned()));
+    }
+
+    #[test]
+    fn g6_the_absences_of_a_server_add_up_to_the_accept_timeout() {
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
         rig.gone();
-        rig.back();
-        assert!(rig.wanted().contains(&"send 2".to_owned()));
+        let _ = rig.start(2);
+        for _ in 0..2 {
+            rig.pass(40);
+            rig.back();
+            rig.gone();
+        }
+        rig.out.clear();
+        rig.pass(19);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["tell ServerGone"]);
     }
 
     #[test]
