@@ -278,6 +278,8 @@ def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
     assert trees.run(nobody)[0] == "ABORTED"
 
 
+#: One byte more than a `string<=255` has room for, in 128 letters.
+LONG = "ä" * 128
 PUBLISH = '<RosPublish topic_name="/{0}" message_type="{0}" {1}/>'
 # A node, and what is said of it.
 REFUSED = [
@@ -300,8 +302,21 @@ REFUSED = [
     (PUBLISH.format("std_msgs/msg/String", "message='json:{\"data\": \"a\\u0000b\"}'"), "contains a zero byte"),
     (
         PUBLISH.format("geometry_msgs/msg/PoseWithCovariance", 'message.covariance="1;2;3"'),
-        "message.covariance: Field covariance is fixed size of 36",
+        "message.covariance: there are 3 elements, and its type has exactly 36",
     ),
+    (
+        PUBLISH.format("type_description_interfaces/msg/FieldType", f'message.nested_type_name="{LONG}"'),
+        "has 256 bytes, and its type has room for 255",
+    ),
+    (
+        PUBLISH.format("rcl_interfaces/msg/ParameterDescriptor", "message='json:{\"integer_range\": [{}, {}]}'"),
+        "message: integer_range: there are 2 elements, and its type has room for 1",
+    ),
+    (
+        '<RosService service_name="s" service_type="sensor_msgs/srv/SetCameraInfo" request.camera_info.k="1;2"/>',
+        "request.camera_info.k: there are 2 elements, and its type has exactly 9",
+    ),
+    ('<RosParameterSet node="/n" parameter="x" value="1;256" kind="byte_array"/>', "value: invalid value: integer `256`"),
     (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"pose\": [1]}]'"), "message.poses: invalid"),
     (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"posture\": {}}]'"), "no field `posture`"),
     (PUBLISH.format("std_msgs/msg/String", 'qos="fast"'), "qos: `fast` is none of"),
@@ -340,7 +355,7 @@ FAILING = [
     (
         "x := '1;2;3'",
         PUBLISH.format("geometry_msgs/msg/PoseWithCovariance", 'message.covariance="{x}"'),
-        "Field covariance is fixed size of 36",
+        "message.covariance: there are 3 elements, and its type has exactly 36",
     ),
     (
         "x := 'json:[{\"pose\": {\"position\": {\"x\": [1]}}}]'",
@@ -354,12 +369,27 @@ FAILING = [
     (
         "x := '1;2'",
         '<RosService service_name="s" service_type="sensor_msgs/srv/SetCameraInfo" request.camera_info.k="{x}"/>',
-        "Field k is fixed size of 9",
+        "request.camera_info.k: there are 2 elements, and its type has exactly 9",
     ),
     (
         "x := 1000",
         '<RosParameterSet node="/test_peer" parameter="x" value="{x}" kind="byte_array"/>',
         "1000 is not a list",
+    ),
+    (
+        "x := '1;256'",
+        '<RosParameterSet node="/test_peer" parameter="x" value="{x}" kind="byte_array"/>',
+        "value: invalid value: integer `256`, expected u8",
+    ),
+    (
+        f"x := '{LONG}'",
+        PUBLISH.format("type_description_interfaces/msg/FieldType", 'message.nested_type_name="{x}"'),
+        "has 256 bytes, and its type has room for 255",
+    ),
+    (
+        "x := 'json:[{}, {}]'",
+        PUBLISH.format("rcl_interfaces/msg/ParameterDescriptor", 'message.integer_range="{x}"'),
+        "message.integer_range: there are 2 elements, and its type has room for 1",
     ),
 ]
 

@@ -97,13 +97,14 @@ def test_service(stack, trees):
 
 # A field, a value that does not fit, and what is said of it.
 WRONG = [
-    ("range", "1;2;3", "Field range is fixed size of 2"),
-    ("codes", "1;2;3;4", "Field codes is upper bounded by 3"),
+    ("range", "1;2;3", "range: there are 3 elements, and its type has exactly 2"),
+    ("codes", "1;2;3;4", "codes: there are 4 elements, and its type has room for 3"),
     ("codes", "256", "integer `256`, expected u8"),
     ("offset", "128", "integer `128`, expected i8"),
     ("serial", "-1", "integer `-1`, expected u64"),
     ("doors", "1;2", "expected a string"),
-    ("car.dimensions", "1;2;3;4", "Field dimensions is upper bounded by 3"),
+    ("car.dimensions", "1;2;3;4", "message.car.dimensions: there are 4 elements, and its type has room for 3"),
+    ("name", "die Größe", "message.name: `die Größe` has 11 bytes, and its type has room for 8"),
     ("car.type", "x", "is not a whole number"),
     ("label", "json:[1]", "is not a text"),
     ("label", 'json:"a\\u0000b"', "contains a zero byte"),
@@ -122,9 +123,10 @@ def test_what_does_not_fit_is_refused_when_the_tree_is_loaded_and_fails_when_it_
         wait_for(lambda words=words: words in stack.node.output, 5, words)
     service = '<RosService service_name="select" service_type="lift_msgs/srv/Select" request.{}="{}"/>'
     for field, value, words in (
-        ("pair", "1;", "Field pair is fixed size of 2"),
-        ("levels", "json:[{}, {}, {}]", "a list is longer than its type allows"),
-        ("levels", "json:[{&quot;range&quot;: [1]}]", "Field range is fixed size of 2"),
+        ("pair", "1;", "request.pair: there are 1 elements, and its type has exactly 2"),
+        ("levels", "json:[{}, {}, {}]", "request.levels: there are 3 elements, and its type has room for 2"),
+        ("levels", "json:[{&quot;name&quot;: &quot;attic or so&quot;}]", "levels.name: `attic or so` has 11 bytes"),
+        ("levels", "json:[{&quot;range&quot;: [1]}]", "levels.range: there are 1 elements, and its type has exactly 2"),
     ):
         answer = stack.set_tree(trees.file(service.format(field, value)))
         assert not answer.successful and words in answer.reason, (field, value, answer.reason)

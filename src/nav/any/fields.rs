@@ -100,9 +100,12 @@ impl MessageIn {
         let mut message = template.clone();
         set(&mut message, path, value, Stamp::ZERO, true)?;
         let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
-        world
-            .check(self.part, type_name, &message)
-            .map_err(|error| error.to_string())
+        world.check(self.part, type_name, &message).map_err(|error| {
+            // The port names the field already.
+            let fault = error.to_string();
+            let named = format!("{}: ", path.join("."));
+            fault.strip_prefix(&named).map_or(fault.clone(), str::to_owned)
+        })
     }
 
     /// The message.

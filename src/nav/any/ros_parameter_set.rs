@@ -7,7 +7,9 @@ use super::json::from_value;
 use super::parameter::{is_kind, kinds, like, to_message};
 use super::ros_service::JsonService;
 use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick, Value};
-use crate::nav::endpoint::Endpoint;
+use crate::nav::World;
+use crate::nav::endpoint::{Endpoint, report_fault};
+use crate::nav::link::Part;
 use crate::nav::service_leaf::ServiceNode;
 
 /// Sets one of a node's parameters.
@@ -57,12 +59,16 @@ impl ServiceNode for RosParameterSet {
     }
 
     fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
-        Endpoint::of_node(
-            ports,
-            self.node.clone(),
-            "rcl_interfaces/srv/SetParameters",
-            "set_parameters",
-        )
+        Endpoint::of_node(ports, self.node.clone(), TYPE, "set_parameters")
+    }
+
+    fn attached(&self, cx: &mut Context<'_>) {
+        let (Some(value), Ok(kind)) = (self.value.literal(), self.kind.get(cx)) else {
+            return;
+        };
+        if let Err(fault) = request("", value, &kind).and_then(|request| sendable(cx, request)) {
+            report_fault(cx, &format!("value: {fault}"));
+        }
     }
 
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<JsonValue, NodeStatus>, Thrown> {
@@ -78,11 +84,8 @@ impl ServiceNode for RosParameterSet {
             Some(crate::bt::Family::Bool) if kind.is_empty() => "bool".into(),
             _ => kind,
         };
-        let message = from_value(&value, &like(&kind)).and_then(|json| to_message(&json, Some(&kind)));
-        match message {
-            Ok(message) => Ok(Ok(
-                json!({"parameters": [{"name": &*parameter, "value": message}]}),
-            )),
+        match request(&parameter, &value, &kind).and_then(|request| sendable(cx, request)) {
+            Ok(request) => Ok(Ok(request)),
             Err(fault) => {
                 note(cx, &format!("value: {fault}"))?;
                 Ok(Err(NodeStatus::Failure))
@@ -107,6 +110,24 @@ impl ServiceNode for RosParameterSet {
             .unwrap_or("the node refused it");
         note(cx, reason)?;
         Ok(NodeStatus::Failure)
+    }
+}
+
+const TYPE: &str = "rcl_interfaces/srv/SetParameters";
+
+/// What asks for one parameter.
+fn request(parameter: &str, value: &Value, kind: &str) -> Result<JsonValue, String> {
+    let json = from_value(value, &like(kind))?;
+    let message = to_message(&json, Some(kind))?;
+    Ok(json!({"parameters": [{"name": parameter, "value": message}]}))
+}
+
+/// The same request, if it can be sent: a byte has no room for 300.
+fn sendable(cx: &mut Context<'_>, request: JsonValue) -> Result<JsonValue, String> {
+    let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+    match world.check(Part::Request, TYPE, &request) {
+        Ok(()) => Ok(request),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Once;
 
 use serde_json::Value as JsonValue;
 
+use super::bounds::Bounds;
 use crate::bt::panic_text;
 use crate::nav::Payload;
 use crate::ros::RosError;
@@ -33,14 +34,12 @@ where
     T: r2r::WrappedTypesupport + 'static,
 {
     sendable(value)?;
+    Bounds::of(T::get_ts()).check(value)?;
     let message: T = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
     let filled = serde_json::to_value(&message).map_err(|error| error.to_string())?;
     same_fields(value, &filled, &mut Vec::new())?;
-    // r2r tells the lengths of arrays to nobody: they are found out where no lock is held.
+    // Should r2r panic at anything else, then here, where no lock is held.
     quietly(|| drop(r2r::NativeMsg::<T>::from(&message)))?;
-    // And of lists of messages, which may be bounded too, the middleware alone knows how long they may be.
-    quietly(|| message.to_serialized_bytes())?
-        .map_err(|_| "the middleware cannot send it: a list is longer than its type allows".to_owned())?;
     Ok(message)
 }
 
@@ -159,7 +158,7 @@ mod tests {
     #[test]
     fn json_that_does_not_fit_is_an_error_with_its_field_and_no_panic() {
         let ids: &[(JsonValue, &str)] = &[
-            (json!({"uuid": [1, 2]}), "Field uuid is fixed size of 16"),
+            (json!({"uuid": [1, 2]}), "uuid: there are 2 elements, and its type has exactly 16"),
             (json!({"uuid": "x"}), "invalid type"),
             (json!({"uuid": vec![vec![1]; 16]}), "invalid type"),
             (json!({"uuid": vec![256; 16]}), "256"),

@@ -2,6 +2,7 @@
 //! behind a name is object-safe, so that nobody above this room needs a type parameter for what a tree file names.
 
 mod action;
+mod bounds;
 mod json;
 mod service;
 mod topic;

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use r2r::{Publisher, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
 
+use super::bounds::Bounds;
 use super::json;
 use crate::msg::{BatteryState, BehaviorTreeLog, Odometry, Path, PoseStamped, Twist, TwistStamped};
 use crate::nav::{Form, LinkError, Payload, TopicSpec};
@@ -140,7 +141,9 @@ pub(super) fn template(type_name: &str) -> Option<serde_json::Value> {
 pub(super) fn check(type_name: &str, message: &serde_json::Value) -> Option<Result<(), String>> {
     let native = WrappedNativeMsgUntyped::new_from(type_name).ok()?;
     let fill = || native.from_json(message.clone()).and_then(|()| native.to_json());
-    let filled = json::sendable(message).and_then(|()| json::quietly(fill));
+    let filled = json::sendable(message)
+        .and_then(|()| Bounds::of(native.ts).check(message))
+        .and_then(|()| json::quietly(fill));
     Some(filled.and_then(|filled| match filled {
         Ok(filled) => json::same_fields(message, &filled, &mut Vec::new()),
         Err(error) => Err(json::words(&error)),

@@ -1,0 +1,264 @@
+//! What an interface allows beyond the types of its fields: how long its texts and lists may be.
+//!
+//! r2r's structs do not tell: it panics where an array of fixed or bounded length has another, and lets texts and lists
+//! of messages pass, which the middleware then sends although no reader may take them, or drops. The description that
+//! every type carries since Iron (REP 2016) has all of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use r2r_rcl as rcl;
+use serde_json::Value as JsonValue;
+
+/// The fields of a message that have bounds, or fields with bounds below them. Most messages have none.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Bounds(Vec<Field>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Field {
+    name: String,
+    length: Option<Length>,
+    text: Option<Room>,
+    below: Bounds,
+}
+
+/// How many elements a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Exactly(u64),
+    AtMost(u64),
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(count) => write!(f, "its type has exactly {count}"),
+            Self::AtMost(count) => write!(f, "its type has room for {count}"),
+        }
+    }
+}
+
+/// How long a text may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// `string<=8`: in bytes of UTF-8, as the middleware counts.
+    Bytes(u64),
+    /// `wstring<=8`: in units of UTF-16.
+    Units(u64),
+}
+
+impl Bounds {
+    /// The bounds of a message type. They are read once: the first call of a description completes it, in C and
+    /// without a lock of its own.
+    pub(super) fn of(support: &'static rcl::rosidl_message_type_support_t) -> Arc<Self> {
+        static KNOWN: Mutex<BTreeMap<usize, Arc<Bounds>>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.entry(ptr::from_ref(support).addr());
+        Arc::clone(entry.or_insert_with(|| Arc::new(read(support))))
+    }
+
+    /// Whether a message keeps them. What is of another type than its field is none of this one's business.
+    ///
+    /// # Errors
+    /// A sentence with the first field that does not.
+    pub(super) fn check(&self, message: &JsonValue) -> Result<(), String> {
+        self.check_below(message, &mut Vec::new())
+    }
+
+    fn check_below<'b>(&'b self, message: &JsonValue, path: &mut Vec<&'b str>) -> Result<(), String> {
+        for field in &self.0 {
+            let Some(value) = message.get(&field.name) else {
+                continue;
+            };
+            path.push(&field.name);
+            field
+                .check(value)
+                .map_err(|fault| format!("{}: {fault}", path.join(".")))?;
+            let items = value.as_array().map_or(&[] as &[JsonValue], Vec::as_slice);
+            for place in std::iter::once(value).chain(items) {
+                field.below.check_below(place, path)?;
+            }
+            path.pop();
+        }
+        Ok(())
+    }
+}
+
+impl Field {
+    /// The field itself, and not what is below it.
+    fn check(&self, value: &JsonValue) -> Result<(), String> {
+        let items = value.as_array();
+        if let (Some(items), Some(length)) = (items, self.length) {
+            let count = items.len() as u64;
+            let good = match length {
+                Length::Exactly(wanted) => count == wanted,
+                Length::AtMost(most) => count <= most,
+            };
+            if !good {
+                return Err(format!("there are {count} elements, and {length}"));
+            }
+        }
+        let Some(room) = self.text else {
+            return Ok(());
+        };
+        let items = items.map_or(std::slice::from_ref(value), Vec::as_slice);
+        for text in items.iter().filter_map(JsonValue::as_str) {
+            let (has, may, unit) = match room {
+                Room::Bytes(may) => (text.len(), may, "bytes"),
+                Room::Units(may) => (text.encode_utf16().count(), may, "units of UTF-16"),
+            };
+            if has as u64 > may {
+                return Err(format!("`{text}` has {has} {unit}, and its type has room for {may}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+type Individual = rcl::rosidl_runtime_c__type_description__IndividualTypeDescription;
+
+fn read(support: &'static rcl::rosidl_message_type_support_t) -> Bounds {
+    let Some(describe) = support.get_type_description_func else {
+        return Bounds::default();
+    };
+    // SAFETY: the function is the type's own, and only one thread is here at a time; what it returns is static, with
+    // the lengths that its sequences name.
+    unsafe {
+        let Some(description) = describe(ptr::from_ref(support)).as_ref() else {
+            return Bounds::default();
+        };
+        let others = &description.referenced_type_descriptions;
+        bounds_of(&description.type_description, slice(others.data, others.size))
+    }
+}
+
+/// Ids of types of fields, as `type_description_interfaces/msg/FieldType` numbers them.
+mod id {
+    pub(super) const NESTED: u8 = 1;
+    pub(super) const BOUNDED_STRING: u8 = 21;
+    pub(super) const BOUNDED_WSTRING: u8 = 22;
+    /// Added to the id of an element for a list of them: of fixed length, of bounded length, of any.
+    pub(super) const LIST: u8 = 48;
+}
+
+/// # Safety
+/// Both are parts of one description that rosidl made.
+unsafe fn bounds_of(description: &Individual, others: &[Individual]) -> Bounds {
+    // SAFETY: see above.
+    let fields = unsafe { slice(description.fields.data, description.fields.size) };
+    let fields = fields.iter().filter_map(|field| {
+        let kind = &field.type_;
+        let length = match kind.type_id / id::LIST {
+            1 => Some(Length::Exactly(kind.capacity)),
+            2 => Some(Length::AtMost(kind.capacity)),
+            _ => None,
+        };
+        let element = kind.type_id % id::LIST;
+        let text = match element {
+            id::BOUNDED_STRING => Some(Room::Bytes(kind.string_capacity)),
+            id::BOUNDED_WSTRING => Some(Room::Units(kind.string_capacity)),
+            _ => None,
+        };
+        // SAFETY: see above; a type cannot hold itself, so this comes to an end.
+        let (name, below) = unsafe {
+            let nested = text_of(&kind.nested_type_name);
+            let below = others
+                .iter()
+                .find(|other| element == id::NESTED && text_of(&other.type_name) == nested);
+            (
+                text_of(&field.name),
+                below.map_or_else(Bounds::default, |below| bounds_of(below, others)),
+            )
+        };
+        (length.is_some() || text.is_some() || !below.0.is_empty()).then_some(Field {
+            name,
+            length,
+            text,
+            below,
+        })
+    });
+    Bounds(fields.collect())
+}
+
+/// # Safety
+/// Where `data` is not null, it points to `size` elements that are never written again.
+unsafe fn slice<T>(data: *const T, size: usize) -> &'static [T] {
+    if data.is_null() {
+        return &[];
+    }
+    // SAFETY: see above.
+    unsafe { std::slice::from_raw_parts(data, size) }
+}
+
+/// # Safety
+/// As rosidl makes it.
+unsafe fn text_of(text: &rcl::rosidl_runtime_c__String) -> String {
+    // SAFETY: see above.
+    let bytes = unsafe { slice(text.data.cast::<u8>(), text.size) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use r2r::WrappedTypesupport;
+    use serde_json::json;
+
+    fn check<T: WrappedTypesupport>(message: &JsonValue) -> Result<(), String> {
+        Bounds::of(T::get_ts()).check(message)
+    }
+
+    #[test]
+    fn arrays_have_exactly_their_length() {
+        type Id = r2r::unique_identifier_msgs::msg::UUID;
+        type Camera = r2r::sensor_msgs::srv::SetCameraInfo::Request;
+        assert_eq!(check::<Id>(&json!({"uuid": vec![0; 16]})), Ok(()));
+        assert_eq!(
+            check::<Id>(&json!({"uuid": [1, 2]})).unwrap_err(),
+            "uuid: there are 2 elements, and its type has exactly 16"
+        );
+        let fault = check::<Camera>(&json!({"camera_info": {"k": [1.0]}})).unwrap_err();
+        assert!(fault.starts_with("camera_info.k: there are 1 elements"), "{fault}");
+    }
+
+    #[test]
+    fn lists_of_messages_have_room_for_some() {
+        type Descriptor = r2r::rcl_interfaces::msg::ParameterDescriptor;
+        assert_eq!(check::<Descriptor>(&json!({"integer_range": [{}]})), Ok(()));
+        assert_eq!(
+            check::<Descriptor>(&json!({"integer_range": [{}, {}]})).unwrap_err(),
+            "integer_range: there are 2 elements, and its type has room for 1"
+        );
+    }
+
+    #[test]
+    fn texts_are_counted_in_bytes_at_any_depth() {
+        type Description = r2r::type_description_interfaces::msg::TypeDescription;
+        let with = |text: &str| {
+            json!({"referenced_type_descriptions": [
+                {"fields": [{"type": {"nested_type_name": text}}]}
+            ]})
+        };
+        assert_eq!(check::<Description>(&with(&"a".repeat(255))), Ok(()));
+        for text in ["a".repeat(256), "ä".repeat(128)] {
+            let fault = check::<Description>(&with(&text)).unwrap_err();
+            assert!(
+                fault.starts_with("referenced_type_descriptions.fields.type.nested_type_name: `"),
+                "{fault}"
+            );
+            assert!(fault.ends_with("has 256 bytes, and its type has room for 255"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn most_messages_have_none_and_other_types_are_left_to_others() {
+        assert_eq!(*Bounds::of(r2r::nav_msgs::msg::Path::get_ts()), Bounds::default());
+        assert_eq!(
+            check::<r2r::unique_identifier_msgs::msg::UUID>(&json!({"uuid": "x"})),
+            Ok(())
+        );
+        assert_eq!(check::<r2r::nav_msgs::msg::Odometry>(&json!(3)), Ok(()));
+    }
+}
