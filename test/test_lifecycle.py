@@ -5,7 +5,7 @@ import time
 import pytest
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from support.executable import Executable
+from rclpy.parameter import Parameter
 from support.graph import wait_for
 
 
@@ -75,13 +75,29 @@ def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_a_plugin_library_in_cpp_is_refused_with_what_to_do_instead(ros_domain):
-    names = "[nav2_spin_action_bt_node, my_robot_bt_nodes]"
-    node = Executable("navtree", ros_domain, {"plugin_lib_names": names, "autostart_node": True})
-    try:
-        code, _ = node.wait(10.0)
-        assert code == 1
-        assert "`my_robot_bt_nodes` is a C++ library" in node.output
-        assert "write its nodes in Rust" in node.output and "RosAction" in node.output
-    finally:
-        node.close()
+FOREIGN = "[nav2_spin_action_bt_node, my_robot_bt_nodes]"
+
+
+def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mended(stack_factory):
+    stack = stack_factory({"autostart_node": False, "plugin_lib_names": FOREIGN})
+    node = Managed(stack)
+    assert not node.change(Transition.TRANSITION_CONFIGURE)
+    assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
+    stack.node.wait_for_line("`my_robot_bt_nodes` is a C++ library")
+    assert "write its nodes in Rust" in stack.node.output and "RosAction" in stack.node.output
+    client = stack.parameter_client()
+    assert client.wait_for_services(10.0)
+    own = Parameter("plugin_lib_names", Parameter.Type.STRING_ARRAY, ["nav2_spin_action_bt_node"])
+    answer = stack.graph.ask(lambda: client.set_parameters([own]), "answer of set_parameters")
+    assert answer.results[0].successful
+    assert node.change(Transition.TRANSITION_CONFIGURE)
+    assert node.change(Transition.TRANSITION_ACTIVATE)
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+def test_a_node_that_configures_itself_stays_unconfigured_with_a_plugin_library_in_cpp(stack_factory):
+    stack = stack_factory({"plugin_lib_names": FOREIGN})
+    assert Managed(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
+    assert "not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library" in stack.node.output
+    assert not stack.navigation.send(1.0, 0.0).accepted
+    assert stack.node.running()

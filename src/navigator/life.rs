@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Handle;
 use super::admission::Admission;
+use super::parameters::refuse_foreign_plugins;
 use crate::bt::HaltReason;
 use crate::ros::lifecycle::{State, Transition, Verdict};
-use crate::ros::{Bond, CustodianHandle, LifecycleHandler};
+use crate::ros::{Bond, CustodianHandle, LifecycleHandler, ParameterStore};
 
 /// How long a deactivation may take. Nav2's has no bound and hangs with a tree that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -14,8 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(300);
 
 /// Everything is made when the process starts: trees are checked then, clients are connected when servers appear. So
-/// what is left for transitions is to take goals, or not to.
+/// what is left for transitions is to take goals, or not to, and to refuse what a parameter file asks for in vain.
 pub(crate) struct Life {
+    pub(crate) parameters: ParameterStore,
     pub(crate) admission: Admission,
     pub(crate) navigator: Handle,
     pub(crate) custodian: CustodianHandle,
@@ -26,7 +28,14 @@ pub(crate) struct Life {
 impl LifecycleHandler for Life {
     fn change(&mut self, transition: Transition, _from: State) -> Verdict {
         match transition {
-            Transition::Configure | Transition::CleanUp => Verdict::Success,
+            Transition::Configure => match refuse_foreign_plugins(&self.parameters) {
+                Ok(()) => Verdict::Success,
+                Err(reason) => {
+                    tracing::error!("not configured: {reason}");
+                    Verdict::Failure
+                }
+            },
+            Transition::CleanUp => Verdict::Success,
             Transition::Activate => {
                 self.admission.set_active(true);
                 if let Some(bond) = &self.bond {

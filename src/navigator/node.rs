@@ -178,6 +178,7 @@ impl Node {
             .then(|| Bond::prepare(ros.handle(), ros.clock(), parameters.bond_period))
             .transpose()?;
         let life = Life {
+            parameters: ros.parameters().clone(),
             admission: admission.clone(),
             navigator: ticks.handle().clone(),
             custodian: custodian.handle().clone(),
@@ -186,7 +187,10 @@ impl Node {
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
         if parameters.autostart {
             for transition in [Transition::Configure, Transition::Activate] {
-                lifecycle.handle().change(transition, PATIENCE)?;
+                // The handler has said why; somebody may mend it and configure the node.
+                if !lifecycle.handle().change(transition, PATIENCE)? {
+                    break;
+                }
             }
         }
         let mut node = Self {

@@ -84,12 +84,12 @@ impl Parameters {
         let read = Reader(store);
         let settings = settings(&read)?;
         let options = options(&read)?;
-        let plugins = read.texts(
-            "plugin_lib_names",
-            &[],
-            "Nav2's own names are accepted and ignored.",
-        )?;
-        refuse_foreign_plugins(&plugins)?;
+        store.declare(Declaration::new(
+            PLUGINS,
+            ParameterValue::StringArray(Vec::new()),
+            "Nav2's own names are accepted and ignored; any other keeps the node from being configured. Looked at by the \
+             transition `configure`.",
+        ))?;
         let default_directories: Vec<String> = share_file("behavior_trees")
             .map(|directory| directory.display().to_string())
             .into_iter()
@@ -374,35 +374,54 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     })
 }
 
+const PLUGINS: &str = "plugin_lib_names";
+
 /// Nav2's own plug-in names stand in many parameter files; their nodes are all here. Anybody else's are C++ libraries,
-/// which cannot be loaded.
-fn refuse_foreign_plugins(names: &[String]) -> Result<(), ParameterError> {
+/// which cannot be loaded: a node that has one on its list must not be configured.
+///
+/// # Errors
+/// Which one, and what to do instead.
+pub(crate) fn refuse_foreign_plugins(store: &ParameterStore) -> Result<(), String> {
     let own = |name: &str| {
         (name.starts_with("nav2_") || name.starts_with("opennav_"))
             && (name.ends_with("_bt_node") || name.ends_with("_condition"))
     };
+    let value = store.get(PLUGINS);
+    let names = value.as_ref().and_then(ParameterValue::as_strings).unwrap_or(&[]);
     match names.iter().find(|name| !name.is_empty() && !own(name)) {
         None => Ok(()),
-        Some(name) => Err(ParameterError::Refused(format!(
-            "plugin_lib_names: `{name}` is a C++ library, which navtree cannot load: write its nodes in Rust \
-             (examples/), or reach its servers with RosAction and RosService, and take it off the list"
-        ))),
+        Some(name) => Err(format!(
+            "{PLUGINS}: `{name}` is a C++ library, which navtree cannot load: write its nodes in Rust (examples/), or \
+             reach its servers with RosAction and RosService, and take it off the list"
+        )),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::refuse_foreign_plugins;
+    use super::*;
 
     #[test]
     fn nav2s_own_plugins_are_ignored_and_others_are_refused_with_a_way_out() {
-        let own = [
+        let store = ParameterStore::default();
+        assert_eq!(refuse_foreign_plugins(&store), Ok(()));
+        let names = |names: &[&str]| {
+            ParameterValue::StringArray(names.iter().map(|name| (*name).to_owned()).collect())
+        };
+        store
+            .declare(Declaration::new(PLUGINS, names(&["my_robot_bt_nodes"]), ""))
+            .unwrap();
+        let fault = refuse_foreign_plugins(&store).unwrap_err();
+        assert!(
+            fault.contains("my_robot_bt_nodes") && fault.contains("examples/"),
+            "{fault}"
+        );
+        let own = names(&[
             "nav2_compute_path_to_pose_action_bt_node",
             "nav2_path_expiring_timer_condition",
             "",
-        ];
-        assert!(refuse_foreign_plugins(&own.map(str::to_owned)).is_ok());
-        let error = refuse_foreign_plugins(&["my_robot_bt_nodes".to_owned()]).unwrap_err();
-        assert!(error.to_string().contains("my_robot_bt_nodes") && error.to_string().contains("examples/"));
+        ]);
+        store.set(PLUGINS, own).unwrap();
+        assert_eq!(refuse_foreign_plugins(&store), Ok(()));
     }
 }
