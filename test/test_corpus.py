@@ -34,6 +34,8 @@ FAULTS = {
     "compute_route": 405,
     "drive_on_heading": 723,
 }
+#: With what the controller fails where it is to, half a simulated second after it has begun to drive: no progress.
+STUCK = 105
 #: Seconds that a goal may take on a busy machine.
 PATIENCE = 60.0
 
@@ -47,6 +49,7 @@ pytestmark = [
 def field():
     """One robot and one node for all trees: that each leaves both as it found them is part of what is tested."""
     faults = {f"faults.{server}.abort_code": code for server, code in FAULTS.items()}
+    faults |= {"faults.follow_path.abort_code": STUCK, "faults.follow_path.abort_after": 0.5}
     with pytest.MonkeyPatch.context() as environment, free_domain() as domain:
         environment.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         field = Field(domain, sim_parameters=faults)
@@ -99,6 +102,14 @@ def broken(field):
     field.set_sim(**{f"faults__{server}__abort_goals": "" for server in FAULTS})
 
 
+@pytest.fixture
+def stuck(field):
+    """Plans are good, and the robot cannot follow them."""
+    field.set_sim(faults__follow_path__abort_goals="all")
+    yield
+    field.set_sim(faults__follow_path__abort_goals="")
+
+
 @pytest.mark.parametrize("name", [name for name in NAVIGATIONS if name not in ENDLESS])
 def test_ends_in_success(field, run, name):
     goal, there = run(name, 3.0)
@@ -120,6 +131,22 @@ def test_ends_in_failure(field, run, broken, name):
         assert result.error_code == (308 if "through_poses" in name else 208), result.error_msg
     assert result.error_msg
     field.wait_until_idle()
+
+
+@pytest.mark.parametrize("name", [name for name in NAVIGATIONS if "<FollowPath" in (CORPUS / name).read_text()])
+def test_ends_in_failure_when_the_controller_fails(field, run, stuck, name):
+    goal, there = run(name, 30.0)
+    status, result = goal.result(PATIENCE)
+    assert status == "ABORTED"
+    text = (CORPUS / name).read_text()
+    if "{follow_path_error_code}" in text:
+        assert result.error_code == STUCK, result.error_msg
+    assert result.error_msg
+    if "<RecoveryNode" in text and "<Wait " in text:
+        assert goal.feedback[-1].number_of_recoveries > 0
+    field.wait_until_idle()
+    wait_for(lambda: field.speed < 0.01, 5.0, "the robot to stand")
+    assert field.distance_to(*there) > 5.0
 
 
 @pytest.mark.parametrize("name", NAVIGATIONS)
