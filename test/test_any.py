@@ -410,3 +410,50 @@ def test_value_that_does_not_fit_is_a_failure_with_a_reason_and_no_panic(stack, 
     assert "panicked" not in stack.node.output
     assert stack.node.running()
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+TWO_TYPES = "the topic `/{}` has the type {} here, not {}"
+
+
+def test_topic_that_others_publish_with_another_type_is_a_failure_with_a_reason(stack, trees):
+    say = '<RosPublish topic_name="/sound" message_type="std_msgs/msg/String" message.data="beep"/>'
+    assert trees.run(say)[0] == "SUCCEEDED"
+    other = publisher(stack, Bool, "/sound")
+    words = TWO_TYPES.format("sound", "std_msgs/msg/Bool", "std_msgs/msg/String")
+    # The node looks at the graph twice a second, and discovery takes its time.
+    wait_for(lambda: trees.run(say)[0] == "ABORTED", 10, "the other type to be seen")
+    path = trees.file(say)
+    status, result = stack.navigation.send(1.0, 0.0, tree=path).result()
+    assert status == "ABORTED"
+    assert words in result.error_msg and f"{path}:4:2" in result.error_msg, "refused when the goal's tree is loaded"
+    # A tree that was good when it was loaded fails where it stands.
+    listen = '<RosSubscribe topic_name="/light" message_type="std_msgs/msg/Float32" message.data="{x}"/>'
+    goal = trees.send(listen)
+    wait_for(lambda: goal.feedback, 10, "the tree to run")
+    light = publisher(stack, Bool, "/light")
+    assert goal.result()[0] == "ABORTED"
+    stack.node.wait_for_line(TWO_TYPES.format("light", "std_msgs/msg/Bool", "std_msgs/msg/Float32"))
+    # As soon as they agree, all is well.
+    for publication in (other, light):
+        stack.graph.node.destroy_publisher(publication)
+    wait_for(lambda: trees.run(say)[0] == "SUCCEEDED", 10, "the other type to be gone")
+
+
+def test_g7_topic_that_the_node_itself_has_with_another_type_is_refused_at_load(stack, trees):
+    count = '<RosPublish topic_name="{}" message_type="std_msgs/msg/{}" message.data="1"/>'
+    assert trees.run(count.format("/count", "Int8"))[0] == "SUCCEEDED"
+    for nodes, words in (
+        (count.format("/count", "UInt8"), TWO_TYPES.format("count", "std_msgs/msg/Int8", "std_msgs/msg/UInt8")),
+        (
+            count.format("behavior_tree_log", "Int8"),
+            TWO_TYPES.format("behavior_tree_log", "nav2_msgs/msg/BehaviorTreeLog", "std_msgs/msg/Int8"),
+        ),
+    ):
+        path = trees.file(nodes)
+        answer = stack.set_tree(path)
+        assert not answer.successful and words in answer.reason and f"{path}:4:2" in answer.reason, answer.reason
+    # A name that is read from the blackboard is known when the node is ticked.
+    name = '<Script code="name := \'/count\'"/>' + count.format("{name}", "UInt8")
+    assert trees.run(name)[0] == "ABORTED"
+    stack.node.wait_for_line(TWO_TYPES.format("count", "std_msgs/msg/Int8", "std_msgs/msg/UInt8"))
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"

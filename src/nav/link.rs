@@ -128,6 +128,16 @@ pub enum LinkError {
     /// The name is not a ROS name.
     #[error("`{0}` is not a valid ROS name")]
     BadName(String),
+    /// A topic has one type.
+    #[error("the topic `{topic}` has the type {has} here, not {wanted}")]
+    OtherType {
+        /// Its name.
+        topic: String,
+        /// The type that it has already.
+        has: String,
+        /// The type that was asked for.
+        wanted: String,
+    },
     /// The middleware refused.
     #[error("{0}")]
     Refused(String),
@@ -212,6 +222,11 @@ pub trait Link: Send {
     /// # Errors
     /// As [`Link::open`].
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
+
+    /// What keeps a topic that was opened from being of use now: others publish it with another type.
+    fn topic_fault(&self, _topic: TopicId) -> Option<LinkError> {
+        None
+    }
 
     /// Serves `std_srvs/srv/Trigger` under a name: every request is answered with success by the threads that own the
     /// network, and comes in as a message of this number without content (a `()` payload). An equal name gives the

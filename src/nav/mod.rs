@@ -29,6 +29,7 @@ mod frames;
 mod goal_watch;
 mod link;
 mod odometry;
+mod rehearsal;
 mod selector;
 pub mod service;
 mod service_leaf;
@@ -47,6 +48,7 @@ pub use link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
 pub use odometry::{OdometrySample, OdometrySmoother};
+pub use rehearsal::{rehearse, rehearse_with_spans};
 pub use selector::{Selector, SelectorNode};
 pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
 pub use settings::Settings;

@@ -142,6 +142,11 @@ impl World {
         self.link.advertise(topic)
     }
 
+    /// What keeps a topic from being of use now; see [`Link::topic_fault`].
+    pub fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
+        self.link.topic_fault(topic)
+    }
+
     /// A message with every field at its default; see [`Link::template`].
     ///
     /// # Errors

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use rustc_hash::FxHashMap;
 
 use super::NavigatorKind;
-use crate::bt::{Registry, Resources, Time, Tree, TreeDef, panic_text};
-use crate::nav::{Link, Settings, World};
+use crate::bt::{Registry, TreeDef, panic_text};
+use crate::nav::{Link, rehearse};
 use crate::xml::{Loaded, Loader};
 
 /// Tells whether a file is still the one that was read.
@@ -38,12 +38,15 @@ struct Shelf {
     read: FxHashMap<PathBuf, (Edition, Arc<TreeDef>)>,
 }
 
+/// Makes a link that a tree is tried on.
+type Stage = Arc<dyn Fn() -> Box<dyn Link> + Send + Sync>;
+
 /// Finds trees by file name or by ID. Used from the threads that answer clients, never from the tick thread.
 pub struct TreeLibrary {
     registry: Registry,
     search_directories: Vec<PathBuf>,
     always_reload: bool,
-    rehearse: fn() -> Box<dyn Link>,
+    rehearse: Mutex<Stage>,
     shelf: Mutex<Shelf>,
 }
 
@@ -54,15 +57,20 @@ impl TreeLibrary {
         registry: Registry,
         search_directories: Vec<PathBuf>,
         always_reload: bool,
-        rehearse: fn() -> Box<dyn Link>,
+        rehearse: impl Fn() -> Box<dyn Link> + Send + Sync + 'static,
     ) -> Self {
         Self {
             registry,
             search_directories,
             always_reload,
-            rehearse,
+            rehearse: Mutex::new(Arc::new(rehearse)),
             shelf: Mutex::default(),
         }
+    }
+
+    /// Has trees tried on another link from now on: one that knows more.
+    pub fn rehearse_on(&self, rehearse: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
+        *self.rehearse.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rehearse);
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
@@ -200,15 +208,8 @@ impl TreeLibrary {
 
     /// The tree, if everything that it names can be served.
     fn rehearsed(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
-        let mut resources = Resources::default();
-        resources.insert(World::new((self.rehearse)(), Settings::default()));
-        let mut tree = Tree::new(Arc::clone(&def));
-        tree.put_resources(resources);
-        tree.attach(Time::ZERO).map_err(|error| error.to_string())?;
-        let faults = tree
-            .resource::<World>()
-            .map(World::take_faults)
-            .unwrap_or_default();
+        let stage = Arc::clone(&self.rehearse.lock().unwrap_or_else(PoisonError::into_inner));
+        let faults = rehearse(&def, stage())?;
         if faults.is_empty() {
             return Ok(def);
         }

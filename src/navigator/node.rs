@@ -21,7 +21,8 @@ use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
 use crate::ros::lifecycle::Transition;
 use crate::ros::{
-    ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Ros, RosError, memory, middleware,
+    ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros, RosError, memory,
+    middleware,
 };
 
 /// How long the node's thread may take for what is done at start.
@@ -139,6 +140,10 @@ impl Node {
             ros.parameters(),
             parameters.adopt,
         );
+        let stage = endpoints.clone();
+        parameters
+            .library
+            .rehearse_on(move || Box::new(Rehearsal::on(&stage)));
         let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
         let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
         let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());

@@ -115,7 +115,7 @@ impl Parameters {
             registry,
             directories.into_iter().map(PathBuf::from).collect(),
             always_reload,
-            || Box::new(Rehearsal),
+            || Box::new(Rehearsal::default()),
         ));
         for kind in NavigatorKind::ALL {
             declare_tree(store, &library, kind)?;

@@ -13,6 +13,9 @@ use super::spin::{self, Errand, SpinMetrics, SpinReading};
 use super::{ParameterValue, RosError, RosNode, Wake, answers};
 use crate::bt::panic_text;
 
+/// The name of the node's thread.
+const THREAD: &str = "ros-spin";
+
 /// The thread `ros-spin` and the node on it. Dropping it ends both: the node is destroyed, so that peers see its
 /// endpoints go, and the thread is waited for.
 #[derive(Debug)]
@@ -67,7 +70,7 @@ impl Executor {
         let (errands, inbox) = channel();
         let in_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
-            .name("ros-spin".to_owned())
+            .name(THREAD.to_owned())
             .spawn(move || {
                 let shared = &in_thread;
                 let end = spin::run(node, &context, &inbox, &shared.interrupt, &shared.metrics);
@@ -153,6 +156,11 @@ impl RosHandle {
     pub fn full_name(&self) -> String {
         let namespace = self.namespace().trim_end_matches('/');
         format!("{namespace}/{}", self.name())
+    }
+
+    /// Whether the caller is the node's thread, which must not wait for itself.
+    pub(super) fn is_this_thread(&self) -> bool {
+        std::thread::current().name() == Some(THREAD)
     }
 
     /// Has something done on the node's thread, at once: a spin that waits is ended. Does not wait itself; false if that thread has ended.

@@ -9,6 +9,7 @@ use super::custodian_task::Input;
 use super::fan::Fan;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces;
+use super::topic_types::TopicTypes;
 use super::{CustodianHandle, ParameterStore, Rehearsal, TransformBuffer, serve_service};
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
@@ -26,6 +27,7 @@ pub struct Endpoints {
     transforms: TransformBuffer,
     parameters: ParameterStore,
     inner: Arc<Mutex<Inner>>,
+    types: TopicTypes,
     next_link: Arc<AtomicU16>,
 }
 
@@ -61,6 +63,7 @@ impl Endpoints {
                 adopt,
                 ..Inner::default()
             })),
+            types: TopicTypes::default(),
             next_link: Arc::new(AtomicU16::new(1)),
         }
     }
@@ -75,8 +78,16 @@ impl Endpoints {
             id,
             inbox,
             transform_tolerance,
-            depths: HashMap::new(),
+            topics: HashMap::new(),
         }
+    }
+
+    /// Whether a tree may open a topic, as far as can be known.
+    ///
+    /// # Errors
+    /// [`LinkError::OtherType`].
+    pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {
+        self.types.try_on(self.custodian.ros(), topic)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -131,7 +142,8 @@ pub struct RosLink {
     id: u16,
     inbox: Arc<Inbox>,
     transform_tolerance: Duration,
-    depths: HashMap<TopicId, u16>,
+    /// What this link has opened.
+    topics: HashMap<TopicId, TopicSpec>,
 }
 
 impl RosLink {
@@ -171,15 +183,17 @@ impl Link for RosLink {
         type_name: &str,
         form: Form,
     ) -> Result<ServerId, LinkError> {
-        Rehearsal.open(kind, name, type_name, form)?;
+        Rehearsal::default().open(kind, name, type_name, form)?;
         Ok(self.endpoints.open(kind, name, type_name, form))
     }
 
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        Rehearsal.subscribe(topic)?;
+        Rehearsal::default().subscribe(topic)?;
+        self.endpoints.types.take(self.endpoints.custodian.ros(), topic)?;
         let mut inner = self.endpoints.lock();
         if let Some((id, fan)) = inner.subscriptions.get(topic) {
             fan.join(*id, topic, &self.inbox);
+            self.topics.insert(*id, topic.clone());
             return Ok(*id);
         }
         inner.next += 1;
@@ -188,6 +202,7 @@ impl Link for RosLink {
         fan.join(id, topic, &self.inbox);
         inner.subscriptions.insert(topic.clone(), (id, Arc::clone(&fan)));
         drop(inner);
+        self.topics.insert(id, topic.clone());
         let spec = topic.clone();
         self.endpoints.custodian.ros().post(move |node| {
             let of = spec.clone();
@@ -200,17 +215,18 @@ impl Link for RosLink {
     }
 
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        Rehearsal.advertise(topic)?;
+        Rehearsal::default().advertise(topic)?;
+        self.endpoints.types.take(self.endpoints.custodian.ros(), topic)?;
         let mut inner = self.endpoints.lock();
         if let Some(id) = inner.publishers.get(topic) {
-            self.depths.insert(*id, topic.depth);
+            self.topics.insert(*id, topic.clone());
             return Ok(*id);
         }
         inner.next += 1;
         let id = TopicId(inner.next);
         inner.publishers.insert(topic.clone(), id);
         drop(inner);
-        self.depths.insert(id, topic.depth);
+        self.topics.insert(id, topic.clone());
         let inlet = self.endpoints.custodian.inlet().clone();
         let spec = topic.clone();
         self.endpoints
@@ -224,15 +240,20 @@ impl Link for RosLink {
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
-        Rehearsal.template(part, type_name)
+        Rehearsal::default().template(part, type_name)
     }
 
     fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
-        Rehearsal.check(part, type_name, message)
+        Rehearsal::default().check(part, type_name, message)
+    }
+
+    fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
+        let spec = self.topics.get(&topic)?;
+        self.endpoints.types.clash(self.endpoints.custodian.ros(), spec)
     }
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
-        Rehearsal.serve_trigger(name)?;
+        Rehearsal::default().serve_trigger(name)?;
         let topic = TopicSpec {
             name: name.into(),
             type_name: Trigger::TYPE.into(),
@@ -269,7 +290,7 @@ impl Link for RosLink {
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
-        let depth = self.depths.get(&topic).copied().unwrap_or(1);
+        let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
         self.endpoints.custodian.inlet().send(Input::Publish {
             topic,
             payload,

@@ -45,6 +45,7 @@ mod rosout;
 mod service_client;
 mod service_server;
 mod spin;
+mod topic_types;
 mod transforms;
 mod wake;
 

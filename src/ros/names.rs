@@ -18,9 +18,28 @@ pub fn is_name(name: &str) -> bool {
         })
 }
 
+/// The full name, before remapping, of what a node of this namespace and name calls `name`.
+pub(super) fn expand(name: &str, namespace: &str, node: &str) -> String {
+    let namespace = namespace.trim_end_matches('/');
+    match (name.strip_prefix("~/"), name.starts_with('/')) {
+        (Some(rest), _) => format!("{namespace}/{node}/{rest}"),
+        (None, true) => name.to_owned(),
+        (None, false) => format!("{namespace}/{name}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_name;
+    use super::{expand, is_name};
+
+    #[test]
+    fn names_in_full() {
+        for (name, full) in [("a/b", "/robot1/a/b"), ("/a", "/a"), ("~/a", "/robot1/nav/a")] {
+            assert_eq!(expand(name, "/robot1", "nav"), full);
+        }
+        assert_eq!(expand("a", "/", "nav"), "/a");
+        assert_eq!(expand("~/a", "/", "nav"), "/nav/a");
+    }
 
     #[test]
     fn names() {

@@ -34,7 +34,7 @@ pub struct RosNode {
 struct Chore {
     period: Duration,
     next: Instant,
-    act: Box<dyn FnMut() + Send>,
+    act: Box<dyn FnMut(&r2r::Node) + Send>,
 }
 
 impl std::fmt::Debug for RosNode {
@@ -60,6 +60,11 @@ impl RosNode {
     /// The node itself, for what has no method here.
     pub fn r2r(&mut self) -> &mut r2r::Node {
         &mut self.node
+    }
+
+    /// The node itself, for what only looks.
+    pub fn looker(&self) -> &r2r::Node {
+        &self.node
     }
 
     /// Subscribes; `callback` gets every message that is taken.
@@ -200,7 +205,12 @@ impl RosNode {
     }
 
     /// Has something done every so often; with a period of zero after every spin, however long the next one waits.
-    pub fn every(&mut self, period: Duration, act: impl FnMut() + Send + 'static) {
+    pub fn every(&mut self, period: Duration, mut act: impl FnMut() + Send + 'static) {
+        self.every_look(period, move |_| act());
+    }
+
+    /// The same for what looks at the node, and at the graph through it.
+    pub fn every_look(&mut self, period: Duration, act: impl FnMut(&r2r::Node) + Send + 'static) {
         self.chores.push(Chore {
             period,
             next: Instant::now() + period,
@@ -282,7 +292,7 @@ impl RosNode {
         for chore in &mut self.chores {
             if chore.next <= now {
                 chore.next = now + chore.period;
-                (chore.act)();
+                (chore.act)(&self.node);
             }
         }
     }

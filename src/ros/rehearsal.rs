@@ -1,5 +1,9 @@
 //! A way out that leads nowhere: for asking whether a tree could be served, before it is.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Endpoints;
 use super::interfaces::{self, knows_action, knows_service, knows_topic};
 use super::names::is_name;
 use crate::bt::Time;
@@ -11,9 +15,24 @@ use crate::nav::{
 
 /// Refuses what [`super::RosLink`] refuses at once (interfaces that the build does not have, names that are none,
 /// values that do not fit their fields) and makes nothing: r2r destroys no entity, so a tree that is refused must not
-/// have made any (guarantee G7).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Rehearsal;
+/// have made any (guarantee G7). It remembers what one tree asks for, which must agree with itself: one for each tree.
+#[derive(Debug, Default)]
+pub struct Rehearsal {
+    /// The types that the tree has given to topics.
+    topics: HashMap<Arc<str>, Arc<str>>,
+    /// What the node has opened, and sees on the graph; `None` where there is no node.
+    endpoints: Option<Endpoints>,
+}
+
+impl Rehearsal {
+    /// For a tree that this node may come to run.
+    pub fn on(endpoints: &Endpoints) -> Self {
+        Self {
+            topics: HashMap::new(),
+            endpoints: Some(endpoints.clone()),
+        }
+    }
+}
 
 /// Whether an entity of this name and type can be made.
 fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
@@ -43,7 +62,20 @@ impl Link for Rehearsal {
 
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         let known = knows_topic(&topic.type_name, topic.form == Form::Json);
-        checked(&topic.name, &topic.type_name, known).map(|()| TopicId(0))
+        checked(&topic.name, &topic.type_name, known)?;
+        let own = self.topics.entry(Arc::clone(&topic.name));
+        let has = own.or_insert_with(|| Arc::clone(&topic.type_name));
+        if *has != topic.type_name {
+            return Err(LinkError::OtherType {
+                topic: topic.name.to_string(),
+                has: has.to_string(),
+                wanted: topic.type_name.to_string(),
+            });
+        }
+        match &self.endpoints {
+            Some(endpoints) => endpoints.try_topic(topic).map(|()| TopicId(0)),
+            None => Ok(TopicId(0)),
+        }
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
@@ -93,5 +125,34 @@ impl Link for Rehearsal {
 
     fn parameter(&self, _name: &str) -> Option<String> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(name: &str, type_name: &str) -> TopicSpec {
+        TopicSpec {
+            name: name.into(),
+            type_name: type_name.into(),
+            depth: 1,
+            reliable: true,
+            transient_local: false,
+            form: Form::Json,
+        }
+    }
+
+    #[test]
+    fn a_tree_that_gives_a_topic_two_types_is_refused() {
+        let mut stage = Rehearsal::default();
+        stage.advertise(&topic("x", "std_msgs/msg/Bool")).unwrap();
+        stage.subscribe(&topic("x", "std_msgs/msg/Bool")).unwrap();
+        stage.advertise(&topic("y", "std_msgs/msg/String")).unwrap();
+        let fault = stage.subscribe(&topic("x", "std_msgs/msg/String")).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "the topic `x` has the type std_msgs/msg/Bool here, not std_msgs/msg/String"
+        );
     }
 }

@@ -85,6 +85,23 @@ mod tests {
     }
 
     #[test]
+    fn a_topic_that_others_publish_with_another_type_is_a_failure_as_long_as_they_do() {
+        let mut bench = Bench::new(
+            "<RosPublish topic_name=\"sound\" message_type=\"std_msgs/msg/String\" message=\"json:{}\"/>",
+        );
+        assert_eq!(bench.tick(), Success);
+        bench.foreign_type("sound", Some("std_msgs/msg/Bool"));
+        assert_eq!(bench.tick(), Failure);
+        assert_eq!(
+            bench.notes(),
+            ["the topic `sound` has the type std_msgs/msg/Bool here, not std_msgs/msg/String"]
+        );
+        assert_eq!(bench.published::<Value>("sound").len(), 1);
+        bench.foreign_type("sound", None);
+        assert_eq!(bench.tick(), Success);
+    }
+
+    #[test]
     #[should_panic(expected = "is none of")]
     fn a_quality_that_does_not_exist_is_refused_at_load() {
         Bench::new("<RosPublish topic_name=\"a\" message_type=\"b\" qos=\"fast\"/>");

@@ -65,6 +65,11 @@ impl RosSubscribe {
     }
 
     fn wait(&self, cx: &mut Context<'_>, since: Time) -> Tick {
+        // No message will come of a topic that turns out to be of another type.
+        if let Err(fault) = self.open(cx) {
+            note(cx, &fault)?;
+            return Ok(NodeStatus::Failure);
+        }
         let Ok(timeout) = self.timeout.get(cx) else {
             return Ok(NodeStatus::Running);
         };
@@ -157,6 +162,19 @@ mod tests {
             assert_eq!(bench.get::<f64>("load"), Some(load));
             assert_eq!(bench.run(3), Running);
         }
+    }
+
+    #[test]
+    fn a_topic_that_others_publish_with_another_type_is_not_waited_for() {
+        let mut bench = bench("");
+        assert_eq!(bench.run(3), Running);
+        bench.foreign_type("load", Some("std_msgs/msg/Bool"));
+        assert_eq!(bench.tick(), Failure);
+        assert_eq!(
+            bench.notes(),
+            ["the topic `load` has the type std_msgs/msg/Bool here, not std_msgs/msg/Float64"]
+        );
+        assert_eq!(bench.tick(), Failure, "known from the start");
     }
 
     #[test]

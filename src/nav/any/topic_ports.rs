@@ -28,8 +28,8 @@ impl TopicPorts {
         }
     }
 
-    /// Has the topic made by `make`, if what the ports name has changed since it was last; `kept` is where in the leaf's
-    /// state it is kept.
+    /// Has the topic made by `make`, if what the ports name has changed since it was last, and otherwise says what keeps
+    /// it from being of use; `kept` is where in the leaf's state it is kept.
     pub(super) fn open<S: Default + Send + 'static>(
         &self,
         cx: &mut Context<'_>,
@@ -40,8 +40,12 @@ impl TopicPorts {
             return Err("topic_name, message_type or qos is not written yet".to_owned());
         };
         let spec = spec?;
-        if kept(cx.state()).spec.as_ref() == Some(&spec) {
-            return Ok(());
+        let open = kept(cx.state());
+        if let (Some(id), true) = (open.id, open.spec.as_ref() == Some(&spec)) {
+            let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+            return world
+                .topic_fault(id)
+                .map_or(Ok(()), |fault| Err(fault.to_string()));
         }
         let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
         let id = make(world, &spec).map_err(|error| error.to_string())?;

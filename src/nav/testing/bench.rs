@@ -43,6 +43,10 @@ impl Link for BenchLink {
         Ok(lock(&self.0).topic(topic))
     }
 
+    fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
+        lock(&self.0).topic_fault(topic)
+    }
+
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         let spec = TopicSpec {
             name: name.into(),
@@ -208,6 +212,11 @@ impl Bench {
     /// Publishes a message to whoever has subscribed.
     pub fn publish<T: Send + Sync + 'static>(&mut self, topic: &str, message: T) {
         self.network().publish(topic, &Payload::new(message));
+    }
+
+    /// Others publish a topic with this type from now on; `None`: no longer.
+    pub fn foreign_type(&mut self, topic: &str, type_name: Option<&str>) {
+        self.network().set_foreign_type(topic, type_name);
     }
 
     /// Puts a frame somewhere, as of now.

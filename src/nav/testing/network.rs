@@ -10,7 +10,7 @@ use crate::goal::{
     ServerId, Stamp as GoalStamp, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
-use crate::nav::{EndpointKind, Event, Part, Payload, TopicId, TopicSpec, TransformError};
+use crate::nav::{EndpointKind, Event, LinkError, Part, Payload, TopicId, TopicSpec, TransformError};
 
 type Act = Box<dyn FnMut(&Payload) -> Script + Send>;
 type Answer = Box<dyn FnMut(&Payload) -> Option<(Duration, Payload)> + Send>;
@@ -65,6 +65,8 @@ pub(super) struct Network {
     /// Goals and cancels in the order in which they left.
     sent: Vec<String>,
     templates: Vec<(Part, String, serde_json::Value)>,
+    /// With which types others publish topics.
+    foreign_types: BTreeMap<String, String>,
 }
 
 /// The virtual ROS clock is ahead of the tick clock: stamps are never zero, which has a meaning of its own.
@@ -89,6 +91,7 @@ impl Network {
             reports: Vec::new(),
             sent: Vec::new(),
             templates: Vec::new(),
+            foreign_types: BTreeMap::new(),
         }
     }
 
@@ -138,6 +141,23 @@ impl Network {
             self.events.push(Event::Message { topic, payload });
         }
         topic
+    }
+
+    pub(super) fn set_foreign_type(&mut self, topic: &str, type_name: Option<&str>) {
+        match type_name {
+            Some(type_name) => self.foreign_types.insert(topic.to_owned(), type_name.to_owned()),
+            None => self.foreign_types.remove(topic),
+        };
+    }
+
+    pub(super) fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
+        let spec = self.topics.get(usize::try_from(topic.0).ok()?)?;
+        let has = self.foreign_types.get(&*spec.name)?;
+        (**has != *spec.type_name).then(|| LinkError::OtherType {
+            topic: spec.name.to_string(),
+            has: has.clone(),
+            wanted: spec.type_name.to_string(),
+        })
     }
 
     pub(super) fn sent(&mut self, topic: TopicId, payload: Payload) {

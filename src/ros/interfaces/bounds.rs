@@ -110,7 +110,9 @@ impl Field {
                 Room::Units(may) => (text.encode_utf16().count(), may, "units of UTF-16"),
             };
             if has as u64 > may {
-                return Err(format!("`{text}` has {has} {unit}, and its type has room for {may}"));
+                return Err(format!(
+                    "`{text}` has {has} {unit}, and its type has room for {may}"
+                ));
             }
         }
         Ok(())
@@ -220,7 +222,10 @@ mod tests {
             "uuid: there are 2 elements, and its type has exactly 16"
         );
         let fault = check::<Camera>(&json!({"camera_info": {"k": [1.0]}})).unwrap_err();
-        assert!(fault.starts_with("camera_info.k: there are 1 elements"), "{fault}");
+        assert!(
+            fault.starts_with("camera_info.k: there are 1 elements"),
+            "{fault}"
+        );
     }
 
     #[test]
@@ -248,7 +253,10 @@ mod tests {
                 fault.starts_with("referenced_type_descriptions.fields.type.nested_type_name: `"),
                 "{fault}"
             );
-            assert!(fault.ends_with("has 256 bytes, and its type has room for 255"), "{fault}");
+            assert!(
+                fault.ends_with("has 256 bytes, and its type has room for 255"),
+                "{fault}"
+            );
         }
     }
 

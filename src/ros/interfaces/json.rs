@@ -158,7 +158,10 @@ mod tests {
     #[test]
     fn json_that_does_not_fit_is_an_error_with_its_field_and_no_panic() {
         let ids: &[(JsonValue, &str)] = &[
-            (json!({"uuid": [1, 2]}), "uuid: there are 2 elements, and its type has exactly 16"),
+            (
+                json!({"uuid": [1, 2]}),
+                "uuid: there are 2 elements, and its type has exactly 16",
+            ),
             (json!({"uuid": "x"}), "invalid type"),
             (json!({"uuid": vec![vec![1]; 16]}), "invalid type"),
             (json!({"uuid": vec![256; 16]}), "256"),

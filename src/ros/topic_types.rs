@@ -1,0 +1,166 @@
+//! Which types topics have: one topic has one type, and the middleware says so to nobody.
+//!
+//! Within one node a second type for a topic is refused when its entity is made, on a thread where no leaf hears of it;
+//! between nodes it is taken, and the two never meet. What can be known is kept here: the types that this node has
+//! opened topics with, and those with which others publish. Who subscribes with another type is not known: r2r has no
+//! question for it but the one for all topics, which reads beyond its memory where a topic has two types.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::RosHandle;
+use super::names::expand;
+use crate::nav::{Form, LinkError, TopicSpec};
+
+/// How often those who publish on topics of trees are looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long the node's thread may take to look when a tree is tried.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The types of topics as far as they matter to trees. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct TopicTypes(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    /// With which type this node opened a topic: r2r destroys no entity, so it stays.
+    own: HashMap<String, Arc<str>>,
+    /// Topics whose publishers are looked at, and the type that one of them has where none has ours.
+    watched: HashMap<(String, Arc<str>), Option<String>>,
+    looking: bool,
+}
+
+impl TopicTypes {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a topic for a type, before an entity is made.
+    ///
+    /// # Errors
+    /// [`LinkError::OtherType`] where the node has it with another, or, of a topic in JSON, where others are known to
+    /// publish it with another.
+    pub(super) fn take(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
+        let topic = expand(&spec.name, ros.namespace(), ros.name());
+        self.agrees_with_own(&topic, spec)?;
+        self.clash(ros, spec).map_or(Ok(()), Err)?;
+        let mut inner = self.lock();
+        inner
+            .own
+            .entry(topic.clone())
+            .or_insert_with(|| Arc::clone(&spec.type_name));
+        drop(inner);
+        if spec.form == Form::Json && !is_remapped(&topic, ros) {
+            self.watch(ros, topic, spec);
+        }
+        Ok(())
+    }
+
+    /// Has the publishers of a topic looked at, soon and from then on.
+    fn watch(&self, ros: &RosHandle, topic: String, spec: &TopicSpec) {
+        let mut inner = self.lock();
+        let key = (topic, Arc::clone(&spec.type_name));
+        if inner.watched.contains_key(&key) {
+            return;
+        }
+        inner.watched.insert(key, None);
+        let began = std::mem::replace(&mut inner.looking, true);
+        let types = self.clone();
+        let own = (ros.namespace().to_owned(), ros.name().to_owned());
+        ros.post(move |node| {
+            types.look(node.looker(), &own);
+            if !began {
+                node.every_look(LOOK, move |node| types.look(node, &own));
+            }
+        });
+    }
+
+    fn agrees_with_own(&self, topic: &str, spec: &TopicSpec) -> Result<(), LinkError> {
+        match self.lock().own.get(topic) {
+            Some(own) if *own != spec.type_name => Err(LinkError::OtherType {
+                topic: topic.to_owned(),
+                has: own.to_string(),
+                wanted: spec.type_name.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known against a topic of this type now.
+    pub(super) fn clash(&self, ros: &RosHandle, spec: &TopicSpec) -> Option<LinkError> {
+        let topic = expand(&spec.name, ros.namespace(), ros.name());
+        let key = (topic, Arc::clone(&spec.type_name));
+        let other = self.lock().watched.get(&key)?.clone()?;
+        Some(LinkError::OtherType {
+            topic: key.0,
+            has: other,
+            wanted: key.1.to_string(),
+        })
+    }
+
+    /// Whether a tree may open a topic: asks the node where the calling thread may wait, which is not the node's own.
+    ///
+    /// # Errors
+    /// As [`TopicTypes::take`].
+    pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
+        let topic = expand(&spec.name, ros.namespace(), ros.name());
+        self.agrees_with_own(&topic, spec)?;
+        self.clash(ros, spec).map_or(Ok(()), Err)?;
+        if spec.form == Form::Plain || is_remapped(&topic, ros) {
+            return Ok(());
+        }
+        if ros.is_this_thread() {
+            // It is known when the first goal comes, and then the leaf fails.
+            self.watch(ros, topic, spec);
+            return Ok(());
+        }
+        let own = (ros.namespace().to_owned(), ros.name().to_owned());
+        let (name, wanted) = (topic.clone(), Arc::clone(&spec.type_name));
+        let other = ros.with_node_blocking(PATIENCE, move |node| {
+            other_type(node.looker(), &own, &name, &wanted)
+        });
+        match other {
+            Ok(Some(has)) => Err(LinkError::OtherType {
+                topic,
+                has,
+                wanted: spec.type_name.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn look(&self, node: &r2r::Node, own: &(String, String)) {
+        let keys: Vec<(String, Arc<str>)> = self.lock().watched.keys().cloned().collect();
+        for key in keys {
+            let other = other_type(node, own, &key.0, &key.1);
+            self.lock().watched.insert(key, other);
+        }
+    }
+}
+
+/// The type with which other nodes publish a topic; `None` where nobody does, or somebody with the wanted one.
+fn other_type(node: &r2r::Node, own: &(String, String), topic: &str, wanted: &str) -> Option<String> {
+    let publishers = node.get_publishers_info_by_topic(topic, false).ok()?;
+    let mut others = publishers
+        .into_iter()
+        .filter(|one| (&one.node_namespace, &one.node_name) != (&own.0, &own.1))
+        .map(|one| one.topic_type)
+        .peekable();
+    let first = others.peek()?.clone();
+    (!others.any(|type_name| type_name == wanted)).then_some(first)
+}
+
+/// Whether a rule of the command line may lead a topic elsewhere: then it is not known which one to look at.
+fn is_remapped(topic: &str, ros: &RosHandle) -> bool {
+    let arguments: Vec<String> = std::env::args().collect();
+    arguments.windows(2).any(|pair| {
+        let rule = matches!(&*pair[0], "-r" | "--remap")
+            .then(|| pair[1].split_once(":="))
+            .flatten();
+        rule.is_some_and(|(from, _)| {
+            let from = from.rsplit_once(':').map_or(from, |(_, from)| from);
+            !from.starts_with("__") && expand(from, ros.namespace(), ros.name()) == topic
+        })
+    })
+}
