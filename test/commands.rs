@@ -100,6 +100,67 @@ fn problems_are_told_to_programs_too() {
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "NT0301");
 }
 
+#[cfg(feature = "ros")]
+#[test]
+fn check_tries_trees_on_the_interfaces_of_the_build_as_the_node_does() {
+    let folder = Folder::new("interfaces");
+    let tree = |node: &str| {
+        format!(
+            "<root BTCPP_format='4'>\n<BehaviorTree ID='M'>\n<Sequence>\n{node}\n</Sequence></BehaviorTree></root>"
+        )
+    };
+    folder.file(
+        "good.xml",
+        &tree("<RosPublish topic_name='x' message_type='std_msgs/msg/UInt8' message.data='255'/>"),
+    );
+    assert_eq!(
+        folder.ends("check good.xml"),
+        (0, "1 files: 0 errors, 0 warnings\n".to_owned())
+    );
+    for (node, words) in [
+        (
+            "<RosPublish topic_name='x' message_type='std_msgs/msg/UInt8' message.data='256'/>",
+            "message.data: invalid value: integer `256`",
+        ),
+        (
+            "<RosAction server_name='x' action_type='nav2_msgs/action/Spin' goal.target_jaw='1'/>",
+            "there is no field `target_jaw`: did you mean `target_yaw`?",
+        ),
+        (
+            "<RosService service_name='a//b' service_type='std_srvs/srv/SetBool'/>",
+            "`a//b` is not a valid ROS name",
+        ),
+        (
+            "<RosSubscribe topic_name='x' message_type='no_msgs/msg/None'/>",
+            "the interface `no_msgs/msg/None` is unknown",
+        ),
+        (
+            "<RosParameterSet node='n' parameter='p' value='1;256' kind='byte_array'/>",
+            "value: invalid value: integer `256`",
+        ),
+    ] {
+        folder.file("tree.xml", &tree(node));
+        let (code, text) = folder.ends("check --format short tree.xml");
+        assert_eq!(code, 1, "{text}");
+        assert!(text.starts_with("tree.xml:4:2: error[NT0408]: "), "{text}");
+        assert!(text.contains(words), "{text}");
+    }
+    folder.file(
+        "two.xml",
+        &tree(
+            "<RosPublish topic_name='x' message_type='std_msgs/msg/Bool'/>\n\
+             <RosSubscribe topic_name='x' message_type='std_msgs/msg/String'/>",
+        ),
+    );
+    let (code, text) = folder.ends("check --format short two.xml");
+    assert_eq!(code, 1, "{text}");
+    let words = "the topic `x` has the type std_msgs/msg/Bool here, not std_msgs/msg/String";
+    assert!(
+        text.starts_with("two.xml:5:2: ") && text.contains(words),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_trace_is_one_object_a_tick() {
     let folder = Folder::new("trace");

@@ -56,8 +56,10 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let mut values = Vec::new();
     for file in &files {
         // Each file by itself: two files of one directory may well hold trees of the same ID.
-        let Checked { diagnostics, sources } =
-            Loader::new(&registry).levels(levels.clone()).check_files(&[file]);
+        let loader = Loader::new(&registry).levels(levels.clone());
+        #[cfg(feature = "ros")]
+        let loader = loader.trial(&rehearse);
+        let Checked { diagnostics, sources } = loader.check_files(&[file]);
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);
         match arguments.format {
@@ -82,6 +84,12 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         Format::Sarif => outln!("{:#}", joined_sarif(values)),
     }
     if errors == 0 { Exit::Good } else { Exit::Problems }
+}
+
+/// What the node refuses a tree for that it is to load, as far as the build alone knows.
+#[cfg(feature = "ros")]
+fn rehearse(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
+    crate::nav::rehearse_with_spans(def, Box::new(crate::ros::Rehearsal::default()))
 }
 
 /// One array out of several.

@@ -126,6 +126,7 @@ codes! {
     405 BadKey Error "A blackboard key is empty or has a second `@`."
     406 NeverWritten Warning "A blackboard key is read, and nothing ever writes it."
     407 Unsupported Warning "A port is set that this build cannot serve, because the interface it was built with has no such field."
+    408 Unserved Error "A node names an interface, a field or a value that this build of navtree does not have or cannot send. Only builds with ROS look."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

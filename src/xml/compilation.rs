@@ -11,6 +11,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::Element;
 use super::forest::{Calls, Forest};
 use super::includes::Documents;
+use super::load::Trial;
 use super::main_tree::no_such_tree;
 use super::problems;
 
@@ -26,6 +27,7 @@ pub(super) struct Compilation<'c, 'd> {
     spent: usize,
     /// A file could not be read to its end: what seems to be missing may stand in the rest of it.
     incomplete: bool,
+    trial: Option<&'c Trial<'c>>,
 }
 
 impl<'c, 'd> Compilation<'c, 'd> {
@@ -46,7 +48,13 @@ impl<'c, 'd> Compilation<'c, 'd> {
             seen: BTreeSet::new(),
             spent: 0,
             incomplete,
+            trial: None,
         }
+    }
+
+    /// Has trees that compile tried as well.
+    pub(super) fn try_on(&mut self, trial: &'c Trial<'c>) {
+        self.trial = Some(trial);
     }
 
     /// The tree that was asked for.
@@ -112,7 +120,14 @@ impl<'c, 'd> Compilation<'c, 'd> {
                 return;
             }
             let problems = match bt::compile(&forest.spec, id, self.registry) {
-                Ok(compiled) => compiled.warnings,
+                Ok(compiled) => {
+                    let trial = self.trial.map(|trial| trial(&compiled.def));
+                    for (span, text) in trial.into_iter().flatten() {
+                        self.diagnostics
+                            .push(Diagnostic::new(Code::Unserved, span.into(), text));
+                    }
+                    compiled.warnings
+                }
                 Err(problems) => problems,
             };
             if problems.iter().any(|problem| problem.kind == ProblemKind::Limit) {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::bt::{Registry, TreeDef};
+use crate::bt::{self, Registry, TreeDef};
 
 use super::code::Severity;
 use super::compilation::Compilation;
@@ -89,7 +89,11 @@ pub struct Loader<'l> {
     files: &'l dyn Files,
     index: AmentIndex,
     levels: Levels,
+    trial: Option<&'l Trial<'l>>,
 }
+
+/// Tries a tree that was compiled: places and texts of what its nodes ask for in vain.
+pub type Trial<'t> = dyn Fn(&Arc<TreeDef>) -> Vec<(bt::Span, String)> + 't;
 
 impl<'l> Loader<'l> {
     /// Reads from this machine's disk, with the packages of the environment.
@@ -99,7 +103,15 @@ impl<'l> Loader<'l> {
             files: &Disk,
             index: AmentIndex::from_environment(),
             levels: Levels::new(),
+            trial: None,
         }
+    }
+
+    /// Has every tree that [`Loader::check_files`] compiles tried, too.
+    #[must_use]
+    pub fn trial(mut self, trial: &'l Trial<'l>) -> Self {
+        self.trial = Some(trial);
+        self
     }
 
     /// Reads from elsewhere.
@@ -164,6 +176,9 @@ impl<'l> Loader<'l> {
             diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), &forest));
         }
         let mut compilation = Compilation::new(self.registry, &documents, &forest, &mut diagnostics);
+        if let Some(trial) = self.trial {
+            compilation.try_on(trial);
+        }
         compilation.rest(stated_main(&documents, &forest).as_deref(), false);
         self.grade(&documents, &mut diagnostics);
         Checked {

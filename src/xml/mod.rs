@@ -45,7 +45,7 @@ pub use files::{AmentIndex, Disk, Files, Memory};
 pub use format::Format;
 pub use includes::Documents;
 pub use levels::{Level, Levels};
-pub use load::{Checked, Loaded, Loader, Refused};
+pub use load::{Checked, Loaded, Loader, Refused, Trial};
 pub use palette::Palette;
 pub use render::Colour;
 pub use source::{FileId, Position, SourceFile, Sources, Span};
