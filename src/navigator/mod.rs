@@ -17,6 +17,7 @@ mod library;
 #[cfg(feature = "ros")]
 mod life;
 mod log;
+mod missed;
 #[cfg(feature = "ros")]
 mod node;
 mod options;

@@ -56,6 +56,10 @@ impl TickClock for Clock {
         Clock::now(self)
     }
 
+    fn steady(&self) -> Time {
+        Clock::steady(self)
+    }
+
     fn wall_time_until(&self, due: Time) -> Duration {
         // How fast a simulation runs is not known beforehand; it wakes the thread when its time advances.
         const SIMULATED: Duration = Duration::from_millis(2);

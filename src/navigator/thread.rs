@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::durations::Durations;
 use super::goal::Request;
+use super::missed::MissedTicks;
 use super::{Navigator, NavigatorKind, Pulse, Schedule};
 use crate::bt::{HaltReason, Time, TreeDef};
 use crate::goal::GoalId;
@@ -17,6 +18,11 @@ use crate::sync::thread::{self, JoinHandle};
 pub trait TickClock: Send + Sync {
     /// Now.
     fn now(&self) -> Time;
+
+    /// The time that people live by: no simulation's.
+    fn steady(&self) -> Time {
+        self.now()
+    }
 
     /// How long to sleep on the wall clock until `due`, at most. A simulation clock does not know: it answers with its
     /// poll interval, and wakes the thread by [`Handle::wake`] when it advances.
@@ -197,6 +203,7 @@ impl TickThread {
                     swaps: Vec::new(),
                     figures: TickStatistics::default(),
                     durations: Durations::default(),
+                    missed: MissedTicks::default(),
                 }
                 .run(&receiver);
             })?;
@@ -248,6 +255,7 @@ struct Loop {
     swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     figures: TickStatistics,
     durations: Durations,
+    missed: MissedTicks,
 }
 
 impl Drop for Loop {
@@ -361,11 +369,16 @@ impl Loop {
                 let missed = schedule.missed() - before;
                 self.figures.missed += missed;
                 if missed > 0 {
-                    tracing::warn!("{missed} ticks missed: the last one took {:?}", after.since(now));
+                    self.missed.note(missed, after.since(now));
                 }
             }
         } else {
             self.navigator.poll(now);
+        }
+        if self.missed.is_pending()
+            && let Some(line) = self.missed.line(self.clock.steady())
+        {
+            tracing::warn!("{line}");
         }
         if !self.navigator.is_running() {
             self.schedule = None;

@@ -2,6 +2,8 @@
 
 #[path = "../../src/navigator/durations.rs"]
 mod durations;
+#[path = "../../src/navigator/missed.rs"]
+mod missed;
 #[path = "../../src/navigator/pulse.rs"]
 mod pulse;
 #[path = "../../src/navigator/thread.rs"]
