@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use crate::bt::Registry;
+use crate::monitor::diagnostics;
 
 pub(crate) fn run(registry: Registry) -> ExitCode {
     crate::ros::start_log();
-    crate::navigator::run(registry)
+    crate::navigator::run(registry, diagnostics::publish)
 }

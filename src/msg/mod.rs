@@ -13,6 +13,7 @@
 //! The `ros` room converts to and from the wire once, at its boundary. Nothing here knows r2r.
 
 pub mod action;
+pub mod diagnostic;
 pub mod duration;
 pub mod geometry;
 pub mod goals;
@@ -32,6 +33,7 @@ use std::any::Any;
 use std::fmt::Debug;
 
 pub use action::Action;
+pub use diagnostic::{DiagnosticArray, DiagnosticLevel, DiagnosticStatus, KeyValue};
 pub use geometry::{Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3};
 pub use goals::Goals;
 pub use header::{FrameId, Header, Stamp};

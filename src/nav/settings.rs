@@ -22,6 +22,8 @@ pub struct Settings {
     pub server_timeout: Duration,
     /// `default_cancel_timeout`: how long a stopping goal may hold back the next on the same server.
     pub cancel_timeout: Duration,
+    /// `give_up_timeout`: how long stopping a goal is tried in all.
+    pub give_up_timeout: Duration,
     /// `odom_topic`.
     pub odom_topic: String,
     /// `filter_duration` of the odometry smoother.
@@ -51,6 +53,7 @@ impl Settings {
         GoalOptions {
             accept_timeout: self.server_timeout,
             cancel_timeout: self.cancel_timeout,
+            give_up_timeout: self.give_up_timeout,
             ..GoalOptions::default()
         }
     }
@@ -66,6 +69,7 @@ impl Default for Settings {
             // Nav2's 20 ms fail in the field (nav2 #4278, #5666): nothing waits here, so patience costs nothing.
             server_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(2),
+            give_up_timeout: Duration::from_secs(60),
             odom_topic: "odom".to_owned(),
             filter_duration: Duration::from_millis(300),
             goal_reached_tolerance: 0.25,

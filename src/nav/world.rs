@@ -72,6 +72,8 @@ pub struct World {
     odometry: Option<(TopicId, OdometrySmoother)>,
     faults: Vec<Note>,
     notes: Vec<Note>,
+    /// Servers that were opened since somebody last asked.
+    opened: Vec<ServerId>,
 }
 
 impl World {
@@ -92,6 +94,7 @@ impl World {
             odometry: None,
             faults: Vec::new(),
             notes: Vec::new(),
+            opened: Vec::new(),
         }
     }
 
@@ -106,7 +109,15 @@ impl World {
         type_name: &str,
         form: Form,
     ) -> Result<ServerId, LinkError> {
-        self.link.open(kind, name, type_name, form)
+        let server = self.link.open(kind, name, type_name, form)?;
+        self.opened.push(server);
+        Ok(server)
+    }
+
+    /// The servers that were opened since the last call: those of the tree that was given this world meanwhile, or that
+    /// was ticked with it.
+    pub fn take_opened(&mut self) -> Vec<ServerId> {
+        std::mem::take(&mut self.opened)
     }
 
     /// Subscribes.

@@ -10,9 +10,9 @@ use super::goal::{ClientGoal, Ending, NavigationError, Report, Request};
 use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
-use super::{NavigatorKind, Pulse, Robot};
+use super::{NavigatorKind, Pulse, Robot, Snapshot};
 use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef};
-use crate::goal::GoalId;
+use crate::goal::{GoalId, ServerId};
 use crate::job::Roster;
 use crate::msg::{PoseStamped, TransformStamped};
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
@@ -48,6 +48,10 @@ pub struct Navigator {
     state: State,
     /// A tree is kept between goals, with its blackboard and its nodes' memories, as Nav2 keeps it.
     trees: [Option<Tree>; 2],
+    /// The servers that each of them has opened.
+    servers: [Vec<ServerId>; 2],
+    /// Whose tree runs, or ran last.
+    current: NavigatorKind,
     /// The world, while no tree has it.
     resources: Resources,
     arrivals: VecDeque<Arrival>,
@@ -67,6 +71,8 @@ impl Navigator {
             options,
             state: State::Idle,
             trees: [None, None],
+            servers: [Vec::new(), Vec::new()],
+            current: NavigatorKind::ToPose,
             resources,
             arrivals: VecDeque::new(),
             next: None,
@@ -95,9 +101,28 @@ impl Navigator {
             return;
         }
         match self.make_tree(def, now) {
-            Ok(tree) => self.trees[kind.index()] = Some(tree),
+            Ok(made) => self.keep(kind, made),
             // Every goal that wants it will be told.
             Err(reason) => tracing::error!("{reason}"),
+        }
+    }
+
+    fn keep(&mut self, kind: NavigatorKind, (tree, servers): (Tree, Vec<ServerId>)) {
+        self.trees[kind.index()] = Some(tree);
+        self.servers[kind.index()] = servers;
+    }
+
+    /// What it is doing, for whoever shows it.
+    pub fn snapshot(&self) -> Snapshot {
+        let index = self.current.index();
+        Snapshot {
+            kind: self.current,
+            is_running: self.is_running(),
+            is_stopping: self.is_stopping(),
+            tree: self.trees[index]
+                .as_ref()
+                .map(|tree| Arc::clone(tree.definition())),
+            servers: self.servers[index].clone(),
         }
     }
 
@@ -240,12 +265,12 @@ impl Navigator {
                 deadline: now + self.options.stop_timeout,
             };
         }
-        self.trees[index] = Some(new);
+        self.keep(kind, new);
         Ok(())
     }
 
-    /// A tree at its start, its clients and topics open.
-    fn make_tree(&mut self, def: &Arc<TreeDef>, now: Time) -> Result<Tree, String> {
+    /// A tree at its start, its clients and topics open, and the servers behind them.
+    fn make_tree(&mut self, def: &Arc<TreeDef>, now: Time) -> Result<(Tree, Vec<ServerId>), String> {
         let mut tree = Tree::new(Arc::clone(def));
         tree.set_observer(Some(self.log.observer()));
         if let Some(pulse) = &self.pulse {
@@ -272,6 +297,10 @@ impl Navigator {
         {
             tracing::error!("{}: {}", fault.leaf, fault.text);
         }
+        let servers = tree
+            .resource::<World>()
+            .map(World::take_opened)
+            .unwrap_or_default();
         let resources = tree.take_resources();
         match &self.state {
             State::Running(session) => {
@@ -284,7 +313,7 @@ impl Navigator {
             }
             State::Idle | State::Stopping { .. } => self.resources = resources,
         }
-        attached.map(|()| tree)
+        attached.map(|()| (tree, servers))
     }
 
     /// Halts a session's tree and takes the world back from it.
@@ -455,7 +484,7 @@ impl Navigator {
             .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
         if !keeps {
             match self.make_tree(&def, now) {
-                Ok(tree) => self.trees[index] = Some(tree),
+                Ok(made) => self.keep(request.kind, made),
                 Err(reason) => {
                     refuse(request, NavigationError::FailedToLoadBehaviorTree, reason);
                     return;
@@ -465,6 +494,7 @@ impl Navigator {
         let Some(tree) = &mut self.trees[index] else {
             return;
         };
+        self.current = request.kind;
         if let Some(pulse) = &self.pulse {
             pulse.follow(tree.whereabouts());
         }
@@ -492,6 +522,12 @@ impl Navigator {
                 tracing::warn!("{}: {}", note.leaf, note.text);
             }
             // Of names that a tree made up while it ran; the others were found before it did.
+            for server in world.take_opened() {
+                let servers = &mut self.servers[kind.index()];
+                if !servers.contains(&server) {
+                    servers.push(server);
+                }
+            }
             for fault in world.take_faults() {
                 tracing::error!("{}: {}", fault.leaf, fault.text);
             }

@@ -9,7 +9,7 @@ const CLASSES: usize = (PER_DOUBLING as usize) * 38;
 
 /// A histogram of durations that takes a few instructions an entry and never allocates after it was made.
 #[derive(Clone, Debug)]
-pub(crate) struct Durations {
+pub struct Durations {
     counts: Box<[u32; CLASSES]>,
     total: u64,
     longest: Duration,
@@ -27,7 +27,7 @@ impl Default for Durations {
 
 impl Durations {
     /// Takes one in.
-    pub(crate) fn record(&mut self, duration: Duration) {
+    pub fn record(&mut self, duration: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         if let Some(count) = self.counts.get_mut(class(nanoseconds)) {
             *count = count.saturating_add(1);
@@ -36,19 +36,35 @@ impl Durations {
         self.longest = self.longest.max(duration);
     }
 
+    /// Those that came after an earlier state of the same histogram. The longest of them is known no better than by its
+    /// class.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut later = self.clone();
+        for (count, before) in later.counts.iter_mut().zip(earlier.counts.iter()) {
+            *count = count.saturating_sub(*before);
+        }
+        later.total = self.total.saturating_sub(earlier.total);
+        later.longest = match later.total {
+            0 => Duration::ZERO,
+            _ => later.quantile(1.0),
+        };
+        later
+    }
+
     /// How many there were.
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.total
     }
 
     /// The longest.
-    pub(crate) fn longest(&self) -> Duration {
+    pub fn longest(&self) -> Duration {
         self.longest
     }
 
     /// What a share of them does not exceed: 0.5 for the median. Rounded up to the end of a class; zero where there
     /// are none.
-    pub(crate) fn quantile(&self, share: f64) -> Duration {
+    pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.total as f64 * share).ceil().max(1.0) as u64;
         let mut seen = 0;
         for (index, count) in self.counts.iter().enumerate() {
@@ -104,5 +120,21 @@ mod tests {
             let read = durations.quantile(share).as_secs_f64() * 1e6;
             assert!(read >= exact && read <= exact * 1.126, "{share}: {read}");
         }
+    }
+
+    #[test]
+    fn later_ones_by_themselves() {
+        let mut durations = Durations::default();
+        durations.record(Duration::from_millis(900));
+        let earlier = durations.clone();
+        assert_eq!(durations.since(&earlier).total(), 0);
+        assert_eq!(durations.since(&earlier).longest(), Duration::ZERO);
+        for _ in 0..50 {
+            durations.record(Duration::from_micros(80));
+        }
+        let later = durations.since(&earlier);
+        assert_eq!(later.total(), 50);
+        let longest = later.longest().as_secs_f64() * 1e6;
+        assert!((80.0..=80.0 * 1.126).contains(&longest), "{longest}");
     }
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use rustc_hash::FxHashMap;
 
@@ -29,6 +29,15 @@ impl Edition {
     }
 }
 
+/// A tree that was not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The file or ID, as it was asked for.
+    pub name: String,
+    /// What is wrong with it, with file, line and column.
+    pub reason: String,
+}
+
 /// What is on the shelf.
 #[derive(Default)]
 struct Shelf {
@@ -36,6 +45,8 @@ struct Shelf {
     defaults: [Option<(String, Arc<TreeDef>)>; 2],
     /// Files read before. Includes are not watched: touch the main file, or set `always_reload_bt_xml`.
     read: FxHashMap<PathBuf, (Edition, Arc<TreeDef>)>,
+    /// The default tree that was last refused, unless one was taken since.
+    refused: Option<(Refusal, Instant)>,
 }
 
 /// Makes a link that a tree is tried on.
@@ -82,7 +93,7 @@ impl TreeLibrary {
     /// # Errors
     /// What is wrong with it, with file, line and column; the default stays what it was.
     pub fn set_default(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
-        let def = self.find(name)?;
+        let def = self.judge(name)?;
         self.shelf().defaults[kind.index()] = Some((name.to_owned(), def));
         Ok(())
     }
@@ -92,7 +103,34 @@ impl TreeLibrary {
     /// # Errors
     /// What is wrong with it, with file, line and column.
     pub fn check(&self, name: &str) -> Result<(), String> {
-        self.find(name).map(|_| ())
+        self.judge(name).map(|_| ())
+    }
+
+    /// A tree that is to be a default; whether there is one is remembered for [`TreeLibrary::refused`].
+    fn judge(&self, name: &str) -> Result<Arc<TreeDef>, String> {
+        let found = self.find(name);
+        let refusal = found.as_ref().err().map(|reason| Refusal {
+            name: name.to_owned(),
+            reason: reason.clone(),
+        });
+        self.shelf().refused = refusal.map(|refusal| (refusal, Instant::now()));
+        found
+    }
+
+    /// The tree that was last wanted as a default, if it was refused, and how long ago (guarantee G7).
+    pub fn refused(&self) -> Option<(Refusal, Duration)> {
+        let refused = self.shelf().refused.clone();
+        refused.map(|(refusal, at)| (refusal, at.elapsed()))
+    }
+
+    /// For each navigator, the file or ID of its default tree.
+    pub fn defaults(&self) -> [Option<String>; 2] {
+        let shelf = self.shelf();
+        NavigatorKind::ALL.map(|kind| {
+            shelf.defaults[kind.index()]
+                .as_ref()
+                .map(|(name, _)| name.clone())
+        })
     }
 
     /// The tree for a goal: `name` as its client gave it, or the default where that is empty.
@@ -106,7 +144,7 @@ impl TreeLibrary {
                 if !self.always_reload {
                     return Ok(def);
                 }
-                match self.find(&of) {
+                match self.judge(&of) {
                     Ok(fresh) => {
                         self.shelf().defaults[kind.index()] = Some((of, Arc::clone(&fresh)));
                         Ok(fresh)

@@ -12,6 +12,8 @@ mod core;
 mod durations;
 mod feedback;
 mod goal;
+#[cfg(feature = "ros")]
+mod insight;
 mod kind;
 mod library;
 #[cfg(feature = "ros")]
@@ -31,13 +33,17 @@ mod schedule;
 mod seed;
 mod session;
 mod shares;
+mod snapshot;
 mod thread;
 mod watchdog;
 
 pub use self::core::Navigator;
+pub use durations::Durations;
 pub use goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
+#[cfg(feature = "ros")]
+pub use insight::Insight;
 pub use kind::NavigatorKind;
-pub use library::TreeLibrary;
+pub use library::{Refusal, TreeLibrary};
 #[cfg(feature = "ros")]
 pub use node::{StartError, run};
 pub use options::Options;
@@ -45,5 +51,6 @@ pub use pulse::Pulse;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 pub use shares::share_file;
-pub use thread::{Handle, Pending, TickClock, TickStatistics, TickThread, Unacknowledged};
+pub use snapshot::Snapshot;
+pub use thread::{Handle, Pending, Survey, TickClock, TickStatistics, TickThread, Unacknowledged};
 pub use watchdog::Watchdog;

@@ -12,7 +12,7 @@ use super::admission::{Admission, Handler};
 use super::client::TopicGoal;
 use super::life::Life;
 use super::parameters::Parameters;
-use super::{Navigator, NavigatorKind, Pulse, TickClock, TickThread, Watchdog};
+use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Watchdog};
 use crate::bt::{HaltReason, Registry, Time};
 use crate::goal::GoalId;
 use crate::job::Roster;
@@ -77,14 +77,18 @@ struct Servers {
     through_poses: ActionServer<NavigateThroughPoses>,
 }
 
-/// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`.
-pub fn run(registry: Registry) -> ExitCode {
+/// Tells how the node is, that often.
+type Diagnose = fn(&Insight, Duration) -> Result<(), RosError>;
+
+/// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once
+/// everything is there, unless nobody wants diagnostics.
+pub fn run(registry: Registry, diagnose: Diagnose) -> ExitCode {
     memory::share_heaps();
     let profile = middleware::spare_samples();
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)
-        .and_then(|signals| Ok((Node::start(registry)?, signals)));
+        .and_then(|signals| Ok((Node::start(registry, diagnose)?, signals)));
     drop(profile);
     match started {
         Ok((node, signals)) => node.run(signals),
@@ -131,7 +135,7 @@ struct Node {
 }
 
 impl Node {
-    fn start(registry: Registry) -> Result<Self, StartError> {
+    fn start(registry: Registry, diagnose: Diagnose) -> Result<Self, StartError> {
         let ros = Ros::start("bt_navigator", "")?;
         let parameters = Parameters::declare(ros.parameters(), registry)
             .map_err(|error| StartError::Parameter(error.to_string()))?;
@@ -167,6 +171,7 @@ impl Node {
             })
             .transpose()?;
         let watched = pulse.clone();
+        let seen = pulse.clone();
         let ticks = TickThread::start(
             move |_| {
                 let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
@@ -182,6 +187,17 @@ impl Node {
             Arc::new(ros.clock().clone()),
             pulse,
         )?;
+        if !parameters.diagnostics_period.is_zero() {
+            let insight = Insight {
+                ros: ros.handle().clone(),
+                clock: ros.clock().clone(),
+                custodian: custodian.handle().clone(),
+                ticks: ticks.handle().clone(),
+                pulse: seen,
+                library: Arc::clone(&parameters.library),
+            };
+            diagnose(&insight, parameters.diagnostics_period)?;
+        }
         let admission = Admission::start(Arc::clone(&parameters.library), ticks.handle().clone())?;
         let bond = (!parameters.bond_period.is_zero())
             .then(|| Bond::prepare(ros.handle(), ros.clock(), parameters.bond_period))

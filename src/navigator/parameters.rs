@@ -28,6 +28,8 @@ pub(crate) struct Parameters {
     pub(crate) bond_period: Duration,
     /// The topic whose poses become goals.
     pub(crate) goal_topic: String,
+    /// Between two messages on `/diagnostics`; zero: none.
+    pub(crate) diagnostics_period: Duration,
     /// How long a leaf may keep the tick thread before that is reported; zero: for ever.
     pub(crate) watchdog_timeout: Duration,
 }
@@ -144,11 +146,7 @@ impl Parameters {
             true,
             "Cancel goals that an earlier run of this node left executing on the servers it uses.",
         )?;
-        let goal_options = GoalOptions {
-            accept_timeout: settings.server_timeout,
-            cancel_timeout: settings.cancel_timeout,
-            ..GoalOptions::default()
-        };
+        let goal_options = settings.goal_options();
         Ok(Self {
             options,
             settings,
@@ -166,6 +164,13 @@ impl Parameters {
                 0.1,
                 (0.0, 60.0),
                 "Seconds between two heartbeats for a lifecycle manager; 0: none.",
+            )?),
+            diagnostics_period: Duration::from_secs_f64(read.number(
+                "diagnostics_period",
+                1.0,
+                (0.0, 3600.0),
+                "Seconds between two messages on /diagnostics, while somebody subscribes; 0: none. When something gets \
+                 worse there is one at once.",
             )?),
             goal_topic: read.text(
                 "goal_topic",
@@ -270,6 +275,11 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             "default_cancel_timeout",
             milliseconds(default.cancel_timeout),
             "How long a goal that is stopping may hold back the next one on its server.",
+        )?,
+        give_up_timeout: read.milliseconds(
+            "give_up_timeout",
+            milliseconds(default.give_up_timeout),
+            "How long stopping a goal is tried in all, before it is given up and reported as an error.",
         )?,
         odom_topic: read.text("odom_topic", &default.odom_topic, "Odometry.")?,
         filter_duration: Duration::from_secs_f64(filter),

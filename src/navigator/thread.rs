@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::durations::Durations;
 use super::goal::Request;
 use super::missed::MissedTicks;
-use super::{Navigator, NavigatorKind, Pulse, Schedule};
+use super::{Navigator, NavigatorKind, Pulse, Schedule, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
 use crate::goal::GoalId;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -40,6 +40,21 @@ pub struct TickStatistics {
     pub longest: Duration,
 }
 
+/// What the thread is doing and has done.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// Figures on the ticks so far.
+    pub statistics: TickStatistics,
+    /// How long they took.
+    pub durations: Durations,
+    /// From tick to tick.
+    pub period: Duration,
+    /// Nothing is ticked, because somebody wants it so.
+    pub is_paused: bool,
+    /// What is ticked.
+    pub navigator: Snapshot,
+}
+
 enum Message {
     Goal(Request),
     Cancel(GoalId),
@@ -53,6 +68,7 @@ enum Message {
     /// As [`Message::Halt`], and then the thread ends.
     Stop(HaltReason, Sender<()>),
     Statistics(Sender<TickStatistics>),
+    Survey(Sender<Survey>),
     Quit,
 }
 
@@ -73,6 +89,17 @@ pub enum Unacknowledged {
 }
 
 impl<T> Pending<T> {
+    /// Whether it is done, without waiting.
+    ///
+    /// # Errors
+    /// [`Unacknowledged`].
+    pub fn look(&self) -> Result<T, Unacknowledged> {
+        self.0.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => Unacknowledged::NotYet,
+            TryRecvError::Disconnected => Unacknowledged::Never,
+        })
+    }
+
     /// Waits until it is done.
     ///
     /// # Errors
@@ -142,6 +169,11 @@ impl Handle {
     /// Figures on the ticks so far.
     pub fn statistics(&self) -> Pending<TickStatistics> {
         self.ask(Message::Statistics)
+    }
+
+    /// What the thread is doing and has done.
+    pub fn survey(&self) -> Pending<Survey> {
+        self.ask(Message::Survey)
     }
 
     fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Pending<T> {
@@ -338,6 +370,15 @@ impl Loop {
             },
             Message::Statistics(reply) => {
                 let _ = reply.send(self.figures);
+            }
+            Message::Survey(reply) => {
+                let _ = reply.send(Survey {
+                    statistics: self.figures,
+                    durations: self.durations.clone(),
+                    period: self.navigator.options().period,
+                    is_paused: self.paused,
+                    navigator: self.navigator.snapshot(),
+                });
             }
             Message::Quit => {
                 self.navigator.stop_all(HaltReason::ShuttingDown, now);

@@ -12,10 +12,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
+use super::servers_board::{KnownServer, ServersBoard};
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::goal::{
-    Command, Custodian, Effect, GoalIds, GoalOptions, Phase, Report, ServerId, Severity, Ticket, WireEvent,
+    Command, Custodian, Effect, GivenUp, GoalIds, GoalOptions, Phase, Report, ServerId, Severity, Ticket,
+    WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 
@@ -68,6 +70,7 @@ pub struct CustodianTask {
 pub struct CustodianHandle {
     inlet: Inlet,
     board: Arc<GoalsBoard>,
+    servers: Arc<ServersBoard>,
     clock: Clock,
     ros: RosHandle,
 }
@@ -88,6 +91,7 @@ impl CustodianTask {
         let handle = CustodianHandle {
             inlet: Inlet(sender),
             board: Arc::default(),
+            servers: Arc::default(),
             clock: clock.clone(),
             ros: ros.clone(),
         };
@@ -96,6 +100,8 @@ impl CustodianTask {
             custodian: Custodian::new(ids, options),
             clock: clock.clone(),
             board: Arc::clone(&handle.board),
+            servers: Arc::clone(&handle.servers),
+            given_up: GivenUp::default(),
             actions: FxHashMap::default(),
             services: FxHashMap::default(),
             publishers: FxHashMap::default(),
@@ -194,6 +200,11 @@ impl CustodianHandle {
         self.board.view().clone()
     }
 
+    /// What is known of some servers, in their order; the same holds.
+    pub fn servers(&self, servers: &[ServerId]) -> Vec<KnownServer> {
+        self.servers.of(servers)
+    }
+
     /// What has not stopped when a session ends, one text a goal; see
     /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
     pub fn unsettled(&self, of_session: impl Fn(Ticket) -> bool) -> Vec<String> {
@@ -245,6 +256,8 @@ struct Owner {
     custodian: Custodian<Payload>,
     clock: Clock,
     board: Arc<GoalsBoard>,
+    servers: Arc<ServersBoard>,
+    given_up: GivenUp,
     actions: FxHashMap<ServerId, Box<dyn ActionTransport>>,
     services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
     publishers: FxHashMap<TopicId, Box<dyn Publish>>,
@@ -312,6 +325,12 @@ impl Owner {
             }
             Input::Wire(event) => {
                 self.changed |= !matches!(event, WireEvent::Feedback { .. });
+                self.given_up.wire(&event);
+                match event {
+                    WireEvent::ServerBack { server } => self.servers.seen(server, true),
+                    WireEvent::ServerGone { server } => self.servers.seen(server, false),
+                    _ => {}
+                }
                 self.custodian.wire(event, now, &mut self.effects);
             }
             Input::Action(server, transport) => {
@@ -341,6 +360,7 @@ impl Owner {
                 }
             },
             Input::Named(server, name) => {
+                self.servers.opened(server, Arc::clone(&name));
                 self.names.insert(server, name);
             }
             Input::Link(id, inbox) => {
@@ -490,6 +510,7 @@ impl Owner {
     fn report(&mut self, report: Report) {
         // That a goal did not stop in time is known from a deadline alone.
         self.changed = true;
+        self.given_up.report(&report);
         let name = self.name(report.server);
         match report.what.severity() {
             Severity::Info => tracing::info!("{name}: {report}"),
@@ -538,10 +559,16 @@ impl Owner {
         self.changed = false;
         let live = self.custodian.live_goals();
         let servers = live.iter().map(|goal| self.name(goal.server)).collect();
+        let given_up = self
+            .given_up
+            .goals()
+            .map(|goal| (goal.clone(), self.name(goal.server)))
+            .collect();
         let debts = self.debts();
         self.board.show(GoalsView {
             live,
             servers,
+            given_up,
             idle: self.custodian.is_idle(),
             counters: self.custodian.counters(),
             debts,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Wake;
-use crate::goal::{Counters, LiveGoal, Report, Ticket};
+use crate::goal::{Counters, GivenUpGoal, LiveGoal, Report, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,8 @@ pub struct GoalsView {
     pub live: Vec<LiveGoal>,
     /// The names of their servers, in the same order.
     pub servers: Vec<Arc<str>>,
+    /// Goals that were given up and may be executing, oldest first, and the names of their servers.
+    pub given_up: Vec<(GivenUpGoal, Arc<str>)>,
     /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
     pub idle: bool,
     /// What has happened so far.

@@ -19,6 +19,7 @@
 
 mod action_client;
 mod action_server;
+mod announcer;
 mod answers;
 mod caller;
 mod clock;
@@ -42,6 +43,7 @@ mod node;
 pub mod parameters;
 mod rehearsal;
 mod rosout;
+mod servers_board;
 mod service_client;
 mod service_server;
 mod spin;
@@ -52,6 +54,7 @@ mod wake;
 pub use action_server::{
     Acceptance, ActionHandler, ActionServer, CancelDecision, GoalRequest, Results, ServerGoal,
 };
+pub use announcer::Announcer;
 pub use caller::{Caller, Lives};
 pub use clock::{Clock, Woken};
 pub use connection::Ros;
@@ -67,6 +70,7 @@ pub use node::{Probe, RosNode};
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
 pub use rehearsal::Rehearsal;
 pub use rosout::{Rosout, RosoutLayer, rosout};
+pub use servers_board::KnownServer;
 pub use service_server::{ServiceCall, serve_service};
 pub use spin::{SpinMetrics, SpinReading};
 pub use transforms::TransformBuffer;

@@ -1,7 +1,5 @@
 //! Between the tick thread and whoever asks something of it.
 
-#[path = "../../src/navigator/durations.rs"]
-mod durations;
 #[path = "../../src/navigator/missed.rs"]
 mod missed;
 #[path = "../../src/navigator/pulse.rs"]
@@ -16,7 +14,7 @@ use std::time::Duration;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
-    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule,
+    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule, Snapshot,
 };
 use pulse::Pulse;
 use thread::{Handle, TickClock, TickThread, Unacknowledged};
@@ -29,7 +27,11 @@ use crate::nav::{
 };
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// `thread.rs` knows it by this path.
+/// `thread.rs` knows them by these paths.
+mod durations {
+    pub(crate) use navtree::navigator::Durations;
+}
+
 mod goal {
     pub(crate) use navtree::navigator::Request;
 }

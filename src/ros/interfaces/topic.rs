@@ -6,7 +6,9 @@ use r2r::{Publisher, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
 
 use super::bounds::Bounds;
 use super::json;
-use crate::msg::{BatteryState, BehaviorTreeLog, Odometry, Path, PoseStamped, Twist, TwistStamped};
+use crate::msg::{
+    BatteryState, BehaviorTreeLog, DiagnosticArray, Odometry, Path, PoseStamped, Twist, TwistStamped,
+};
 use crate::nav::{Form, LinkError, Payload, TopicSpec};
 use crate::ros::mirror::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 use crate::ros::{RosError, RosNode};
@@ -103,6 +105,7 @@ macro_rules! registry {
 static TOPICS: &[&dyn TopicInterface] = registry![
     BatteryState,
     BehaviorTreeLog,
+    DiagnosticArray,
     Flag,
     Goals,
     Odometry,

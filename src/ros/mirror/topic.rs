@@ -1,14 +1,16 @@
 //! The messages of topics.
 
 use r2r::{
-    WrappedTypesupport, geometry_msgs, nav_msgs, nav2_msgs, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs,
+    WrappedTypesupport, diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs, rosgraph_msgs, sensor_msgs,
+    std_msgs, tf2_msgs,
 };
 
 use super::structs::with_shared_frame;
 use super::{Mirror, mirror};
 use crate::msg::{
-    BatteryState, BehaviorTreeLog, BehaviorTreeStatusChange, Header, Odometry, Path, Pose, PoseStamped,
-    Stamp, TransformStamped, Twist, TwistStamped,
+    BatteryState, BehaviorTreeLog, BehaviorTreeStatusChange, DiagnosticArray, DiagnosticLevel,
+    DiagnosticStatus, Header, KeyValue, Odometry, Path, Pose, PoseStamped, Stamp, TransformStamped, Twist,
+    TwistStamped,
 };
 
 /// A message type that topics can carry. The payload is `Self`: `String` and `bool` for those of `std_msgs`, the
@@ -45,6 +47,7 @@ macro_rules! topics {
 topics! {
     BatteryState = "sensor_msgs/msg/BatteryState" sensor_msgs::msg::BatteryState,
     BehaviorTreeLog = "nav2_msgs/msg/BehaviorTreeLog" nav2_msgs::msg::BehaviorTreeLog,
+    DiagnosticArray = "diagnostic_msgs/msg/DiagnosticArray" diagnostic_msgs::msg::DiagnosticArray,
     Odometry = "nav_msgs/msg/Odometry" nav_msgs::msg::Odometry,
     Path = "nav_msgs/msg/Path" nav_msgs::msg::Path,
     PoseStamped = "geometry_msgs/msg/PoseStamped" geometry_msgs::msg::PoseStamped,
@@ -73,6 +76,30 @@ mirror!(BatteryState = sensor_msgs::msg::BatteryState {
     location: String::new(),
     serial_number: String::new()
 });
+
+mirror!(DiagnosticArray = diagnostic_msgs::msg::DiagnosticArray { header, status });
+mirror!(
+    DiagnosticStatus = diagnostic_msgs::msg::DiagnosticStatus {
+        level,
+        name,
+        message,
+        hardware_id,
+        values
+    }
+);
+mirror!(KeyValue = diagnostic_msgs::msg::KeyValue { key, value });
+
+impl Mirror for DiagnosticLevel {
+    type Wire = u8;
+
+    fn to_wire(&self) -> u8 {
+        *self as u8
+    }
+
+    fn from_wire(wire: u8) -> Self {
+        Self::from_wire(wire)
+    }
+}
 
 impl Mirror for Odometry {
     type Wire = nav_msgs::msg::Odometry;

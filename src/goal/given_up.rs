@@ -1,0 +1,148 @@
+//! Goals that nobody looks after any more, and that may be executing all the same.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{GoalId, Report, ServerId, What, WireEvent};
+
+/// One of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GivenUpGoal {
+    /// The goal.
+    pub goal: GoalId,
+    /// Where it may be executing.
+    pub server: ServerId,
+    /// The path of the leaf that started it; empty for a goal of an earlier run.
+    pub leaf: Arc<str>,
+}
+
+/// Remembers the goals that the Custodian gave up although they were not known to be over (G3: that is reported), until
+/// their server shows that they are. For people: the Custodian itself goes on without.
+#[derive(Clone, Debug, Default)]
+pub struct GivenUp(VecDeque<GivenUpGoal>);
+
+/// More are not remembered; the oldest go.
+const REMEMBERED: usize = 64;
+
+impl GivenUp {
+    /// Those that may be executing, oldest first.
+    pub fn goals(&self) -> impl ExactSizeIterator<Item = &GivenUpGoal> {
+        self.0.iter()
+    }
+
+    /// Takes in what the Custodian reports.
+    pub fn report(&mut self, report: &Report) {
+        let Some(goal) = report.goal else { return };
+        match report.what {
+            What::GaveUpStopping => {
+                if self.0.len() >= REMEMBERED {
+                    self.0.pop_front();
+                }
+                self.0.push_back(GivenUpGoal {
+                    goal,
+                    server: report.server,
+                    leaf: Arc::clone(&report.leaf),
+                });
+            }
+            // The Custodian has it again.
+            What::Adopted | What::AcceptedAfterGivingUp => self.0.retain(|given_up| given_up.goal != goal),
+            _ => {}
+        }
+    }
+
+    /// Takes in what servers say: before the Custodian's own reports on it.
+    pub fn wire<P>(&mut self, event: &WireEvent<P>) {
+        if self.0.is_empty() {
+            return;
+        }
+        match event {
+            WireEvent::Result { goal: over, .. } | WireEvent::ResultUnknown { goal: over } => {
+                self.0.retain(|given_up| given_up.goal != *over);
+            }
+            WireEvent::Status { server, goals } => self.0.retain(|given_up| {
+                let is_active = || {
+                    goals
+                        .iter()
+                        .any(|(goal, status)| *goal == given_up.goal && status.is_active())
+                };
+                given_up.server != *server || is_active()
+            }),
+            // Taken for dead with its server, as every goal is.
+            WireEvent::ServerGone { server } => self.0.retain(|given_up| given_up.server != *server),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goal::{End, GoalStatus};
+
+    const SERVER: ServerId = ServerId(1);
+    const GOAL: GoalId = GoalId([7; 16]);
+
+    fn report(goal: GoalId, what: What) -> Report {
+        Report {
+            server: SERVER,
+            goal: Some(goal),
+            ticket: None,
+            leaf: "Drive/FollowPath".into(),
+            halted: None,
+            what,
+        }
+    }
+
+    fn after(event: &WireEvent<()>) -> usize {
+        let mut given_up = GivenUp::default();
+        given_up.report(&report(GOAL, What::GaveUpStopping));
+        given_up.wire(event);
+        given_up.goals().len()
+    }
+
+    fn status(server: ServerId, goals: &[(GoalId, GoalStatus)]) -> WireEvent<()> {
+        let goals = goals.to_vec();
+        WireEvent::Status { server, goals }
+    }
+
+    #[test]
+    fn g3_what_was_given_up_is_remembered_until_its_server_shows_that_it_is_over() {
+        let (executing, over) = (GoalStatus::Executing, GoalStatus::Succeeded);
+        assert_eq!(after(&status(SERVER, &[(GOAL, executing)])), 1);
+        assert_eq!(after(&status(ServerId(2), &[])), 1, "another server's list");
+        assert_eq!(after(&status(SERVER, &[(GOAL, over)])), 0);
+        assert_eq!(after(&status(SERVER, &[])), 0, "its server knows it no more");
+        assert_eq!(after(&WireEvent::ServerGone { server: SERVER }), 0);
+        assert_eq!(after(&WireEvent::ServerBack { server: SERVER }), 1);
+        let end = End::Succeeded;
+        assert_eq!(
+            after(&WireEvent::Result {
+                goal: GOAL,
+                end,
+                payload: ()
+            }),
+            0
+        );
+        assert_eq!(after(&WireEvent::ResultUnknown { goal: GOAL }), 0);
+    }
+
+    #[test]
+    fn what_the_custodian_has_again_and_what_it_only_complains_of_is_not_given_up() {
+        let mut given_up = GivenUp::default();
+        given_up.report(&report(GOAL, What::NotStoppedInTime));
+        assert_eq!(given_up.goals().len(), 0);
+        given_up.report(&report(GOAL, What::GaveUpStopping));
+        given_up.report(&report(GOAL, What::AcceptedAfterGivingUp));
+        assert_eq!(given_up.goals().len(), 0);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut given_up = GivenUp::default();
+        for number in 0..200 {
+            given_up.report(&report(GoalId([number; 16]), What::GaveUpStopping));
+        }
+        assert_eq!(given_up.goals().len(), REMEMBERED);
+        assert_eq!(given_up.goals().last().unwrap().goal, GoalId([199; 16]));
+    }
+}

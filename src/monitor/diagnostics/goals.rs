@@ -1,0 +1,180 @@
+//! `navtree: goals`: what the Custodian looks after, and what it had to give up (G3).
+
+use std::sync::Arc;
+
+use super::condition::Condition;
+use crate::goal::{Counters, GivenUpGoal, GoalId, LiveGoal, Phase, Report};
+use crate::msg::DiagnosticLevel as Level;
+
+/// What is known of the goals; each with the name of its server.
+#[derive(Clone, Debug, Default)]
+pub struct GoalsSeen {
+    /// Those that have not ended, oldest first.
+    pub live: Vec<(LiveGoal, Arc<str>)>,
+    /// Those that were given up and may be executing, oldest first.
+    pub given_up: Vec<(GivenUpGoal, Arc<str>)>,
+    /// What has happened so far.
+    pub counters: Counters,
+    /// What people were last told, and of which server.
+    pub last_report: Option<(Report, Arc<str>)>,
+}
+
+pub(super) fn status(seen: &GoalsSeen) -> Condition {
+    let left = |goal: &LiveGoal| !goal.phase.has_leaf() && goal.phase.may_execute();
+    let late = |goal: &LiveGoal| left(goal) && goal.halted.is_some() && !goal.holds_back;
+    let unreachable = |goal: &LiveGoal| goal.phase == Phase::Unreachable;
+    let count = |which: &dyn Fn(&LiveGoal) -> bool| seen.live.iter().filter(|(goal, _)| which(goal)).count();
+    let mut condition = Condition::ok(match seen.live.len() {
+        0 => "no goals".to_owned(),
+        1 => "1 goal".to_owned(),
+        count => format!("{count} goals"),
+    });
+    let mut named = Vec::new();
+    for (goal, server) in &seen.given_up {
+        let goal = words(server, &goal.leaf, goal.goal);
+        condition.find(
+            Level::Error,
+            format!("{goal} did not stop and was given up: it may be executing"),
+        );
+        named.push(("given up", goal));
+    }
+    for (goal, server) in seen.live.iter().filter(|(goal, _)| late(goal)) {
+        let goal = words(server, &goal.leaf, goal.goal);
+        condition.find(Level::Warn, format!("{goal} has not stopped in time"));
+        named.push(("not stopped in time", goal));
+    }
+    for (goal, server) in seen.live.iter().filter(|(goal, _)| unreachable(goal)) {
+        let goal = words(server, &goal.leaf, goal.goal);
+        condition.find(Level::Warn, format!("{goal}: its server is gone"));
+        named.push(("unreachable", goal));
+    }
+    condition.value("live", seen.live.len());
+    condition.value("stopping", count(&|goal| left(goal) && !late(goal)));
+    condition.value("not stopped in time", count(&late));
+    condition.value("unreachable", count(&unreachable));
+    condition.value("may execute although given up", seen.given_up.len());
+    for (number, (what, goal)) in named.into_iter().enumerate() {
+        condition.value(format!("{}. {what}", number + 1), goal);
+    }
+    if let Some((report, server)) = &seen.last_report {
+        condition.value("last report", format_args!("{server}: {report}"));
+    }
+    let counters = seen.counters;
+    for (key, counter) in [
+        ("sent in all", counters.sent),
+        ("accepted in all", counters.accepted),
+        ("adopted in all", counters.adopted),
+        ("ended in all", counters.ended),
+        ("given up in all", counters.given_up),
+        ("unreachable in all", counters.unreachable),
+        ("unanswered in all", counters.unanswered),
+        ("cancels in all", counters.cancels),
+        ("results lost in all", counters.results_lost),
+        ("calls in all", counters.calls),
+        ("calls abandoned in all", counters.calls_abandoned),
+        ("late answers in all", counters.late),
+    ] {
+        condition.value(key, counter);
+    }
+    condition
+}
+
+fn words(server: &str, leaf: &str, goal: GoalId) -> String {
+    let leaf = if leaf.is_empty() { "an earlier run" } else { leaf };
+    format!("{server}: goal {goal} of {leaf}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::value;
+    use super::*;
+    use crate::bt::HaltReason;
+    use crate::goal::{ServerId, Ticket, What};
+
+    fn live(phase: Phase, holds_back: bool) -> (LiveGoal, Arc<str>) {
+        let goal = LiveGoal {
+            goal: GoalId([0xab; 16]),
+            server: ServerId(1),
+            ticket: Some(Ticket(1)),
+            leaf: "Drive/FollowPath".into(),
+            phase,
+            halted: (!phase.has_leaf()).then_some(HaltReason::GoalCanceled),
+            holds_back,
+        };
+        (goal, "follow_path".into())
+    }
+
+    fn of(live: Vec<(LiveGoal, Arc<str>)>) -> Condition {
+        status(&GoalsSeen {
+            live,
+            ..GoalsSeen::default()
+        })
+    }
+
+    #[test]
+    fn goals_that_run_or_stop_in_time_are_as_they_should_be() {
+        assert_eq!(of(vec![]).message, "no goals");
+        let both = of(vec![live(Phase::Executing, false), live(Phase::Canceling, true)]);
+        assert_eq!((both.level, both.message.as_str()), (Level::Ok, "2 goals"));
+        assert_eq!((value(&both, "live"), value(&both, "stopping")), ("2", "1"));
+    }
+
+    #[test]
+    fn g3_a_goal_that_does_not_stop_is_named_with_its_leaf_and_its_server() {
+        let late = of(vec![live(Phase::Executing, false), live(Phase::Canceling, false)]);
+        assert_eq!(late.level, Level::Warn);
+        assert!(
+            late.message.starts_with("follow_path: goal abab"),
+            "{}",
+            late.message
+        );
+        assert!(
+            late.message
+                .ends_with("of Drive/FollowPath has not stopped in time"),
+            "{}",
+            late.message
+        );
+        assert!(value(&late, "1. not stopped in time").contains("Drive/FollowPath"));
+        assert_eq!(value(&late, "stopping"), "0");
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_is_an_error_whatever_else_there_is() {
+        let (goal, server) = live(Phase::Canceling, false);
+        let given_up = GivenUpGoal {
+            goal: goal.goal,
+            server: goal.server,
+            leaf: goal.leaf.clone(),
+        };
+        let report = Report {
+            server: goal.server,
+            goal: Some(goal.goal),
+            ticket: None,
+            leaf: goal.leaf.clone(),
+            halted: None,
+            what: What::GaveUpStopping,
+        };
+        let seen = GoalsSeen {
+            live: vec![live(Phase::Canceling, false), live(Phase::Unreachable, false)],
+            given_up: vec![(given_up, Arc::clone(&server))],
+            counters: Counters {
+                given_up: 3,
+                ..Counters::default()
+            },
+            last_report: Some((report, server)),
+        };
+        let condition = status(&seen);
+        assert_eq!(condition.level, Level::Error);
+        assert!(
+            condition
+                .message
+                .contains("of Drive/FollowPath did not stop and was given up"),
+            "{condition:?}"
+        );
+        assert!(value(&condition, "3. unreachable").starts_with("follow_path"));
+        assert_eq!(value(&condition, "given up in all"), "3");
+        assert!(
+            value(&condition, "last report").starts_with("follow_path: Drive/FollowPath: goal did not stop")
+        );
+    }
+}

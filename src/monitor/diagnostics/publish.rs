@@ -1,0 +1,157 @@
+//! Puts them on the wire.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Diagnostics, GoalsSeen, Seen, ServersSeen, TicksSeen, TreeSeen};
+use crate::bt::Time;
+use crate::msg::{DiagnosticArray, Header};
+use crate::navigator::{Insight, Pending, Survey, Unacknowledged};
+use crate::ros::{Announcer, GoalsView, KnownServer, RosError};
+
+/// Where the field looks for them.
+const TOPIC: &str = "/diagnostics";
+/// How often the node's thread looks whether something got worse: as often as it looks for servers anyway.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a new listener is kept waiting for what the tick thread says.
+const FIRST_ANSWER: Duration = Duration::from_secs(1);
+/// How long the node's thread may take to make the publisher.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Publishes how a node is on `/diagnostics`, every `period`. Nothing is looked at and nothing is made while nobody
+/// subscribes; the tick thread is asked between two ticks, and nobody waits for its answer (G1).
+///
+/// # Errors
+/// [`RosError`].
+pub fn publish(insight: &Insight, period: Duration) -> Result<(), RosError> {
+    let insight = insight.clone();
+    insight.ros.clone().with_node_blocking(PATIENCE, move |node| {
+        let announcer = Announcer::<DiagnosticArray>::new(node, TOPIC)?;
+        let mut observer = Observer::new(insight, period);
+        node.every(LOOK.min(period), move || {
+            if announcer.has_listeners() {
+                if let Some(message) = observer.look()
+                    && let Err(error) = announcer.publish(&message)
+                {
+                    tracing::debug!("{TOPIC}: {error}");
+                }
+            } else {
+                observer.rest();
+            }
+        });
+        Ok(())
+    })?
+}
+
+/// Looks at the parts of a node.
+struct Observer {
+    insight: Insight,
+    diagnostics: Diagnostics,
+    /// The question to the tick thread that is open, and since when.
+    question: Option<(Pending<Survey>, Time)>,
+    survey: Option<Survey>,
+}
+
+impl Observer {
+    fn new(insight: Insight, period: Duration) -> Self {
+        let diagnostics = Diagnostics::new(insight.ros.full_name(), period);
+        Self {
+            insight,
+            diagnostics,
+            question: None,
+            survey: None,
+        }
+    }
+
+    /// Nobody listens.
+    fn rest(&mut self) {
+        if self.survey.is_some() || self.question.is_some() {
+            (self.survey, self.question) = (None, None);
+            self.diagnostics.forget();
+        }
+    }
+
+    /// The message, where one is due.
+    fn look(&mut self) -> Option<DiagnosticArray> {
+        // Steady: a simulation that stands still is to be told of as well.
+        let now = self.insight.clock.steady();
+        let asked = self.ask(now);
+        // It answers between two ticks: before the next look, unless something keeps it.
+        if self.survey.is_none() && now.since(asked) < FIRST_ANSWER {
+            return None;
+        }
+        let view = self.insight.custodian.view();
+        let leaf = self.insight.pulse.leaf();
+        let seen = Seen {
+            ticks: TicksSeen {
+                survey: self.survey.as_ref(),
+                asked,
+                leaf: leaf.as_ref(),
+            },
+            servers: self.servers(),
+            tree: self.tree(),
+            goals: self.goals(view),
+        };
+        let status = self.diagnostics.look(&seen, now)?;
+        Some(DiagnosticArray {
+            header: Header::new(self.insight.clock.stamp(), ""),
+            status,
+        })
+    }
+
+    /// Takes the tick thread's answer and asks it anew; since when it owes the next.
+    fn ask(&mut self, now: Time) -> Time {
+        let answer = self.question.as_ref().map(|(pending, _)| pending.look());
+        match answer {
+            Some(Ok(survey)) => self.survey = Some(survey),
+            Some(Err(Unacknowledged::NotYet)) => {
+                return self.question.as_ref().map_or(now, |(_, asked)| *asked);
+            }
+            // A thread that has ended ends the process.
+            Some(Err(Unacknowledged::Never)) | None => {}
+        }
+        self.question = Some((self.insight.ticks.survey(), now));
+        now
+    }
+
+    fn goals(&self, view: GoalsView) -> GoalsSeen {
+        let last_report = view.reports.back().map(|report| {
+            let server = self.insight.custodian.servers(&[report.server]).pop();
+            let name = server.map_or_else(|| Arc::from("?"), |server| server.name);
+            (report.clone(), name)
+        });
+        GoalsSeen {
+            live: view.live.into_iter().zip(view.servers).collect(),
+            given_up: view.given_up,
+            counters: view.counters,
+            last_report,
+        }
+    }
+
+    fn servers(&self) -> ServersSeen {
+        let opened = self
+            .survey
+            .as_ref()
+            .map_or(&[][..], |survey| &survey.navigator.servers);
+        let (present, absent): (Vec<_>, Vec<_>) = self
+            .insight
+            .custodian
+            .servers(opened)
+            .into_iter()
+            .partition(|server| server.present);
+        let names = |servers: Vec<KnownServer>| servers.into_iter().map(|server| server.name).collect();
+        ServersSeen {
+            present: names(present),
+            absent: names(absent),
+        }
+    }
+
+    fn tree(&self) -> TreeSeen {
+        let navigator = self.survey.as_ref().map(|survey| &survey.navigator);
+        TreeSeen {
+            current: navigator.and_then(|navigator| Some((navigator.kind, navigator.tree.clone()?))),
+            defaults: self.insight.library.defaults(),
+            refused: self.insight.library.refused(),
+        }
+    }
+}

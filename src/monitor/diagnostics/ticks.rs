@@ -1,0 +1,218 @@
+//! `navtree: ticks`: whether the tree is ticked as often as it should be (G10), and how long that takes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::condition::Condition;
+use crate::bt::Time;
+use crate::msg::DiagnosticLevel as Level;
+use crate::navigator::{Durations, Survey, TickStatistics};
+
+/// What is judged: the ticks of so long.
+const SPAN: Duration = Duration::from_secs(10);
+/// Between two states that are kept.
+const STEP: Duration = Duration::from_secs(1);
+/// A thread that has not answered for so long is not between two ticks.
+const SILENCE: Duration = Duration::from_secs(1);
+/// The share of ticks that may be missed: one in a hundred is what a desktop's scheduler does now and then.
+const TOLERABLE: f64 = 0.01;
+/// From here on a robot no longer reacts as its tree was written.
+const INTOLERABLE: f64 = 0.5;
+
+/// What is known of the tick thread.
+#[derive(Clone, Copy, Debug)]
+pub struct TicksSeen<'s> {
+    /// Its last answer.
+    pub survey: Option<&'s Survey>,
+    /// Since when it has owed the next.
+    pub asked: Time,
+    /// The leaf that has it, where one does.
+    pub leaf: Option<&'s Arc<str>>,
+}
+
+/// The latest states of the figures, so that what is long past is not held against the node.
+#[derive(Debug, Default)]
+pub(super) struct Window(VecDeque<(Time, TickStatistics, Durations)>);
+
+impl Window {
+    /// Takes in the present state.
+    fn take(&mut self, survey: &Survey, now: Time) {
+        if self.0.back().is_none_or(|(at, ..)| now.since(*at) >= STEP) {
+            self.0
+                .push_back((now, survey.statistics, survey.durations.clone()));
+        }
+        while self.0.get(1).is_some_and(|(at, ..)| now.since(*at) >= SPAN) {
+            self.0.pop_front();
+        }
+    }
+
+    pub(super) fn status(&mut self, seen: TicksSeen<'_>, now: Time) -> Condition {
+        let Some(survey) = seen.survey else {
+            let mut condition = Condition::ok("");
+            condition.find(Level::Stale, "the tick thread has not said anything yet");
+            return condition;
+        };
+        self.take(survey, now);
+        let before = self.0.front().map(|(_, figures, _)| *figures).unwrap_or_default();
+        let earlier = self
+            .0
+            .front()
+            .map(|(.., durations)| durations.clone())
+            .unwrap_or_default();
+        let ticks = survey.statistics.ticks.saturating_sub(before.ticks);
+        let missed = survey.statistics.missed.saturating_sub(before.missed);
+        let due = (ticks + missed) as f64;
+        let share = if due > 0.0 { missed as f64 / due } else { 0.0 };
+        let nominal = 1.0 / survey.period.as_secs_f64();
+        let activity = match &survey.navigator {
+            navigator if navigator.is_stopping => "stopping what a tree had started",
+            navigator if navigator.is_running && survey.is_paused => "paused",
+            navigator if navigator.is_running => "ticking",
+            _ => "idle",
+        };
+        let mut condition = Condition::ok(activity);
+        let silent = now.since(seen.asked);
+        if silent >= SILENCE {
+            match seen.leaf {
+                Some(leaf) => condition.find(Level::Error, format!("leaf `{leaf}` keeps the tick thread")),
+                None => condition.find(Level::Stale, "the tick thread does not answer"),
+            }
+            condition.value(
+                "not answered for (s)",
+                format_args!("{:.1}", silent.as_secs_f64()),
+            );
+        }
+        if share > TOLERABLE {
+            let level = if share > INTOLERABLE {
+                Level::Error
+            } else {
+                Level::Warn
+            };
+            condition.find(
+                level,
+                format!("{missed} of {} ticks missed lately", ticks + missed),
+            );
+        }
+        condition.value("activity", activity);
+        condition.value("period (ms)", survey.period.as_secs_f64() * 1e3);
+        if due > 0.0 {
+            condition.value("rate (Hz)", format_args!("{:.1}", nominal * (1.0 - share)));
+        }
+        let lately = survey.durations.since(&earlier);
+        for (when, durations) in [("lately", &lately), ("in all", &survey.durations)] {
+            if durations.total() > 0 {
+                let (median, last) = (durations.quantile(0.5), durations.quantile(0.99));
+                condition.value(format!("median {when} (us)"), microseconds(median));
+                condition.value(format!("99th percentile {when} (us)"), microseconds(last));
+            }
+        }
+        condition.value("longest in all (us)", microseconds(survey.statistics.longest));
+        condition.value("missed lately", missed);
+        condition.value("missed in all", survey.statistics.missed);
+        condition.value("ticks in all", survey.statistics.ticks);
+        condition
+    }
+}
+
+fn microseconds(duration: Duration) -> String {
+    format!("{:.1}", duration.as_secs_f64() * 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{survey, value};
+    use super::*;
+
+    fn figures(ticks: u64, missed: u64) -> Survey {
+        let mut survey = survey();
+        survey.navigator.is_running = true;
+        survey.statistics = TickStatistics {
+            ticks,
+            missed,
+            longest: Duration::from_micros(90),
+        };
+        (0..ticks).for_each(|_| survey.durations.record(Duration::from_micros(80)));
+        survey
+    }
+
+    /// At second `at`, when the thread was last asked at second `asked`.
+    fn look(window: &mut Window, survey: &Survey, (asked, at): (u64, u64)) -> Condition {
+        let leaf: Arc<str> = "Drive/arm".into();
+        let seen = TicksSeen {
+            survey: Some(survey),
+            asked: Time::from_millis(1000 * asked),
+            leaf: Some(&leaf),
+        };
+        window.status(seen, Time::from_millis(1000 * at))
+    }
+
+    #[test]
+    fn g10_ticks_missed_lately_are_a_warning_and_those_of_long_ago_are_not() {
+        let mut window = Window::default();
+        let steady = look(&mut window, &figures(1000, 500), (0, 0));
+        assert_eq!(
+            steady.level,
+            Level::Ok,
+            "what came before is not judged: {steady:?}"
+        );
+        assert_eq!(look(&mut window, &figures(1500, 502), (5, 5)).level, Level::Ok);
+        let late = look(&mut window, &figures(1900, 600), (9, 9));
+        assert_eq!(
+            (late.level, late.message.as_str()),
+            (Level::Warn, "100 of 1000 ticks missed lately")
+        );
+        assert_eq!(
+            (value(&late, "rate (Hz)"), value(&late, "missed in all")),
+            ("90.0", "600")
+        );
+        for second in 10..=30 {
+            look(
+                &mut window,
+                &figures(1900 + 100 * (second - 9), 600),
+                (second, second),
+            );
+        }
+        let again = look(&mut window, &figures(4100, 600), (31, 31));
+        assert_eq!((again.level, again.message.as_str()), (Level::Ok, "ticking"));
+        assert_eq!(
+            (value(&again, "rate (Hz)"), value(&again, "missed lately")),
+            ("100.0", "0")
+        );
+        let median: f64 = value(&again, "median lately (us)").parse().unwrap();
+        assert!((80.0..=90.0).contains(&median), "{median}");
+    }
+
+    #[test]
+    fn g10_at_half_the_rate_it_is_an_error() {
+        let mut window = Window::default();
+        look(&mut window, &figures(0, 0), (0, 0));
+        assert_eq!(look(&mut window, &figures(100, 101), (2, 2)).level, Level::Error);
+    }
+
+    #[test]
+    fn g8_a_leaf_that_keeps_the_thread_is_named() {
+        let mut window = Window::default();
+        assert_eq!(look(&mut window, &figures(7, 0), (5, 5)).level, Level::Ok);
+        let kept = look(&mut window, &figures(7, 0), (5, 8));
+        assert_eq!(kept.level, Level::Error);
+        assert_eq!(kept.message, "leaf `Drive/arm` keeps the tick thread");
+        assert_eq!(value(&kept, "not answered for (s)"), "3.0");
+    }
+
+    #[test]
+    fn nothing_is_known_until_the_thread_has_answered() {
+        let nothing = TicksSeen {
+            survey: None,
+            asked: Time::ZERO,
+            leaf: None,
+        };
+        assert_eq!(Window::default().status(nothing, Time::ZERO).level, Level::Stale);
+        let mut window = Window::default();
+        let seen = TicksSeen {
+            survey: Some(&figures(7, 0)),
+            ..nothing
+        };
+        assert_eq!(window.status(seen, Time::from_millis(5000)).level, Level::Stale);
+    }
+}

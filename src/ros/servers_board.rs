@@ -1,0 +1,73 @@
+//! Which servers are there, for all threads to see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::goal::ServerId;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A server that a tree has opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownServer {
+    /// The action or service, as the tree names it.
+    pub name: Arc<str>,
+    /// Whether it was last seen.
+    pub present: bool,
+}
+
+/// Written by the Custodian's thread when a server is opened, comes or goes.
+#[derive(Default)]
+pub(super) struct ServersBoard(Mutex<BTreeMap<ServerId, KnownServer>>);
+
+impl ServersBoard {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerId, KnownServer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A server was opened; it is absent until it is seen.
+    pub(super) fn opened(&self, server: ServerId, name: Arc<str>) {
+        self.lock().insert(server, KnownServer { name, present: false });
+    }
+
+    /// It was seen, or is not seen any more.
+    pub(super) fn seen(&self, server: ServerId, present: bool) {
+        if let Some(known) = self.lock().get_mut(&server) {
+            known.present = present;
+        }
+    }
+
+    /// What is known of some of them, in their order.
+    pub(super) fn of(&self, servers: &[ServerId]) -> Vec<KnownServer> {
+        let known = self.lock();
+        servers
+            .iter()
+            .filter_map(|server| known.get(server).cloned())
+            .collect()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_absent_until_it_is_seen_and_again_when_it_is_gone() {
+        let board = ServersBoard::default();
+        board.opened(ServerId(1), "spin".into());
+        board.opened(ServerId(2), "wait".into());
+        let present = || {
+            board
+                .of(&[ServerId(1), ServerId(9)])
+                .into_iter()
+                .map(|s| s.present)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(present(), [false]);
+        board.seen(ServerId(1), true);
+        board.seen(ServerId(9), true);
+        assert_eq!(present(), [true]);
+        assert!(!board.of(&[ServerId(2)])[0].present);
+        board.seen(ServerId(1), false);
+        assert_eq!(present(), [false]);
+    }
+}
