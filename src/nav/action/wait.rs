@@ -4,6 +4,7 @@ use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
+use crate::nav::endpoint::{path_of, world};
 
 /// Has the behavior server wait.
 #[derive(Debug)]
@@ -33,8 +34,16 @@ impl ActionNode for Wait {
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::WaitGoal, Refusal> {
+        let seconds = self.duration.require(cx)?;
+        if seconds <= 0.0 {
+            let path = path_of(cx);
+            world!(cx).note(
+                &path,
+                format!("wait_duration is {seconds}: taken without its sign"),
+            );
+        }
         Ok(actions::WaitGoal {
-            time: from_seconds(self.duration.require(cx)?.abs()),
+            time: from_seconds(seconds.abs()),
         })
     }
 }
@@ -57,6 +66,8 @@ mod tests {
             assert_eq!(bench.run(10), Success);
             assert_eq!(bench.goals::<Wait>("wait")[0].time.as_secs(), seconds);
             assert_eq!(bench.recoveries(), 1);
+            let told = bench.notes();
+            assert_eq!(told.is_empty(), !xml.contains('-'), "{told:?}");
         }
     }
 

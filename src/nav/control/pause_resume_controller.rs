@@ -106,9 +106,10 @@ impl Behavior for PauseResumeController {
                 Self::go_to(cx, RESUMED);
                 Ok(NodeStatus::Failure)
             }
-            (RESUMED, status) => {
+            // Nav2 makes no difference between a child that is done and one that had nothing to do.
+            (RESUMED, _) => {
                 Self::go_to(cx, RESUMED);
-                Ok(status)
+                Ok(NodeStatus::Success)
             }
             (ON_PAUSE, _) => {
                 Self::go_to(cx, PAUSED);
@@ -152,7 +153,7 @@ impl Behavior for PauseResumeController {
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::NodeStatus::{Running, Success};
+    use crate::bt::NodeStatus::{Failure, Running, Success};
     use crate::msg::action::{BackUp, Spin, Wait};
     use crate::nav::testing::{Bench, Plan};
 
@@ -196,5 +197,22 @@ mod tests {
         bench.publish("pause", ());
         assert_eq!(bench.run(3), Running);
         assert_eq!(bench.active("spin"), 0);
+    }
+
+    #[test]
+    fn a_failure_of_any_child_is_one_and_a_skipped_child_is_a_success() {
+        let tree = |child: &str| {
+            format!(
+                "<PauseResumeController pause_service_name=\"pause\" resume_service_name=\"resume\">{child}
+                 </PauseResumeController>"
+            )
+        };
+        let mut bench = Bench::new(&tree("<AlwaysSuccess _skipIf=\"true\"/>"));
+        assert_eq!(bench.tick(), Success);
+        let mut bench = Bench::new(&tree("<Spin/><AlwaysSuccess/><AlwaysFailure/>"));
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        assert_eq!(bench.run(3), Running);
+        bench.publish("pause", ());
+        assert_eq!(bench.run(3), Failure);
     }
 }

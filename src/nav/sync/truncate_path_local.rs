@@ -242,4 +242,13 @@ mod tests {
         );
         assert_eq!(bench.tick(), Failure);
     }
+
+    #[test]
+    fn test_truncate_path_local_action_without_a_frame_takes_the_parameter() {
+        let mut bench = bench("");
+        assert_eq!(bench.tick(), Failure, "there is no base_link");
+        bench.transform("map", "base_link", Pose::default());
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.object::<Path>("cut").unwrap().poses.len(), 2);
+    }
 }
