@@ -219,3 +219,78 @@ fn trees_are_shown_in_every_form() {
     assert!(folder.ends("models --xsd").1.contains("<xs:schema"));
     assert!(folder.ends("completions bash").1.contains("completions"));
 }
+
+#[test]
+fn what_cannot_be_used_is_said_with_its_place() {
+    let folder = Folder::new("misuse");
+    folder.file("clean.xml", CLEAN);
+    folder.file("mocks.yaml", "Go: RUNNING\nStop: [SUCCESS, DONE]");
+    folder.file(
+        "scenario.yaml",
+        "- name: x\n  tree: clean.xml\n  expect: {root: S, halted: {2: [a]}}",
+    );
+    folder.file("nothing.yaml", "# later");
+    std::fs::write(folder.0.join("latin.xml"), b"<root>\n<a b='\xe9'/></root>").unwrap();
+    std::fs::write(folder.0.join("latin.yaml"), b"a: SUCCESS\nb: \xe9").unwrap();
+    std::fs::create_dir_all(folder.0.join("empty")).unwrap();
+    for (arguments, code, part) in [
+        (
+            "trace clean.xml --mock mocks.yaml",
+            2,
+            "mocks.yaml:2:17: Stop[1]: `DONE` is not",
+        ),
+        (
+            "trace clean.xml --mock latin.yaml",
+            2,
+            "latin.yaml:2:4: not UTF-8",
+        ),
+        ("trace clean.xml --mock empty", 2, "empty: is a directory"),
+        (
+            "trace clean.xml --mock /dev/zero",
+            2,
+            "/dev/zero: is not a regular file",
+        ),
+        ("trace clean.xml --set =1", 2, "`` is not a key"),
+        (
+            "test scenario.yaml",
+            2,
+            "scenario.yaml:1:3: [0]: scenario `x`: `halted` names tick 2",
+        ),
+        ("test nothing.yaml", 2, "no scenarios"),
+        ("test empty", 2, "no *.yaml or *.yml file in empty"),
+        ("test /dev/zero", 2, "/dev/zero: is not a regular file"),
+        ("check empty", 2, "no *.xml file in empty"),
+        ("check clean.xml -A NT0301", 2, "Errors cannot be silenced"),
+        ("convert latin.xml", 1, "latin.xml:2:7"),
+    ] {
+        let output = folder.run(arguments);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "navtree {arguments}: {told}");
+        assert!(told.contains(part), "navtree {arguments}: {told}");
+    }
+}
+
+/// Two links to the directory that they are in make as many paths as there are numbers of forty bits.
+#[test]
+fn links_in_a_circle_are_followed_once() {
+    let folder = Folder::new("links");
+    folder.file("clean.xml", CLEAN);
+    for name in ["a", "b"] {
+        std::os::unix::fs::symlink(".", folder.0.join(name)).unwrap();
+    }
+    let (code, text) = folder.ends("check .");
+    assert_eq!((code, &*text), (0, "1 files: 0 errors, 0 warnings\n"));
+}
+
+#[test]
+fn a_full_disk_is_no_success() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_navtree"));
+    let output = command.arg("models").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("standard output")
+    );
+}

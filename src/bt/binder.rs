@@ -2,7 +2,7 @@
 
 use super::Enums;
 use super::behavior::{Dialect, Manifest};
-use super::blackboard::{ScopeId, SlotId};
+use super::blackboard::{ScopeId, SlotId, is_key};
 use super::definition::Span;
 use super::guard::Guards;
 use super::port::{Binding, Direction, PortDecl, PortSink};
@@ -63,8 +63,7 @@ impl<'b, 's> Binder<'b, 's> {
     }
 
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
-        let name = key.strip_prefix('@').unwrap_or(key);
-        if name.is_empty() || name.contains('@') {
+        if !is_key(key) {
             let message = format!("`{key}` is not a key: `@` may stand once, before a name");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, span, message));
@@ -159,8 +158,7 @@ impl PortSink for Binder<'_, '_> {
     }
 
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
-        let name = key.strip_prefix('@').unwrap_or(key);
-        if name.is_empty() || name.contains('@') {
+        if !is_key(key) {
             let message = format!("`{key}` is not a key: `@` may stand once, before a name");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, self.spec.span, message));

@@ -103,6 +103,12 @@ pub struct Blackboard {
     dynamic: Option<Box<DynamicKeys>>,
 }
 
+/// Whether a text can be a key: not empty, and `@` once at most, in front (`spec/btcpp.md` 1.2).
+pub fn is_key(key: &str) -> bool {
+    let name = key.strip_prefix('@').unwrap_or(key);
+    !name.is_empty() && !name.contains('@')
+}
+
 /// The keys of each scope.
 type DynamicKeys = FxHashMap<ScopeId, FxHashMap<Arc<str>, SlotId>>;
 
@@ -218,6 +224,11 @@ impl Blackboard {
         let keys = self.dynamic.get_or_insert_default().entry(scope).or_default();
         keys.insert(key.into(), slot);
         slot
+    }
+
+    /// How many entries there are, in all scopes.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     pub(crate) fn dynamic_keys(&self, scope: ScopeId) -> impl Iterator<Item = (&str, SlotId)> {

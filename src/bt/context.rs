@@ -4,7 +4,7 @@ use std::any::Any;
 use std::time::Duration;
 
 use super::behavior::{Thrown, Tick};
-use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
+use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash, is_key};
 use super::definition::{NodeDef, NodeIndex, TreeDef};
 use super::error::TickError;
 use super::event::{Event, Events};
@@ -18,6 +18,12 @@ use super::types::TypeInfo;
 use super::value::Value;
 use super::whereabouts::Whereabouts;
 use super::{Enums, HaltOrder, HaltReason, NodeStatus, Time};
+
+/// The longest key, in bytes, that a tree may work out while it runs.
+const LONGEST_KEY: usize = 1000;
+
+/// The most blackboard entries that a run of a tree may add to those that its file names.
+const MOST_MADE_ENTRIES: usize = 100_000;
 
 /// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
 /// is reset, so a node that starts anew sets what it uses.
@@ -629,6 +635,38 @@ impl<'t> Context<'t> {
             sharing.add(global, slot);
         }
         slot
+    }
+
+    /// The entry that a key leads to which a tree has worked out itself, as [`resolve`](Self::resolve) gives it.
+    ///
+    /// # Errors
+    /// [`Thrown`] where the text cannot be a key, and where a tree makes one key after the other: it would take all
+    /// memory in the end.
+    pub fn resolve_computed(&mut self, key: &str) -> Result<SlotId, Thrown> {
+        if !is_key(key) {
+            return Err(self.throw(format!("`{key}` is not a key: `@` may stand once, before a name")));
+        }
+        if key.len() > LONGEST_KEY {
+            return Err(self.throw(format!("a key of {} bytes: {LONGEST_KEY} is the most", key.len())));
+        }
+        let slot = self.resolve(key);
+        self.check_entries()?;
+        Ok(slot)
+    }
+
+    /// Whether the tree keeps within the number of entries that it may make at run time.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    pub(crate) fn check_entries(&mut self) -> Result<(), Thrown> {
+        let made = self.run.blackboard.len().saturating_sub(self.def.slots.len());
+        if made > MOST_MADE_ENTRIES {
+            return Err(self.throw(format!(
+                "the tree has made {made} blackboard entries while it ran, and {MOST_MADE_ENTRIES} is the most: \
+                 write the same keys again"
+            )));
+        }
+        Ok(())
     }
 
     /// The entry that a key leads to, if the run has one.

@@ -48,7 +48,7 @@ mod value;
 mod whereabouts;
 
 pub use behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Thrown, Tick};
-pub use blackboard::{Blackboard, Entry, ScopeId, SlotId, TypeClash};
+pub use blackboard::{Blackboard, Entry, ScopeId, SlotId, TypeClash, is_key};
 pub use builder::NodeBuilder;
 pub use compile::{Compiled, MOST_DEPTH, MOST_NODES, compile};
 pub use conduct::{Conduct, Outcomes};

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::Exit;
-use crate::xml::{Colour, Diagnostics, Disk, Document, Files, Sources, convert};
+use crate::xml::{Colour, Diagnostics, Disk, Document, Files, Sources, convert, decoded};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -30,16 +30,21 @@ fn outcome(arguments: &Arguments) -> Result<Exit, String> {
     let text = Disk
         .read(path)
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    let text = String::from_utf8(text).map_err(|_| format!("{}: not UTF-8 text", path.display()))?;
     let mut sources = Sources::new();
     let mut diagnostics = Diagnostics::new();
-    let directory = path.parent().unwrap_or(path);
-    let file = sources.add_text(&path.display().to_string(), directory, text);
-    let document = Document::parse(&file, &mut diagnostics);
-    let converted = if diagnostics.has_errors() {
-        None
-    } else {
-        convert(&document, &mut diagnostics)
+    let converted = match decoded(&mut sources, path, text) {
+        Ok(file) => {
+            let document = Document::parse(&file, &mut diagnostics);
+            if diagnostics.has_errors() {
+                None
+            } else {
+                convert(&document, &mut diagnostics)
+            }
+        }
+        Err(problem) => {
+            diagnostics.push(*problem);
+            None
+        }
     };
     let colour = if std::io::stderr().is_terminal() {
         Colour::Always
@@ -232,7 +237,7 @@ mod tests {
     fn mocks() -> Mocks {
         let outcomes = "{Leaf: [SUCCESS], leaf0: [SUCCESS], leaf1: [FAILURE], leaf2: [RUNNING, SUCCESS], \
              leaf3: [RUNNING, RUNNING, FAILURE], leaf4: [SUCCESS, FAILURE], leaf5: [RUNNING]}";
-        Mocks::parse(outcomes).unwrap()
+        serde_yaml::from_str(outcomes).unwrap()
     }
 
     proptest! {

@@ -1,9 +1,12 @@
 //! Leaves that do what a file says: `MOCKS.yaml` of `navtree trace` and the `mocks` of a scenario.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::bt::{
@@ -13,29 +16,63 @@ use crate::bt::{
 
 /// From a leaf's full path, its instance name, its registered ID or a pattern (`*` any run, `?` one character) to what
 /// it does, one entry a tick, over and over.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Mocks(BTreeMap<String, Json>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mocks(BTreeMap<String, Script>);
+
+impl<'de> Deserialize<'de> for Mocks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Mocks;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping from leaves to what they do")
+            }
+
+            /// A file with comments only.
+            fn visit_none<E: Error>(self) -> Result<Mocks, E> {
+                Ok(Mocks::default())
+            }
+
+            /// `mocks:` with nothing behind it.
+            fn visit_unit<E: Error>(self) -> Result<Mocks, E> {
+                Ok(Mocks::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Mocks, A::Error> {
+                let mut mocks = BTreeMap::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if mocks.contains_key(&key) {
+                        // Else the second would count, in silence.
+                        map.next_value::<Once>()?;
+                    }
+                    mocks.insert(key, map.next_value::<Script>()?);
+                }
+                Ok(Mocks(mocks))
+            }
+        }
+        deserializer.deserialize_any(Entries)
+    }
+}
+
+/// Nothing is fine here: refused with the place that the parser knows.
+struct Once;
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Never;
+        impl Visitor<'_> for Never {
+            type Value = Once;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("each leaf once: it stands further up already")
+            }
+        }
+        deserializer.deserialize_any(Never)
+    }
+}
 
 impl Mocks {
-    /// Reads a file's text.
-    ///
-    /// # Errors
-    /// Place and reason.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let mocks: Self = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
-        mocks.check()?;
-        Ok(mocks)
-    }
-
-    /// Every entry must say what to return.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        for (key, outcomes) in &self.0 {
-            Script::new(outcomes).map_err(|message| format!("{key}: {message}"))?;
-        }
-        Ok(())
-    }
-
     /// Declares the IDs that nobody knows, and puts the mocks in the place of the nodes they name.
     pub(crate) fn apply(self, registry: &mut Registry) {
         for key in self.0.keys() {
@@ -53,7 +90,7 @@ impl Mocks {
     }
 
     /// The most exact rule that fits: path before name before ID before pattern.
-    fn find(&self, node: &NodeInfo) -> Option<&Json> {
+    fn find(&self, node: &NodeInfo) -> Option<&Script> {
         let exact = [&*node.path, &*node.name, &*node.id]
             .into_iter()
             .find_map(|key| self.0.get(key));
@@ -72,8 +109,7 @@ impl Substitute for Mocks {
         if !matches!(node.kind, NodeKind::Action | NodeKind::Condition) {
             return None;
         }
-        // Checked when the mocks were read.
-        let script = Script::new(self.find(node)?).ok()?;
+        let script = self.find(node)?.clone();
         let outputs = ports.attributes().into_iter().map(|name| {
             let port = ports.inout::<Value>(name.clone()).bind();
             (name, port)
@@ -114,43 +150,78 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     pattern[at..].iter().all(|letter| *letter == '*')
 }
 
-/// A checked list of steps.
+/// A list of outcomes; one outcome may stand for a list of one. Read by hand: serde takes a list of three for a mapping
+/// of three fields, and cannot say what is wrong with something that may have several forms.
+#[derive(Clone, Debug)]
 struct Script {
-    steps: Vec<Step>,
+    steps: Arc<[Step]>,
 }
 
+impl<'de> Deserialize<'de> for Script {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_any(Outcomes { listed: false })
+            .map(|steps| Self { steps: steps.into() })
+    }
+}
+
+#[derive(Debug)]
 struct Step {
     result: Result<NodeStatus, String>,
     set: Vec<(String, Json)>,
 }
 
-impl Script {
-    /// A list of outcomes; one outcome may stand for a list of one. Read by hand: serde takes a list of three for a
-    /// mapping of three fields, and cannot say what is wrong with something that may have several forms.
-    fn new(outcomes: &Json) -> Result<Self, String> {
-        let list = match outcomes {
-            Json::Array(list) if list.is_empty() => return Err("the list of outcomes is empty".to_owned()),
-            Json::Array(list) => list,
-            one => std::slice::from_ref(one),
-        };
-        let steps = list.iter().map(Step::new);
-        Ok(Self {
-            steps: steps.collect::<Result<_, _>>()?,
-        })
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let steps = deserializer.deserialize_any(Outcomes { listed: true })?;
+        steps
+            .into_iter()
+            .next()
+            .ok_or_else(|| D::Error::custom("the list of outcomes is empty"))
+    }
+}
+
+/// What may stand behind a leaf, or `listed` in a list there. Says what is wrong while it is being read, when the
+/// parser still knows the place.
+struct Outcomes {
+    listed: bool,
+}
+
+impl<'de> Visitor<'de> for Outcomes {
+    type Value = Vec<Step>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SUCCESS, FAILURE, RUNNING, SKIPPED or a mapping")?;
+        f.write_str(if self.listed { "" } else { ", or a list of these" })
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Vec<Step>, E> {
+        let (result, set) = (Ok(status(name).map_err(E::custom)?), Vec::new());
+        Ok(vec![Step { result, set }])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Step>, A::Error> {
+        if self.listed {
+            return Err(A::Error::custom("an outcome cannot be a list"));
+        }
+        let mut steps = Vec::new();
+        while let Some(step) = list.next_element()? {
+            steps.push(step);
+        }
+        if steps.is_empty() {
+            return Err(A::Error::custom("the list of outcomes is empty"));
+        }
+        Ok(steps)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Step>, A::Error> {
+        let outcome = serde_json::Map::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(vec![Step::new(&outcome).map_err(A::Error::custom)?])
     }
 }
 
 impl Step {
-    fn new(outcome: &Json) -> Result<Self, String> {
-        let fields = match outcome {
-            Json::String(name) => {
-                let result = Ok(status(name)?);
-                let set = Vec::new();
-                return Ok(Self { result, set });
-            }
-            Json::Object(fields) => fields,
-            other => return Err(format!("{other} is neither a status nor a mapping")),
-        };
+    fn new(fields: &serde_json::Map<String, Json>) -> Result<Self, String> {
         let (mut result, mut thrown, mut set) = (None, None, Vec::new());
         for (field, value) in fields {
             match (field.as_str(), value) {
@@ -158,6 +229,9 @@ impl Step {
                 ("throw", Json::String(message)) => thrown = Some(message.clone()),
                 ("throw", other) => thrown = Some(other.to_string()),
                 ("set", Json::Object(ports)) => {
+                    if let Some((port, _)) = ports.iter().find(|(_, value)| value.is_null()) {
+                        return Err(format!("`{port}` is set to nothing: write a value"));
+                    }
                     set = ports
                         .iter()
                         .map(|(port, value)| (port.clone(), value.clone()))
@@ -246,6 +320,9 @@ impl Behavior for Unmocked {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::super::yaml;
     use super::*;
 
     #[test]
@@ -265,25 +342,47 @@ mod tests {
     }
 
     #[test]
-    fn a_mock_without_a_status_is_refused_with_its_name() {
-        assert_eq!(
-            Mocks::parse("a: [SUCCESS, MAYBE]").unwrap_err(),
-            "a: `MAYBE` is not SUCCESS, FAILURE, RUNNING or SKIPPED"
-        );
-        assert_eq!(
-            Mocks::parse("a: []").unwrap_err(),
-            "a: the list of outcomes is empty"
-        );
-        assert_eq!(
-            Mocks::parse("a: {status: SUCCESS, sets: {x: 1}}").unwrap_err(),
-            "a: an outcome has `status`, `set` and `throw`, not `sets`"
-        );
-        assert!(Mocks::parse("a: [SUCCESS, {status: RUNNING, set: {x: 1}}]\nb: {throw: no}").is_ok());
+    fn a_mock_without_a_status_is_refused_with_its_name_and_place() {
+        for (text, message) in [
+            (
+                "a: [SUCCESS, MAYBE]",
+                "m:1:14: a[1]: `MAYBE` is not SUCCESS, FAILURE, RUNNING or SKIPPED",
+            ),
+            ("b: SUCCESS\na: []", "m:2:4: a: the list of outcomes is empty"),
+            (
+                "a: {status: SUCCESS, sets: {x: 1}}",
+                "m:1:4: a: an outcome has `status`, `set` and `throw`, not `sets`",
+            ),
+            (
+                "a: {status: SUCCESS, set: {x: }}",
+                "m:1:4: a: `x` is set to nothing: write a value",
+            ),
+            (
+                "a: 5",
+                "m:1:4: a: invalid type: integer `5`, expected SUCCESS, FAILURE, RUNNING, SKIPPED or a mapping, or a list of these",
+            ),
+            (
+                "a: SUCCESS\na: FAILURE",
+                "m:2:4: a: invalid type: string \"FAILURE\", expected each leaf once: it stands further up already",
+            ),
+            (
+                "- a",
+                "m:1:1: invalid type: sequence, expected a mapping from leaves to what they do",
+            ),
+        ] {
+            assert_eq!(parse(text).unwrap_err(), message);
+        }
+        parse("a: [SUCCESS, {status: RUNNING, set: {x: 1}}]\nb: {throw: no}").unwrap();
+        parse("# nothing").unwrap();
     }
 
     #[test]
     fn a_list_of_three_is_three_outcomes() {
-        let mocks = Mocks::parse("a: [FAILURE, {status: RUNNING, set: {x: 1}}, SUCCESS]").unwrap();
-        assert_eq!(Script::new(&mocks.0["a"]).unwrap().steps.len(), 3);
+        let mocks = parse("a: [FAILURE, {status: RUNNING, set: {x: 1}}, SUCCESS]").unwrap();
+        assert_eq!(mocks.0["a"].steps.len(), 3);
+    }
+
+    fn parse(text: &str) -> Result<Mocks, String> {
+        serde_yaml::from_str(text).map_err(|error| yaml::fault(Path::new("m"), &error))
     }
 }

@@ -1,8 +1,10 @@
 //! The command line: one file a command. Exit codes: 0 all well, 1 the trees have problems, 2 could not run.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 
@@ -23,6 +25,7 @@ mod show;
 mod stage;
 mod test;
 mod trace;
+mod yaml;
 
 use palette::add_palettes;
 
@@ -114,7 +117,12 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
             Exit::Failed
         }
     };
-    exit.into()
+    // A file that was only half written is nobody's result.
+    if LOST.load(Ordering::Relaxed) {
+        Exit::Failed.into()
+    } else {
+        exit.into()
+    }
 }
 
 /// Prints to standard output. Whoever reads it may have seen enough and closed it: that is no fault.
@@ -135,11 +143,20 @@ pub(crate) fn err(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Whether something that was to be printed is lost.
+static LOST: AtomicBool = AtomicBool::new(false);
+
 /// Prints a text as it is.
 pub(crate) fn out(text: &str) {
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        errln!("navtree: standard output: {error}");
+    }
 }
 
 /// Leaves out `--ros-args … [--]`, which is rcl's to read.
@@ -174,7 +191,7 @@ pub(crate) struct TreeArguments {
 impl TreeArguments {
     /// The wishes; later options win over earlier ones of another kind in the order allow, warn, deny.
     pub(crate) fn levels(&self) -> Result<crate::xml::Levels, String> {
-        use crate::xml::{Level, Levels};
+        use crate::xml::{Code, Level, Levels, Severity};
         let mut levels = Levels::new();
         for (codes, level) in [
             (&self.allow, Level::Allow),
@@ -184,9 +201,18 @@ impl TreeArguments {
             for code in codes {
                 if code == "warnings" {
                     levels.set_warnings(level);
-                } else {
-                    levels.set(code.parse().map_err(|error| format!("{code}: {error}"))?, level);
+                    continue;
                 }
+                let code: Code = code.parse().map_err(|error| {
+                    format!("{error}: one looks like NT0406, and docs/diagnostics.md has all of them")
+                })?;
+                if code.severity() == Severity::Error {
+                    return Err(format!(
+                        "{code} is an error: {} Errors cannot be silenced",
+                        code.explanation()
+                    ));
+                }
+                levels.set(code, level);
             }
         }
         Ok(levels)
@@ -215,9 +241,15 @@ pub(crate) fn files_below(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<
     };
     let mut files = Vec::new();
     let mut waiting: Vec<PathBuf> = paths.iter().rev().cloned().collect();
+    // A directory may hold a link to itself, and two such links lead to more paths than there is time for.
+    let mut visited = HashSet::new();
     while let Some(path) = waiting.pop() {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
         if path.is_dir() {
-            let entries = std::fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            if !visited.insert(path.canonicalize().map_err(failed)?) {
+                continue;
+            }
+            let entries = std::fs::read_dir(&path).map_err(failed)?;
             let mut inside: Vec<PathBuf> = entries
                 .filter_map(|entry| Some(entry.ok()?.path()))
                 .filter(|path| path.is_dir() || wanted(path))
@@ -227,6 +259,14 @@ pub(crate) fn files_below(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<
         } else {
             files.push(path);
         }
+    }
+    if files.is_empty() {
+        let named: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(format!(
+            "there is no *.{} file in {}",
+            extensions.join(" or *."),
+            named.join(", ")
+        ));
     }
     Ok(files)
 }

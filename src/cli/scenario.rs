@@ -24,14 +24,18 @@
 //! One file may hold several scenarios, as a list or as several documents.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::mocks::Mocks;
 use super::stage::{Snapshot, Stage};
+use super::yaml;
 use crate::bt::{NodeIndex, Registry, TreeDef};
 use crate::xml::Loader;
 
@@ -89,31 +93,123 @@ struct Expect {
     refused: Option<String>,
 }
 
+/// The most ticks of a scenario: all that is seen is kept until its end.
+const MOST_TICKS: u64 = 1_000_000;
+
+/// What one document holds: a scenario, a list of them, or nothing.
+struct One(Vec<Scenario>);
+
+impl<'de> Deserialize<'de> for One {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_any(Scenarios { listed: false })
+            .map(Self)
+    }
+}
+
+/// An element of a list.
+struct Listed(Vec<Scenario>);
+
+impl<'de> Deserialize<'de> for Listed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Scenarios { listed: true }).map(Self)
+    }
+}
+
+/// Reads scenarios, and checks each while the parser still knows its place.
+struct Scenarios {
+    listed: bool,
+}
+
+impl<'de> Visitor<'de> for Scenarios {
+    type Value = Vec<Scenario>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.listed {
+            "a scenario"
+        } else {
+            "a scenario or a list of them"
+        })
+    }
+
+    /// A document with comments only.
+    fn visit_none<E: Error>(self) -> Result<Vec<Scenario>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Vec<Scenario>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Scenario>, A::Error> {
+        let mut scenarios = Vec::new();
+        while let Some(Listed(more)) = list.next_element()? {
+            scenarios.extend(more);
+        }
+        Ok(scenarios)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Scenario>, A::Error> {
+        let scenario = Scenario::deserialize(MapAccessDeserializer::new(map))?;
+        scenario.check().map_err(|message| match scenario.name.as_str() {
+            "" => A::Error::custom(message),
+            name => A::Error::custom(format!("scenario `{name}`: {message}")),
+        })?;
+        Ok(vec![scenario])
+    }
+}
+
 impl Scenario {
     /// All scenarios of a file.
+    ///
+    /// # Errors
+    /// What is wrong with the file, after its name, line and column.
     pub(crate) fn read(path: &Path) -> Result<Vec<Self>, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = yaml::read(path)?;
         let mut scenarios = Vec::new();
         for document in serde_yaml::Deserializer::from_str(&text) {
-            let value =
-                Value::deserialize(document).map_err(|error| format!("{}: {error}", path.display()))?;
-            let list = match value {
-                Value::Array(list) => list,
-                Value::Null => continue,
-                one => vec![one],
-            };
-            for value in list {
-                let title = value["name"].as_str().unwrap_or("").to_owned();
-                let mut scenario: Self = serde_json::from_value(value)
-                    .map_err(|error| format!("{}: scenario `{title}`: {error}", path.display()))?;
-                if scenario.name.is_empty() {
-                    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-                    scenario.name = format!("{} {}", stem.unwrap_or_default(), scenarios.len() + 1);
-                }
-                scenarios.push(scenario);
+            let One(more) = One::deserialize(document).map_err(|error| yaml::fault(path, &error))?;
+            scenarios.extend(more);
+        }
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        for (number, scenario) in (1..).zip(&mut scenarios) {
+            if scenario.name.is_empty() {
+                scenario.name = format!("{} {number}", stem.as_deref().unwrap_or_default());
             }
         }
         Ok(scenarios)
+    }
+
+    /// Whether it says something that can be seen.
+    fn check(&self) -> Result<(), String> {
+        if self.tree.is_some() == self.xml.is_some() {
+            return Err("a scenario needs either `tree` (a file) or `xml` (its text)".to_owned());
+        }
+        let root = self.expect.root.iter().map(|table| ("root", table, "IRSF-!."));
+        let nodes = self.expect.nodes.iter();
+        for (name, table, known) in root.chain(nodes.map(|(name, table)| (&**name, table, "IRSF-."))) {
+            if let Some(letter) = letters(table).into_iter().find(|letter| !known.contains(*letter)) {
+                return Err(format!("{name}: `{letter}` is none of {known}"));
+            }
+        }
+        let ticks = self.ticks();
+        if ticks > MOST_TICKS {
+            return Err(format!("{ticks} ticks: {MOST_TICKS} is the most"));
+        }
+        // What is never looked at must not pass for something that held.
+        let halted = self
+            .expect
+            .halted
+            .iter()
+            .flatten()
+            .map(|(tick, _)| ("halted", tick));
+        let events = self.events.keys().map(|tick| ("events", tick));
+        match halted.chain(events).find(|(_, tick)| !(1..=ticks).contains(tick)) {
+            Some((what, tick)) => Err(format!(
+                "`{what}` names tick {tick}, and ticks 1 to {ticks} are run: say `ticks`, or more letters"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Runs it.
@@ -122,13 +218,12 @@ impl Scenario {
     /// Everything that was not as expected, with what was expected and what was seen in full.
     pub(crate) fn run(&self, directory: &Path, registry: &Registry) -> Result<(), String> {
         let mut registry = registry.clone();
-        self.mocks.check()?;
         self.mocks.clone().apply(&mut registry);
         let loader = Loader::new(&registry);
         let loaded = match (&self.tree, &self.xml) {
             (Some(file), None) => loader.load_file(&directory.join(file), self.main.as_deref()),
             (None, Some(text)) => loader.load_text("scenario", text, directory, self.main.as_deref()),
-            _ => return Err("a scenario needs either `tree` (a file) or `xml` (its text)".to_owned()),
+            _ => return self.check(),
         };
         let loaded = match (loaded, &self.expect.refused) {
             (Ok(loaded), None) => loaded,
@@ -156,7 +251,7 @@ impl Scenario {
     fn ticks(&self) -> u64 {
         let tables = self.expect.root.iter().chain(self.expect.nodes.values());
         let longest = tables.map(|table| letters(table).len() as u64).max();
-        self.ticks.or(longest).unwrap_or(1).min(1_000_000)
+        self.ticks.or(longest).unwrap_or(1)
     }
 
     fn play(&self, stage: &mut Stage) -> Result<Vec<Snapshot>, String> {
@@ -319,9 +414,14 @@ fn equal(a: &Value, b: &Value) -> bool {
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Result<Vec<Scenario>, String> {
+        serde_yaml::from_str(text)
+            .map(|One(scenarios)| scenarios)
+            .map_err(|error| yaml::fault(Path::new("m"), &error))
+    }
+
     fn run(text: &str) -> Result<(), String> {
-        let scenario: Scenario = serde_yaml::from_str(text).unwrap();
-        scenario.run(Path::new("."), &crate::nav::registry())
+        read(text).unwrap()[0].run(Path::new("."), &crate::nav::registry())
     }
 
     const PATROL: &str = "
@@ -344,6 +444,44 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
         assert_eq!(
             message,
             "root:\n  expected R S F\n  got      R R F\n             ^"
+        );
+    }
+
+    #[test]
+    fn what_can_never_be_seen_is_refused_with_its_place() {
+        let head = "- {name: x, xml: a}\n- name: y\n  xml: a\n";
+        for (text, message) in [
+            (
+                "expect: {root: R Q}",
+                "m:2:3: [1]: scenario `y`: root: `Q` is none of IRSF-!.",
+            ),
+            (
+                "expect: {root: R R, halted: {3: [a]}}",
+                "m:2:3: [1]: scenario `y`: `halted` names tick 3, and ticks 1 to 2 are run: say `ticks`, or more letters",
+            ),
+            (
+                "events: {0: {halt: true}}",
+                "m:2:3: [1]: scenario `y`: `events` names tick 0, and ticks 1 to 1 are run: say `ticks`, or more letters",
+            ),
+            (
+                "ticks: 1000001",
+                "m:2:3: [1]: scenario `y`: 1000001 ticks: 1000000 is the most",
+            ),
+            (
+                "tree: b",
+                "m:2:3: [1]: scenario `y`: a scenario needs either `tree` (a file) or `xml` (its text)",
+            ),
+            (
+                "mocks: {A: [S]}",
+                "m:4:15: [1].mocks.A[0]: `S` is not SUCCESS, FAILURE, RUNNING or SKIPPED",
+            ),
+        ] {
+            assert_eq!(read(&format!("{head}  {text}\n")).unwrap_err(), message);
+        }
+        assert_eq!(read("# nothing").unwrap().len(), 0);
+        assert_eq!(
+            read("- 5").unwrap_err(),
+            "m:1:3: [0]: invalid type: integer `5`, expected a scenario"
         );
     }
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::mocks::typed;
-use crate::bt::{HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef};
+use crate::bt::{
+    HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef, is_key,
+};
 
 /// What one tick left behind.
 #[derive(Clone, Debug)]
@@ -51,6 +53,12 @@ impl Stage {
 
     /// Writes a key of the root's blackboard.
     pub(crate) fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), String> {
+        if !is_key(key) {
+            return Err(format!("`{key}` is not a key: `@` may stand once, before a name"));
+        }
+        if value.is_null() {
+            return Err(format!("{key}: set to nothing: write a value"));
+        }
         let (value, info) = typed(value);
         self.tree
             .set_value(key, value, info)

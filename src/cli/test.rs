@@ -53,6 +53,10 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
             outcomes.push(outcome);
         }
     }
+    if outcomes.is_empty() {
+        // A path that leads to nothing must not look like a test that passed.
+        return failed("there are no scenarios in what was named");
+    }
     let failures = outcomes
         .iter()
         .filter(|outcome| outcome.failure.is_some())

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::mocks::Mocks;
 use super::stage::{Snapshot, Stage};
-use super::{Exit, TreeArguments, outln};
+use super::{Exit, TreeArguments, outln, yaml};
 use crate::bt::{Registry, TreeDef};
 use crate::xml::{Colour, Loader};
 
@@ -57,9 +57,9 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (Stri
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
     super::are_there([&arguments.file]).map_err(failed)?;
     if let Some(path) = &arguments.mock {
-        let read = |message: String| failed(format!("{}: {message}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| read(error.to_string()))?;
-        Mocks::parse(&text).map_err(read)?.apply(&mut registry);
+        let text = yaml::read(path).map_err(failed)?;
+        let mocks: Mocks = serde_yaml::from_str(&text).map_err(|error| failed(yaml::fault(path, &error)))?;
+        mocks.apply(&mut registry);
     }
     let levels = arguments.trees.levels().map_err(failed)?;
     let loaded = Loader::new(&registry)
@@ -93,9 +93,16 @@ fn scalar(text: &str) -> Value {
         "false" => Value::Bool(false),
         _ => text
             .parse::<i64>()
+            .ok()
             .map(Value::from)
-            .or_else(|_| text.parse::<f64>().map(Value::from))
-            .unwrap_or_else(|_| Value::from(text)),
+            // Not `inf` and `nan`: these are words, and JSON has no such numbers.
+            .or_else(|| {
+                text.parse::<f64>()
+                    .ok()
+                    .filter(|real| real.is_finite())
+                    .map(Value::from)
+            })
+            .unwrap_or_else(|| Value::from(text)),
     }
 }
 

@@ -263,20 +263,10 @@ impl<'a> Loader<'a> {
             self.refuse(path, include, Code::FileTooLarge, &message);
             return None;
         }
-        match String::from_utf8(bytes) {
-            Ok(text) => Some(self.loaded.sources.add_file(path, text)),
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                let source = self.loaded.sources.add_file(path, text);
-                // The replacement character takes the place of the first bad byte, three bytes long.
-                let mut problem = Diagnostic::new(
-                    Code::NotUtf8,
-                    source.span(at, at + 3),
-                    "the file is not UTF-8 text",
-                )
-                .label("the first byte that is not")
-                .help("save the file as UTF-8");
+        match decoded(&mut self.loaded.sources, path, bytes) {
+            Ok(source) => Some(source),
+            Err(problem) => {
+                let mut problem = *problem;
                 if let Some(place) = include {
                     problem = problem.also(place, "included here");
                 }
@@ -332,6 +322,31 @@ fn include_place(include: Element<'_>) -> Span {
     include
         .attribute("path")
         .map_or_else(|| include.start_tag_span(), Attribute::value_span)
+}
+
+/// A file's bytes as one of the sources, if they are text.
+///
+/// # Errors
+/// Where they are none.
+pub(crate) fn decoded(
+    sources: &mut Sources,
+    path: &Path,
+    bytes: Vec<u8>,
+) -> Result<Arc<SourceFile>, Box<Diagnostic>> {
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(sources.add_file(path, text)),
+        Err(error) => error,
+    };
+    let at = error.utf8_error().valid_up_to();
+    let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+    let source = sources.add_file(path, text);
+    // The replacement character takes the place of the first bad byte, three bytes long.
+    let message = "the file is not UTF-8 text";
+    Err(Box::new(
+        Diagnostic::new(Code::NotUtf8, source.span(at, at + 3), message)
+            .label("the first byte that is not")
+            .help("save the file as UTF-8"),
+    ))
 }
 
 #[cfg(test)]

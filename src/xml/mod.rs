@@ -44,6 +44,7 @@ pub use document::{Attribute, Document, Element, Node, NodeId, NodeKind, Text};
 pub use files::{AmentIndex, Disk, Files, Memory};
 pub use format::Format;
 pub use includes::Documents;
+pub(crate) use includes::decoded;
 pub use levels::{Level, Levels};
 pub use load::{Checked, Loaded, Loader, Refused, Trial};
 pub use palette::Palette;

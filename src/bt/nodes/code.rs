@@ -69,6 +69,7 @@ fn compiled(cx: &mut Context<'_>, entry: &Input<Text>) -> Result<Box<Compiled>, 
             Ok(script) => state.0 = Some((text, script)),
             Err(error) => return Err(cx.throw(format!("script `{text}`: {error}"))),
         }
+        cx.check_entries()?;
     }
     Ok(state)
 }

@@ -46,8 +46,7 @@ fn combined(operator: AssignOperator, entry: &Entry, value: &Value) -> Result<Va
         if operator != AssignOperator::Add {
             return Err("of the assignments that calculate, text knows += only".to_owned());
         }
-        let (before, after) = (operators::written(before)?, operators::written(value)?);
-        return Ok(Value::text(format!("{before}{after}")));
+        return operators::joined(before, value);
     }
     let (before, value) = (operators::number(before)?, operators::number(value)?);
     Ok(Value::Real(match operator {

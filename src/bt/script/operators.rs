@@ -91,9 +91,20 @@ pub(super) fn written(value: &Value) -> Result<Arc<str>, Refusal> {
     })
 }
 
-fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
+/// The longest text, in bytes, that a script may make: `s += s` would take all memory within thirty ticks. (A small
+/// string of BehaviorTree.CPP ends at 100 MB.)
+pub(super) const MOST_TEXT: usize = 16 * 1024 * 1024;
+
+/// Two values as one text.
+pub(super) fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
     let (left, right) = (written(left)?, written(right)?);
-    let mut text = String::with_capacity(left.len() + right.len());
+    let length = left.len().saturating_add(right.len());
+    if length > MOST_TEXT {
+        return Err(format!(
+            "the text would have {length} bytes, and {MOST_TEXT} is the most"
+        ));
+    }
+    let mut text = String::with_capacity(length);
     text.push_str(&left);
     text.push_str(&right);
     Ok(Value::text(text))
@@ -101,9 +112,14 @@ fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
 
 /// For messages: what a value is.
 pub(super) fn described(value: &Value) -> String {
+    /// Letters of a text: nobody reads more, and a text may be long.
+    const MOST_SHOWN: usize = 120;
     match value {
         Value::Empty => "something without a value".to_owned(),
-        Value::Text(text) => format!("the text `{text}`"),
+        Value::Text(text) => match text.char_indices().nth(MOST_SHOWN) {
+            Some((end, _)) => format!("the text `{}…`", &text[..end]),
+            None => format!("the text `{text}`"),
+        },
         Value::Object(object) => format!("an object ({})", object.info().name),
         other => format!("{other:?}"),
     }

@@ -97,7 +97,7 @@ impl SetBlackboard {
         }
         let key = self.output_key.input.require(cx)?;
         match Text::from_value(&key) {
-            Ok(key) => Ok(cx.resolve(&key)),
+            Ok(key) => cx.resolve_computed(&key),
             Err(reason) => Err(cx.throw(format!("port `output_key`: {reason}"))),
         }
     }
@@ -173,5 +173,18 @@ mod tests {
             "=
              S x=1",
         );
+    }
+
+    #[test]
+    fn keys_are_not_made_without_end() {
+        let code = leaf("Script").port("code", "n += 1; k = 'key' .. n");
+        let scene = Scene::new(sequence([code, set("1", "{k}")]))
+            .set("n", 0_i32)
+            .set("k", crate::bt::Text::from("key"));
+        let mut tree = scene.compile().unwrap();
+        let error = (0..100_002)
+            .find_map(|_| tree.tick(crate::bt::Time::ZERO).err())
+            .unwrap();
+        assert!(error.to_string().contains("100000 is the most"), "{error}");
     }
 }

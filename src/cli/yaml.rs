@@ -1,0 +1,103 @@
+//! YAML files, mocks and scenarios: read with the caution of tree files, and what is wrong is said with its place.
+
+use std::path::Path;
+
+use crate::xml::{Disk, Files};
+
+/// Brackets within brackets beyond which a file is not parsed: the parser's time grows with the square of their depth.
+const MOST_DEPTH: usize = 1000;
+
+/// The largest file that is parsed, in bytes.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The text of a file.
+///
+/// # Errors
+/// Why it cannot be used, after its name and where there is one its place.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let bytes = Disk.read(path).map_err(|error| format!("{name}: {error}"))?;
+    if bytes.len() > MOST_BYTES {
+        return Err(format!("{name}: is larger than {MOST_BYTES} bytes"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(error.as_bytes().get(..good).unwrap_or_default());
+        format!(
+            "{name}:{}: not UTF-8 text: save the file as UTF-8",
+            place(&before)
+        )
+    })?;
+    match too_deep(&text) {
+        Some(at) => Err(format!(
+            "{name}:{}: brackets are nested more than {MOST_DEPTH} deep",
+            place(text.get(..at).unwrap_or_default())
+        )),
+        None => Ok(text),
+    }
+}
+
+/// An error of the parser, as `file:line:column: message`.
+pub(crate) fn fault(path: &Path, error: &serde_yaml::Error) -> String {
+    let message = error.to_string();
+    // Places within a list: the parser writes `.[1]`.
+    let message = message.strip_prefix('.').unwrap_or(&message);
+    match error.location() {
+        Some(location) => {
+            let (line, column) = (location.line(), location.column());
+            let message = message.replacen(&format!(" at line {line} column {column}"), "", 1);
+            format!("{}:{line}:{column}: {message}", path.display())
+        }
+        None => format!("{}: {message}", path.display()),
+    }
+}
+
+/// Line and column of what comes after a text.
+fn place(before: &str) -> String {
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("{line}:{column}")
+}
+
+/// Where brackets are nested too deep. Those in texts count, too: a thousand that are never closed mean nothing good.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MOST_DEPTH {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_begins_with_its_place() {
+        let error = serde_yaml::from_str::<Vec<u8>>("[1,\n 2, x]").unwrap_err();
+        let message = fault(Path::new("a.yaml"), &error);
+        assert!(message.starts_with("a.yaml:2:5: [2]: invalid type"), "{message}");
+        assert!(!message.contains("at line"), "{message}");
+    }
+
+    #[test]
+    fn brackets_may_not_be_nested_without_end() {
+        assert_eq!(too_deep(&"[]".repeat(5000)), None);
+        assert_eq!(too_deep(&format!("\n{}", "[".repeat(5000))), Some(MOST_DEPTH + 1));
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        assert_eq!(
+            read(Path::new("/dev/zero")).unwrap_err(),
+            "/dev/zero: is not a regular file"
+        );
+    }
+}
