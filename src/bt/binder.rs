@@ -12,6 +12,7 @@ use super::scope::{PortText, Scopes, port_text};
 use super::script::{Access, Names, Script};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
+use super::types::ignored;
 
 pub(crate) struct Binder<'b, 's> {
     pub(crate) spec: &'b NodeSpec<'s>,
@@ -101,7 +102,14 @@ impl PortSink for Binder<'_, '_> {
                     return Binding::Absent;
                 }
                 match (declaration.info.parse)(literal, self.enums) {
-                    Ok(value) => Binding::Literal(value),
+                    Ok(value) => {
+                        if let Some(rest) = ignored(literal, declaration.info, self.enums) {
+                            let message = format!("port `{}`: `{rest}` is ignored", declaration.name);
+                            let problem = Problem::new(ProblemKind::TrailingText, span, message);
+                            self.problems.push(problem.help("write the number alone"));
+                        }
+                        Binding::Literal(value)
+                    }
                     Err(message) => {
                         let message = format!(
                             "port `{}` is of type {}: {message}",

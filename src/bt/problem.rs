@@ -45,6 +45,8 @@ pub enum ProblemKind {
     TwoAsynchronous,
     /// A port that is set and that this build cannot serve, because the interface has no such field.
     Unsupported,
+    /// A number that is followed by other text, which does not count.
+    TrailingText,
 }
 
 /// One problem, with its place.
@@ -97,6 +99,7 @@ impl Problem {
                 | ProblemKind::NeverFires
                 | ProblemKind::TwoAsynchronous
                 | ProblemKind::Unsupported
+                | ProblemKind::TrailingText
         )
     }
 }

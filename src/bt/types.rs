@@ -101,35 +101,72 @@ fn integer_of(value: &Value, info: &TypeInfo) -> Result<i128, String> {
     }
 }
 
-/// The longest prefix that is a whole number, as BehaviorTree.CPP's `from_chars` reads it: `12abc` is 12.
-fn integer_prefix(text: &str) -> Option<i128> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
-    let end = text.len() - digits.len() + count;
-    if count == 0 {
-        None
-    } else {
-        text[..end].parse().ok()
+/// How many bytes at the beginning are a whole number, as BehaviorTree.CPP's `from_chars` reads it: `12abc` is 12.
+fn integer_end(text: &str) -> usize {
+    let sign = usize::from(text.starts_with('-'));
+    match digits(text, sign) {
+        0 => 0,
+        count => sign + count,
     }
 }
 
-/// The longest prefix that is a decimal number.
-fn real_prefix(text: &str) -> Option<f64> {
-    let first = text.strip_prefix('-').unwrap_or(text).bytes().next()?;
-    if !(first.is_ascii_digit() || matches!(first, b'.' | b'i' | b'I' | b'n' | b'N')) {
+/// How many bytes at the beginning are a decimal number. By its grammar, in one go: trying ever shorter prefixes takes
+/// hours for a text that somebody has made for it.
+fn real_end(text: &str) -> usize {
+    let mut end = usize::from(text.starts_with('-'));
+    let is_next = |end: usize, word: &str| {
+        text.as_bytes()
+            .get(end..end + word.len())
+            .is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if let Some(word) = ["infinity", "inf", "nan"]
+        .into_iter()
+        .find(|word| is_next(end, word))
+    {
+        return end + word.len();
+    }
+    let whole = digits(text, end);
+    end += whole;
+    let mut fraction = 0;
+    if is_next(end, ".") {
+        fraction = digits(text, end + 1);
+        end += 1 + fraction;
+    }
+    if whole + fraction == 0 {
+        return 0;
+    }
+    if is_next(end, "e") {
+        let sign = usize::from(is_next(end + 1, "+") || is_next(end + 1, "-"));
+        let exponent = digits(text, end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    end
+}
+
+/// How many digits stand at a place.
+fn digits(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// What of a literal is behind the number that counts, if there is anything.
+pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo, enums: &Enums) -> Option<&'t str> {
+    if enums.get(text).is_some() {
         return None;
     }
-    if let Ok(number) = text.parse() {
-        return Some(number);
-    }
-    (1..text.len())
-        .rev()
-        .filter(|end| text.is_char_boundary(*end))
-        .find_map(|end| text[..end].parse().ok())
+    let end = match info.family {
+        Family::Integer { .. } => integer_end(text),
+        Family::Real => real_end(text),
+        _ => 0,
+    };
+    text.get(end..).filter(|rest| end > 0 && !rest.is_empty())
 }
 
 pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i128, String> {
-    let number = integer_prefix(text).ok_or_else(|| format!("`{text}` is not a whole number"))?;
+    let number: i128 =
+        (text[..integer_end(text)].parse()).map_err(|_| format!("`{text}` is not a whole number"))?;
     if number < least || number > greatest {
         return Err(format!("{number} is out of range ({least} to {greatest})"));
     }
@@ -137,7 +174,14 @@ pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i
 }
 
 pub(crate) fn parse_real(text: &str) -> Result<f64, String> {
-    real_prefix(text).ok_or_else(|| format!("`{text}` is not a number"))
+    let end = real_end(text);
+    match text[..end].parse::<f64>() {
+        Ok(number) if number.is_infinite() && text[..end].ends_with(|last: char| last.is_ascii_digit()) => {
+            Err(format!("`{text}` is too large for a number"))
+        }
+        Ok(number) => Ok(number),
+        Err(_) => Err(format!("`{text}` is not a number")),
+    }
 }
 
 pub(crate) fn parse_bool(text: &str) -> Result<bool, String> {
@@ -474,12 +518,40 @@ mod tests {
         assert!(parsed::<i32>("+12").is_err());
         assert!(parsed::<u8>("300").unwrap_err().contains("out of range"));
         assert_eq!(parsed::<f64>("1.5e3x"), Ok(1500.0));
-        assert!(parsed::<f64>("").is_err());
+        for (text, number) in [
+            ("1.", 1.0),
+            (".5", 0.5),
+            ("-2e", -2.0),
+            ("3e-", 3.0),
+            ("4E+1e5", 40.0),
+            ("1.2.3", 1.2),
+            ("-infinite", f64::NEG_INFINITY),
+        ] {
+            assert_eq!(parsed::<f64>(text), Ok(number), "{text}");
+        }
+        assert!(parsed::<f64>("nano").unwrap().is_nan());
+        for text in ["", "-", ".", "e5", "+1", " 1", "1e999", "-1e999m", "€"] {
+            assert!(parsed::<f64>(text).is_err(), "{text}");
+        }
         assert_eq!(parsed::<bool>("True"), Ok(true));
         assert!(parsed::<bool>("yes").is_err());
         assert_eq!(parsed::<NodeStatus>("SKIPPED"), Ok(NodeStatus::Skipped));
         assert_eq!(parsed::<Arc<List<i64>>>("1;2;3;").unwrap().0, [1, 2, 3]);
         assert_eq!(parsed::<Arc<List<String>>>("a;;b").unwrap().0, ["a", "", "b"]);
+    }
+
+    #[test]
+    fn a_long_text_is_no_long_work() {
+        let text = "1".repeat(300) + &"e".repeat(1_000_000);
+        assert_eq!(parsed::<f64>(&text).ok(), "1".repeat(300).parse().ok());
+        assert!(parsed::<i64>(&"1".repeat(1_000_000)).is_err());
+    }
+
+    #[test]
+    fn what_is_behind_a_number_is_seen() {
+        let rest = |text| ignored(text, <f64 as PortValue>::TYPE, &Enums::default());
+        assert_eq!(rest("1.5m"), Some("m"));
+        assert_eq!((rest("1.5"), rest("m"), rest("-.5e3")), (None, None, None));
     }
 
     #[test]

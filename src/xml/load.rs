@@ -481,6 +481,10 @@ mod tests {
                 ],
             ),
             (
+                "<Wait duration='2s'/>",
+                &["main.xml:3:17: warning[NT0409]: port `duration`: `s` is ignored"],
+            ),
+            (
                 "<SubTree ID='T'/>",
                 &["main.xml:3:14: error[NT0502]: the tree `T` contains itself: T > T"],
             ),

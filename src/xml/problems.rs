@@ -32,6 +32,7 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::NeverFires => Code::NeverFires,
         ProblemKind::TwoAsynchronous => Code::TwoAsynchronous,
         ProblemKind::Unsupported => Code::Unsupported,
+        ProblemKind::TrailingText => Code::TrailingText,
     }
 }
 
@@ -90,6 +91,7 @@ mod tests {
             ProblemKind::NeverFires,
             ProblemKind::TwoAsynchronous,
             ProblemKind::Unsupported,
+            ProblemKind::TrailingText,
         ] {
             let problem = Problem::new(kind, crate::bt::Span::default(), "");
             let warns = code(kind).severity() == Severity::Warning;

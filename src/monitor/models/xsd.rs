@@ -7,7 +7,7 @@ use crate::bt::{Direction, Family, Manifest, NodeKind, PortDecl, Registry};
 
 const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" elementFormDefault="qualified">
-  <xs:simpleType name="pointer"><xs:restriction base="xs:string"><xs:pattern value=" *\{.*\} *"/></xs:restriction></xs:simpleType>
+  <xs:simpleType name="pointer"><xs:restriction base="xs:string"><xs:pattern value=" *\{.*\} *|="/></xs:restriction></xs:simpleType>
   <xs:simpleType name="boolean"><xs:union memberTypes="pointer xs:boolean"><xs:simpleType><xs:restriction base="xs:string"><xs:pattern value="[Tt]rue|TRUE|[Ff]alse|FALSE"/></xs:restriction></xs:simpleType></xs:union></xs:simpleType>
   <xs:simpleType name="integer"><xs:union memberTypes="pointer xs:integer xs:NCName"/></xs:simpleType>
   <xs:simpleType name="decimal"><xs:union memberTypes="pointer xs:double xs:NCName"/></xs:simpleType>
