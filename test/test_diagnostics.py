@@ -149,6 +149,20 @@ def test_g7_a_tree_that_is_refused_is_named_with_its_fault(diagnosed, tmp_path):
     reader.wait("tree", OK)
 
 
+HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
+
+
+def test_g8_a_leaf_that_keeps_the_tick_thread_is_named(stack_factory, tmp_path):
+    path = tmp_path / "hangs.xml"
+    path.write_text(HANGS)
+    stack = stack_factory(program="examples/faulty_leaves")
+    reader = Reader(stack.graph)
+    reader.wait("ticks", OK, "idle")
+    stack.navigation.send(1.0, 0.0, tree=path)
+    reader.wait("ticks", ERROR, "leaf `arm` keeps the tick thread")
+    assert reader.part("goals").level == OK
+
+
 def test_a_period_of_zero_is_none(ros_domain):
     graph = Graph(ros_domain)
     node = Executable("navtree", ros_domain, {"autostart_node": True, "diagnostics_period": 0.0})

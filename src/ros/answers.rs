@@ -1,7 +1,8 @@
 //! Answers to requests, given again when the middleware refuses them.
 //!
 //! A client may see a service as ready before the service has found the reader of the client's answers. The middleware
-//! then waits for a tenth of a second, within the call, and refuses the answer: the client would wait for ever.
+//! then waits for a tenth of a second, within the call, and refuses the answer: the client would wait for ever. Of a client
+//! that has gone altogether it takes the answer and drops it: that is no refusal.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -13,6 +14,10 @@ use r2r::{ServiceRequest, WrappedServiceTypeSupport};
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// After so long an answer is given up: its client is gone, or not of this network.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// So many wait at most. Each attempt takes a tenth of a second in which the node's thread may have to wait for its
+/// service: clients that ask again and again and cannot hear would bring everything else to a stop.
+const MOST: usize = 64;
 
 /// What became of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,13 +113,20 @@ fn run(errands: &Receiver<Errand>) {
             Some(due) => errands.recv_timeout(due.saturating_sub(started.elapsed())),
         };
         match received {
-            Ok(Errand::Give(give)) => refused.take(give, started.elapsed()),
+            Ok(Errand::Give(give)) => {
+                if let Some(reason) = refused.take(give, started.elapsed()) {
+                    tracing::warn!(
+                        "an answer is given up, because {MOST} others wait for their clients: {reason}"
+                    );
+                }
+            }
             // Whatever came before it was tried when it was taken.
             Ok(Errand::Flush(done)) => drop(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        for reason in refused.try_again(started.elapsed()) {
+        // One, and then whatever has come meanwhile: a result must not wait for ten clients that cannot hear.
+        if let Some(reason) = refused.try_again(started.elapsed()) {
             tracing::warn!("an answer is given up after {PATIENCE:?}, its client does not take it: {reason}");
         }
     }
@@ -129,45 +141,56 @@ struct Waiting {
     first: Duration,
     due: Duration,
     pause: Duration,
+    attempts: u32,
 }
 
 impl Refused {
-    /// Tries an answer, and keeps it if it is refused.
-    fn take(&mut self, mut give: Give, now: Duration) {
-        if let Attempt::Refused(_) = give() {
-            self.0.push(Waiting {
-                give,
-                first: now,
-                due: now + FIRST_PAUSE,
-                pause: FIRST_PAUSE,
-            });
+    /// Tries an answer, and keeps it if it is refused; the reason where there is no room for it.
+    fn take(&mut self, mut give: Give, now: Duration) -> Option<String> {
+        let Attempt::Refused(reason) = give() else {
+            return None;
+        };
+        if self.0.len() >= MOST {
+            return Some(reason);
         }
+        self.0.push(Waiting {
+            give,
+            first: now,
+            due: now + FIRST_PAUSE,
+            pause: FIRST_PAUSE,
+            attempts: 1,
+        });
+        None
     }
 
     fn next_due(&self) -> Option<Duration> {
         self.0.iter().map(|waiting| waiting.due).min()
     }
 
-    /// Tries what is due again; the reasons of those that are given up.
-    fn try_again(&mut self, now: Duration) -> Vec<String> {
-        let mut given_up = Vec::new();
-        self.0.retain_mut(|waiting| {
-            if now < waiting.due {
-                return true;
+    /// Tries the one again that has been due for longest; the reason, where it is given up.
+    fn try_again(&mut self, now: Duration) -> Option<String> {
+        let due = self
+            .0
+            .iter()
+            .enumerate()
+            .filter(|(_, waiting)| waiting.due <= now);
+        let (index, _) = due.min_by_key(|(_, waiting)| waiting.due)?;
+        let waiting = self.0.get_mut(index)?;
+        waiting.attempts += 1;
+        let given_up = match (waiting.give)() {
+            Attempt::Given => {
+                tracing::debug!("an answer was taken at attempt {}", waiting.attempts);
+                None
             }
-            match (waiting.give)() {
-                Attempt::Given | Attempt::Pointless => false,
-                Attempt::Refused(reason) if now >= waiting.first + PATIENCE => {
-                    given_up.push(reason);
-                    false
-                }
-                Attempt::Refused(_) => {
-                    waiting.pause *= 2;
-                    waiting.due = now + waiting.pause;
-                    true
-                }
+            Attempt::Pointless => None,
+            Attempt::Refused(reason) if now >= waiting.first + PATIENCE => Some(reason),
+            Attempt::Refused(_) => {
+                waiting.pause *= 2;
+                waiting.due = now + waiting.pause;
+                return None;
             }
-        });
+        };
+        self.0.swap_remove(index);
         given_up
     }
 }
@@ -196,7 +219,7 @@ mod tests {
     /// Every moment at which something was tried, in milliseconds, and what was given up.
     fn run_through(give: Give) -> (Vec<u128>, Vec<String>) {
         let mut refused = Refused::default();
-        refused.take(give, Duration::ZERO);
+        assert_eq!(refused.take(give, Duration::ZERO), None);
         let (mut moments, mut given_up) = (vec![0], Vec::new());
         while let Some(due) = refused.next_due() {
             moments.push(due.as_millis());
@@ -227,9 +250,38 @@ mod tests {
         let (second, tried) = taken_at(3);
         refused.take(never, Duration::ZERO);
         refused.take(second, Duration::from_millis(5));
-        assert!(refused.try_again(Duration::from_millis(10)).is_empty());
+        assert_eq!(refused.try_again(Duration::from_millis(10)), None);
         assert_eq!(tried.load(Ordering::Relaxed), 1);
         refused.try_again(Duration::from_millis(15));
         assert_eq!(tried.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn those_that_are_due_are_tried_one_at_a_time_the_oldest_first() {
+        let mut refused = Refused::default();
+        let answers: Vec<_> = (0..3).map(|_| taken_at(usize::MAX)).collect();
+        let tried: Vec<_> = answers.iter().map(|(_, tried)| Arc::clone(tried)).collect();
+        for (number, (give, _)) in (0..).zip(answers) {
+            refused.take(give, Duration::from_millis(10 - number));
+        }
+        for expected in [[1, 1, 2], [1, 2, 2], [2, 2, 2], [2, 2, 2]] {
+            refused.try_again(Duration::from_millis(20));
+            let counts: Vec<_> = tried.iter().map(|tried| tried.load(Ordering::Relaxed)).collect();
+            assert_eq!(counts, expected);
+        }
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_kept() {
+        let mut refused = Refused::default();
+        for _ in 0..MOST {
+            assert_eq!(refused.take(taken_at(usize::MAX).0, Duration::ZERO), None);
+        }
+        let (last, tried) = taken_at(usize::MAX);
+        assert_eq!(
+            refused.take(last, Duration::ZERO).as_deref(),
+            Some("nobody is there")
+        );
+        assert_eq!(tried.load(Ordering::Relaxed), 1, "every answer is tried once");
     }
 }
