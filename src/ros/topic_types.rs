@@ -151,16 +151,35 @@ fn other_type(node: &r2r::Node, own: &(String, String), topic: &str, wanted: &st
     (!others.any(|type_name| type_name == wanted)).then_some(first)
 }
 
-/// Whether a rule of the command line may lead a topic elsewhere: then it is not known which one to look at.
+/// Whether a rule of the command line leads a topic elsewhere: then it is not known which one to look at.
 fn is_remapped(topic: &str, ros: &RosHandle) -> bool {
     let arguments: Vec<String> = std::env::args().collect();
-    arguments.windows(2).any(|pair| {
-        let rule = matches!(&*pair[0], "-r" | "--remap")
-            .then(|| pair[1].split_once(":="))
-            .flatten();
-        rule.is_some_and(|(from, _)| {
-            let from = from.rsplit_once(':').map_or(from, |(_, from)| from);
-            !from.starts_with("__") && expand(from, ros.namespace(), ros.name()) == topic
-        })
-    })
+    leads_elsewhere(&arguments, topic, ros.namespace(), ros.name())
+}
+
+/// The same for given arguments, and a node of this namespace and name. Rules for other nodes are taken for ours: that
+/// costs a look at a topic, and not a goal.
+fn leads_elsewhere(arguments: &[String], topic: &str, namespace: &str, node: &str) -> bool {
+    let rules = arguments
+        .windows(2)
+        .filter(|pair| matches!(&*pair[0], "-r" | "--remap"))
+        .filter_map(|pair| pair[1].split_once(":="));
+    rules
+        .map(|(from, _)| from.rsplit_once(':').map_or(from, |(_, from)| from))
+        .any(|from| !from.starts_with("__") && expand(from, namespace, node) == topic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_elsewhere;
+
+    #[test]
+    fn rules_of_the_command_line_lead_topics_elsewhere() {
+        let arguments =
+            "navtree --ros-args -r __ns:=/robot1 -r cmd_vel:=drive --remap nav:/lift:=/lift2 -p x:=1";
+        let arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+        let leads = |topic| leads_elsewhere(&arguments, topic, "/robot1", "nav");
+        assert!(leads("/robot1/cmd_vel") && leads("/lift"));
+        assert!(!leads("/cmd_vel") && !leads("/robot1/drive") && !leads("/robot1/x"));
+    }
 }
