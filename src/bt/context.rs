@@ -794,4 +794,13 @@ mod tests {
             [(1, after(0)), (2, after(10)), (3, after(3))]
         );
     }
+
+    #[test]
+    fn a_condition_that_runs_is_an_error() {
+        let scene = Scene::new(leaf("Look")).registry(|registry| {
+            registry.condition("Look", |_| NodeStatus::Running).unwrap();
+        });
+        let error = scene.compile().unwrap().tick(Time::ZERO).unwrap_err();
+        assert!(error.to_string().contains("must not return RUNNING"), "{error}");
+    }
 }

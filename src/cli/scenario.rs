@@ -12,6 +12,7 @@
 //!   3: {set: {charge: 0.1}}
 //!   5: {halt: true}           # a cancelled goal: no tick then
 //!   6: {advance: 500}         # milliseconds without a tick
+//!   7: {emit: {door.open: 2}} # events with their data, which that tick sees
 //! expect:
 //!   root: R R R F             # what the root returned: I R S F -, ! for an error, . for anything
 //!   nodes:                    # stored statuses after each tick, by path, name or ID
@@ -73,6 +74,8 @@ fn default_period() -> u64 {
 struct Event {
     #[serde(default)]
     set: BTreeMap<String, Value>,
+    #[serde(default)]
+    emit: BTreeMap<String, Value>,
     #[serde(default)]
     halt: bool,
     #[serde(default)]
@@ -261,6 +264,9 @@ impl Scenario {
             if let Some(event) = self.events.get(&number) {
                 for (key, value) in &event.set {
                     stage.set(key, value)?;
+                }
+                for (name, data) in &event.emit {
+                    stage.emit(name, data);
                 }
                 stage.advance(Duration::from_millis(event.advance));
                 halted = event.halt;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::mocks::typed;
 use crate::bt::{
-    HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef, is_key,
+    HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef, Value, is_key,
 };
 
 /// What one tick left behind.
@@ -63,6 +63,16 @@ impl Stage {
         self.tree
             .set_value(key, value, info)
             .map_err(|clash| format!("{key}: {clash}"))
+    }
+
+    /// Tells the tree's next tick that something happened.
+    pub(crate) fn emit(&mut self, name: &str, data: &serde_json::Value) {
+        let data = if data.is_null() {
+            Value::Empty
+        } else {
+            typed(data).0
+        };
+        self.tree.emit(name, data);
     }
 
     /// Executes the root once (with `drain` again while it is woken), one period after the last time.
