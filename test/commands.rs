@@ -194,6 +194,18 @@ fn scenarios_are_told_to_junit() {
         "- {name: holds, tree: tree.xml, mocks: {Go: RUNNING}, expect: {root: R R}}\n\
          - {name: does not, tree: tree.xml, mocks: {Go: RUNNING}, expect: {root: R S}}",
     );
+    folder.file(
+        "b.yaml",
+        "{name: 'a & b', tree: tree.xml, mocks: {Go: {throw: \"\\e[1m\"}}, expect: {root: S}}",
+    );
+    let (code, _) = folder.ends("test b.yaml --junit out.xml");
+    assert_eq!(code, 1);
+    let junit = std::fs::read_to_string(folder.0.join("out.xml")).unwrap();
+    assert!(junit.contains("name=\"a &amp; b\""), "{junit}");
+    assert!(
+        !junit.contains('\x1b') && junit.contains("\u{FFFD}[1m"),
+        "{junit}"
+    );
     let (code, text) = folder.ends("test a.yaml --junit out.xml");
     assert_eq!(code, 1);
     assert!(text.contains("1 passed, 1 failed"), "{text}");
@@ -215,6 +227,24 @@ fn trees_are_shown_in_every_form() {
         assert_eq!(code, 0);
         assert!(text.contains(part), "{text}");
     }
+    folder.file(
+        "odd.xml",
+        &CLEAN.replace("/>", " name='`a&lt;/b&gt; #1&quot;&#10;c'/>"),
+    );
+    assert!(
+        folder
+            .ends("show odd.xml --format dot")
+            .1
+            .contains(r#"label="`a</b> #1\"\nc ("#)
+    );
+    assert!(
+        folder
+            .ends("show odd.xml --format svg")
+            .1
+            .contains("`a&lt;/b&gt; #1&quot;\nc (")
+    );
+    let (_, mermaid) = folder.ends("show odd.xml --format mermaid");
+    assert!(mermaid.contains("\"#96;a#60;/b#62; #35;1#quot; c ("), "{mermaid}");
     assert!(folder.ends("models").1.contains("<TreeNodesModel>"));
     assert!(folder.ends("models --xsd").1.contains("<xs:schema"));
     assert!(folder.ends("completions bash").1.contains("completions"));

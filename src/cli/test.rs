@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::scenario::Scenario;
 use super::{Exit, outln};
 use crate::bt::Registry;
+use crate::xml::escape;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -89,12 +90,6 @@ fn report(outcome: &Outcome, quiet: bool) {
 }
 
 fn junit(outcomes: &[Outcome]) -> String {
-    let escape = |text: &str| {
-        text.replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;")
-            .replace('"', "&quot;")
-    };
     let failures = outcomes
         .iter()
         .filter(|outcome| outcome.failure.is_some())

@@ -102,6 +102,24 @@ pub(super) fn raw_offset(raw: &str, offset: usize) -> usize {
     at
 }
 
+/// A text as it is written in an attribute or between elements. What no XML file may hold becomes U+FFFD.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // A parser would make a line feed of it.
+            '\r' => out.push_str("&#13;"),
+            _ if is_forbidden(letter) => out.push('\u{FFFD}'),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::single_range_in_vec_init)]
@@ -140,5 +158,13 @@ mod tests {
             assert!(raw[offset..].starts_with(written), "{meant}");
         }
         assert_eq!(raw_offset(raw, 999), raw.len());
+    }
+
+    #[test]
+    fn what_was_escaped_is_read_back() {
+        for text in &["a", "<\"&amp;'>", "]]>", "\t\r\né"] {
+            assert_eq!(unescape(&escape(text)).0, *text);
+        }
+        assert_eq!(escape("\x1b[1m"), "\u{FFFD}[1m");
     }
 }

@@ -41,6 +41,7 @@ pub use code::{Code, Severity, UnknownCode};
 pub use convert::convert;
 pub use diagnostic::{Diagnostic, Diagnostics, Label};
 pub use document::{Attribute, Document, Element, Node, NodeId, NodeKind, Text};
+pub(crate) use entity::escape;
 pub use files::{AmentIndex, Disk, Files, Memory};
 pub use format::Format;
 pub use includes::Documents;

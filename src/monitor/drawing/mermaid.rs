@@ -16,10 +16,26 @@ pub fn mermaid(def: &TreeDef) -> String {
             NodeKind::Decorator => ("{", "}"),
             NodeKind::SubTree => ("[[", "]]"),
         };
-        let text = label(def, node).replace('"', "#quot;");
+        let text = escape(&label(def, node));
         let _ = writeln!(out, "  n{}{open}\"{text}\"{close}", node.index() + 1);
         for child in def.children(node) {
             let _ = writeln!(out, "  n{} --> n{}", node.index() + 1, child.index() + 1);
+        }
+    }
+    out
+}
+
+/// Mermaid's own entities: a label is read as HTML, and one that begins with a backtick as Markdown.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' => out.push_str("#quot;"),
+            '#' | '&' | '<' | '>' | '`' => {
+                let _ = write!(out, "#{};", u32::from(letter));
+            }
+            '\r' | '\n' => out.push(' '),
+            _ => out.push(letter),
         }
     }
     out

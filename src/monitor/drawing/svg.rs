@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{label, ports};
 use crate::bt::{NodeIndex, NodeKind, TreeDef};
+use crate::xml::escape;
 
 const LINE: f64 = 15.0;
 const CHARACTER: f64 = 7.2;
@@ -114,10 +115,4 @@ fn draw(def: &TreeDef, cells: &[Cell]) -> String {
     }
     out.push_str("</svg>\n");
     out
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }

@@ -8,14 +8,6 @@ pub use palette::palette;
 pub use reference::reference;
 pub use xsd::xsd;
 
-/// Escapes text for an attribute or an element.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

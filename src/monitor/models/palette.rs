@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::escape;
 use crate::bt::{Manifest, Registry};
+use crate::xml::escape;
 
 /// All node types, sorted by ID.
 pub fn palette(registry: &Registry) -> String {

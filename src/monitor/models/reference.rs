@@ -50,7 +50,7 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
             Direction::InOut => "in, out",
         };
         let default = match (&port.default, port.required) {
-            (Some(text), _) => format!("`{text}`"),
+            (Some(text), _) => format!("`{}`", cell(text)),
             (None, true) => "required".to_owned(),
             (None, false) => String::new(),
         };
@@ -67,7 +67,12 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
             out,
             "| `{}` | {direction} | {kind}{unit} | {default} | {}{alias} |",
             port.name,
-            port.doc.replace('|', "\\|")
+            cell(&port.doc)
         );
     }
+}
+
+/// A text that stays within its cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\r', '\n'], " ")
 }

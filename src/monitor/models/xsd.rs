@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::escape;
 use crate::bt::{Direction, Family, Manifest, NodeKind, PortDecl, Registry};
+use crate::xml::escape;
 
 const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" elementFormDefault="qualified">

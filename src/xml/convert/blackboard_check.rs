@@ -1,8 +1,9 @@
 //! `BlackboardCheckInt`, `…Double`, `…String` and `…Bool`: a reactive node that asks a script before its child.
 
-use super::{Converter, escape};
+use super::Converter;
 use crate::bt::{Dialect, PortText, port_text};
 use crate::xml::document::{Attribute, Element};
+use crate::xml::escape;
 
 impl<'c> Converter<'c> {
     /// Compared at every tick, with the child halted on a mismatch: that is what a reactive node does with a condition.

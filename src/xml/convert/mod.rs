@@ -240,13 +240,6 @@ fn renamed(id: &str) -> Option<&'static str> {
     }
 }
 
-/// Text as an attribute value between double quotes.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
