@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
-    crate::ros::start_log();
+    let _log = crate::ros::start_log();
     match Drive::start(arguments).and_then(|mut drive| drive.run(arguments, registry)) {
         Ok(exit) => exit,
         Err(message) => {

@@ -6,6 +6,6 @@ use crate::bt::Registry;
 use crate::monitor::diagnostics;
 
 pub(crate) fn run(registry: Registry) -> ExitCode {
-    crate::ros::start_log();
+    let _log = crate::ros::start_log();
     crate::navigator::run(registry, diagnostics::publish)
 }

@@ -310,6 +310,11 @@ impl World {
         self.since = Ticket(self.next_ticket);
     }
 
+    /// See [`Link::hand_over`].
+    pub fn hand_over(&mut self) {
+        self.link.hand_over();
+    }
+
     /// Whether everything that the session started is over; see [`Link::is_settled`].
     pub fn is_settled(&self) -> bool {
         self.link.is_settled(self.since)

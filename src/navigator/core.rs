@@ -602,6 +602,13 @@ impl Navigator {
         }
     }
 
+    /// What this tick, or whatever else was done, has to say to others leaves.
+    pub fn hand_over(&mut self) {
+        if let Some(world) = self.world() {
+            world.hand_over();
+        }
+    }
+
     /// How long the tick thread may sleep when no tick is due.
     pub fn poll_period(&self) -> Duration {
         self.options.period

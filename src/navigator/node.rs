@@ -21,8 +21,8 @@ use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
 use crate::ros::lifecycle::Transition;
 use crate::ros::{
-    ActionServer, Bond, Clock, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros, RosError, memory,
-    middleware,
+    ActionServer, Bond, Clock, CustodianHandle, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros,
+    RosError, arguments, memory, middleware,
 };
 
 /// How long the node's thread may take for what is done at start.
@@ -71,6 +71,9 @@ impl TickClock for Clock {
     }
 }
 
+/// The node's name, unless the command line names it otherwise.
+const NAME: &str = "bt_navigator";
+
 /// The navigate actions.
 struct Servers {
     to_pose: ActionServer<NavigateToPose>,
@@ -83,6 +86,7 @@ type Diagnose = fn(&Insight, Duration) -> Result<(), RosError>;
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once
 /// everything is there, unless nobody wants diagnostics.
 pub fn run(registry: Registry, diagnose: Diagnose) -> ExitCode {
+    arguments::keep_for(NAME);
     memory::share_heaps();
     let profile = middleware::spare_samples();
     // Before anything else: whoever sees the node on the graph may end it.
@@ -125,6 +129,7 @@ impl Signals {
 
 /// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node.
 struct Node {
+    from_ticks: CustodianHandle,
     servers: Option<Servers>,
     watchdog: Option<Watchdog>,
     admission: Admission,
@@ -136,18 +141,14 @@ struct Node {
 
 impl Node {
     fn start(registry: Registry, diagnose: Diagnose) -> Result<Self, StartError> {
-        let ros = Ros::start("bt_navigator", "")?;
+        let ros = Ros::start(NAME, "")?;
         let parameters = Parameters::declare(ros.parameters(), registry)
             .map_err(|error| StartError::Parameter(error.to_string()))?;
         ros.serve_parameters()?;
         ros.listen_to_transforms()?;
         let custodian = CustodianTask::start(ros.handle(), ros.clock(), parameters.goal_options)?;
-        let endpoints = Endpoints::new(
-            custodian.handle(),
-            ros.transforms(),
-            ros.parameters(),
-            parameters.adopt,
-        );
+        let from_ticks = custodian.handle().with_tray();
+        let endpoints = Endpoints::new(&from_ticks, ros.transforms(), ros.parameters(), parameters.adopt);
         let stage = endpoints.clone();
         parameters
             .library
@@ -219,6 +220,7 @@ impl Node {
             }
         }
         let mut node = Self {
+            from_ticks,
             servers: None,
             watchdog,
             admission,
@@ -235,7 +237,8 @@ impl Node {
     fn serve(&self, parameters: &Parameters) -> Result<Servers, StartError> {
         let clock = self.ros.clock().clone();
         let retention = parameters.result_retention;
-        let sender = self.custodian.handle();
+        // A goal's feedback and result are said by the tick thread, but for goals that are refused on arrival.
+        let sender = &self.from_ticks;
         let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender);
         let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender);
         let servers =

@@ -321,6 +321,7 @@ impl Loop {
             if goes_on {
                 self.step();
             }
+            self.navigator.hand_over();
             self.pulse.end();
             if !goes_on || (self.ending && self.navigator.is_idle()) {
                 return;

@@ -6,7 +6,9 @@ use r2r::{QosProfile, rosgraph_msgs};
 
 use super::console::take_log;
 use super::mirror::Mirror;
-use super::{Clock, Declaration, Executor, ParameterStore, RosError, RosHandle, TransformBuffer, parameters};
+use super::{
+    Clock, Declaration, Executor, Listening, ParameterStore, RosError, RosHandle, TransformBuffer, parameters,
+};
 use crate::msg::Stamp;
 
 // The assertion of r2r: without rosgraph_msgs in the build, `use_sim_time` would be ignored in silence.
@@ -33,7 +35,7 @@ impl Ros {
     /// # Errors
     /// [`RosError`].
     pub fn start(name: &str, namespace: &str) -> Result<Self, RosError> {
-        let (executor, overrides) = Executor::start(name, namespace)?;
+        let (executor, overrides) = Executor::start(name, namespace, Listening::Apart)?;
         let parameters = ParameterStore::new(overrides);
         let use_sim_time = Declaration::new("use_sim_time", false, "Take the time from /clock.");
         let simulated = match parameters.declare(use_sim_time) {

@@ -4,26 +4,40 @@ use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::stderr::{Stderr, StderrThread};
 use super::{Rosout, rosout};
 
 /// What waits for a node. A process has one log, and `tracing` keeps the other end of it in a global as well.
 static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
 
+/// The log of the process. Dropping it waits a moment for what is yet to be written.
+#[derive(Debug)]
+#[must_use = "what is logged last is written when this is dropped"]
+pub struct Log(#[expect(dead_code, reason = "kept for its drop")] Option<StderrThread>);
+
 /// Logs to standard error, and to `/rosout` under the name of the first [`super::Ros`] that is started afterwards: as
 /// `RUST_LOG` says, or at the level of `--ros-args --log-level`, or at `info`. For the executables; a second call does
 /// nothing.
-pub fn start_log() {
+///
+/// The console is written by a thread of its own: a pipe that is full holds up who writes to it, and that may be a tick
+/// (guarantee G1).
+pub fn start_log() -> Log {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directive(&arguments)));
+    let (writer, thread) = match Stderr::start() {
+        Ok((stderr, thread)) => (BoxMakeWriter::new(stderr), Some(thread)),
+        Err(_) => (BoxMakeWriter::new(std::io::stderr), None),
+    };
     let console = tracing_subscriber::fmt::layer()
         // Launch files and tests read it through pipes, where colours are noise.
         .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+        .with_writer(writer);
     let (layer, log) = rosout();
     let log_set_up = tracing_subscriber::registry()
         .with(filter)
@@ -33,6 +47,7 @@ pub fn start_log() {
     if log_set_up.is_ok() {
         *WAITING.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
     }
+    Log(thread)
 }
 
 /// The log that waits for a node, once.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -69,10 +69,32 @@ pub struct CustodianTask {
 #[derive(Clone)]
 pub struct CustodianHandle {
     inlet: Inlet,
+    tray: Option<Arc<Tray>>,
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     clock: Clock,
     ros: RosHandle,
+}
+
+/// What a tick has to say, until the tick is over.
+struct Tray {
+    inlet: Inlet,
+    held: Mutex<Vec<Input>>,
+}
+
+impl Tray {
+    fn hand_over(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        for input in held {
+            self.inlet.send(input);
+        }
+    }
+}
+
+impl Drop for Tray {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
 }
 
 impl std::fmt::Debug for CustodianHandle {
@@ -90,6 +112,7 @@ impl CustodianTask {
         let (sender, receiver) = channel();
         let handle = CustodianHandle {
             inlet: Inlet(sender),
+            tray: None,
             board: Arc::default(),
             servers: Arc::default(),
             clock: clock.clone(),
@@ -166,15 +189,49 @@ impl CustodianHandle {
         &self.ros
     }
 
+    /// A way for the tick thread: what is sent through it, or a clone of it, leaves with
+    /// [`CustodianHandle::hand_over`]. Each message to a thread that sleeps wakes it, and one that is woken may take the
+    /// processor from the tick that woke it.
+    #[must_use]
+    pub fn with_tray(&self) -> Self {
+        let tray = Tray {
+            inlet: self.inlet.clone(),
+            held: Mutex::default(),
+        };
+        Self {
+            tray: Some(Arc::new(tray)),
+            ..self.clone()
+        }
+    }
+
+    /// The tick is over: what it had to say leaves.
+    pub fn hand_over(&self) {
+        if let Some(tray) = &self.tray {
+            tray.hand_over();
+        }
+    }
+
+    /// Sends at once, or with the rest of a tick.
+    pub(super) fn put(&self, input: Input) {
+        match &self.tray {
+            Some(tray) => tray
+                .held
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(input),
+            None => self.inlet.send(input),
+        }
+    }
+
     /// Sends what changes goals; counted, so that [`CustodianHandle::is_settled`] knows when it was handled.
     pub(super) fn submit(&self, input: Input) {
         self.board.count_in();
-        self.inlet.send(input);
+        self.put(input);
     }
 
     /// Has something sent from here, so that a tick does not wait for the middleware (G1), after what was sent before.
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
-        self.inlet.send(Input::Send(Box::new(send)));
+        self.put(Input::Send(Box::new(send)));
     }
 
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.

@@ -1,33 +1,42 @@
-//! Starts the thread that owns the node, and is the way to it.
+//! Starts the threads that own the nodes, and is the way to them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::channel::oneshot;
 
-use super::interrupt::Interrupt;
-use super::spin::{self, Errand, SpinMetrics, SpinReading};
-use super::{ParameterValue, RosError, RosNode, Wake, answers};
+use super::lane::Lane;
+use super::spin::SpinReading;
+use super::{ParameterValue, RosError, RosNode, Wake, answers, arguments};
 use crate::bt::panic_text;
 
-/// The name of the node's thread.
-const THREAD: &str = "ros-spin";
+/// The names of the threads that own nodes.
+const SPIN: &str = "ros-spin";
+const LISTEN: &str = "ros-listen";
 
-/// The thread `ros-spin` and the node on it. Dropping it ends both: the node is destroyed, so that peers see its
-/// endpoints go, and the thread is waited for.
+/// The thread `ros-spin` with the node on it, and mostly a thread `ros-listen` with a second node. Dropping it ends all:
+/// the nodes are destroyed, so that peers see their endpoints go, and the threads are waited for.
 #[derive(Debug)]
 pub struct Executor {
     handle: RosHandle,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<(Lane, JoinHandle<()>)>,
+}
+
+/// Where an executor's node listens to topics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listening {
+    /// On a node beside it, `_NAME_listener`, that `ros2 node list` does not show: see [`Executor::start`].
+    Apart,
+    /// Itself.
+    Together,
 }
 
 /// The way to the node from any thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RosHandle {
-    errands: Sender<Option<Errand>>,
+    lane: Lane,
     shared: Arc<Shared>,
 }
 
@@ -35,14 +44,12 @@ pub struct RosHandle {
 struct Shared {
     name: String,
     namespace: String,
-    metrics: SpinMetrics,
-    interrupt: Interrupt,
     end: Mutex<End>,
 }
 
 #[derive(Debug, Default)]
 struct End {
-    /// Whether the thread has ended, and the fault if it was one.
+    /// Whether a thread has ended, and the fault if it was one.
     death: Option<Result<(), String>>,
     wakes: Vec<Wake>,
 }
@@ -52,37 +59,52 @@ impl Executor {
     /// and starts its thread; also what the command line and parameter files say of its parameters. The name and the
     /// namespace are defaults that `--ros-args -r __node:=…` overrides.
     ///
+    /// r2r builds a wait set of all entities of a node for each of its waits: 180 µs with the sixty of a navigator, for
+    /// every message of `/tf`, `/odom`, `/clock` and of feedback. So they are listened to by a node of their own, whose
+    /// waits are a quarter as dear, and the other's are seldom ended. Where a rule of the command line would rename that
+    /// node, or would not reach it, there is one node for everything; see [`arguments::allow_a_second_node`].
+    ///
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
-    pub fn start(name: &str, namespace: &str) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
+    pub fn start(
+        name: &str,
+        namespace: &str,
+        listening: Listening,
+    ) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
         let (context, node) = create(name, namespace)?;
         let read = |answer: r2r::Result<String>| answer.unwrap_or_default();
         let overrides = super::parameters::overrides(&read(node.fully_qualified_name()))?;
-        let (name, namespace) = (read(node.name()), read(node.namespace()));
-        let mut node = RosNode::new(node);
         let shared = Arc::new(Shared {
-            name,
-            namespace,
-            metrics: SpinMetrics::default(),
-            interrupt: Interrupt::open(&mut node)?,
+            name: read(node.name()),
+            namespace: read(node.namespace()),
             end: Mutex::default(),
         });
-        let (errands, inbox) = channel();
-        let in_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name(THREAD.to_owned())
-            .spawn(move || {
-                let shared = &in_thread;
-                let end = spin::run(node, &context, &inbox, &shared.interrupt, &shared.metrics);
+        let own: Vec<String> = std::env::args().collect();
+        let apart = listening == Listening::Apart && arguments::allow_a_second_node(&own);
+        let (lane, mut start) = Lane::open(RosNode::new(node))?;
+        let mut threads = Vec::new();
+        let end = |shared: &Arc<Shared>| {
+            let shared = Arc::clone(shared);
+            move |end: Result<(), String>| {
                 if let Err(fault) = &end {
                     tracing::error!("{fault}");
                 }
-                in_thread.end(end);
-            })
-            .map_err(|error| RosError::Context(error.to_string()))?;
+                shared.end(end);
+            }
+        };
+        if apart {
+            let (_, listener) = create(&format!("_{}_listener", shared.name), namespace)?;
+            let (listener, its_start) = Lane::open(RosNode::new(listener))?;
+            start.node().listen_through(&listener);
+            let thread = its_start.run(LISTEN, &context, end(&shared))?;
+            threads.push((listener, thread));
+        }
+        let thread = start.run(SPIN, &context, end(&shared))?;
+        // Ended first: it may be waiting for the other.
+        threads.insert(0, (lane.clone(), thread));
         let executor = Self {
-            handle: RosHandle { errands, shared },
-            thread: Some(thread),
+            handle: RosHandle { lane, shared },
+            threads,
         };
         Ok((executor, overrides))
     }
@@ -100,8 +122,8 @@ impl Drop for Executor {
     fn drop(&mut self) {
         // Results of the last moment.
         answers::flush(FAREWELL);
-        self.handle.give(None);
-        if let Some(thread) = self.thread.take() {
+        for (lane, thread) in self.threads.drain(..) {
+            lane.give(None);
             let _ = thread.join();
         }
     }
@@ -158,21 +180,17 @@ impl RosHandle {
         format!("{namespace}/{}", self.name())
     }
 
-    /// Whether the caller is the node's thread, which must not wait for itself.
+    /// Whether the caller is a thread that owns a node, which must not wait for this one.
     pub(super) fn is_this_thread(&self) -> bool {
-        std::thread::current().name() == Some(THREAD)
+        std::thread::current()
+            .name()
+            .is_some_and(|name| [SPIN, LISTEN].contains(&name))
     }
 
-    /// Has something done on the node's thread, at once: a spin that waits is ended. Does not wait itself; false if that thread has ended.
+    /// Has something done on the node's thread, at once: a spin that waits is ended. Does not wait itself; false if that
+    /// thread has ended.
     pub fn post(&self, errand: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
-        self.death().is_none() && self.give(Some(Box::new(errand)))
-    }
-
-    /// `None` is the end.
-    fn give(&self, errand: Option<Errand>) -> bool {
-        let given = self.errands.send(errand).is_ok();
-        self.shared.interrupt.raise();
-        given
+        self.death().is_none() && self.lane.give(Some(Box::new(errand)))
     }
 
     /// As [`RosHandle::post`], with an answer to wait for.
@@ -195,19 +213,10 @@ impl RosHandle {
         patience: Duration,
         errand: impl FnOnce(&mut RosNode) -> T + Send + 'static,
     ) -> Result<T, RosError> {
-        let (sender, receiver) = channel();
-        let posted = self.post(move |node| {
-            let _ = sender.send(errand(node));
-        });
-        if !posted {
+        if self.death().is_some() {
             return Err(RosError::Down);
         }
-        let until = Instant::now() + patience;
-        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(answer) => Ok(answer),
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Err(RosError::Timeout),
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Err(RosError::Down),
-        }
+        self.lane.ask(patience, errand)
     }
 
     fn ask<T: Send + 'static>(
@@ -231,7 +240,7 @@ impl RosHandle {
     pub(super) fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
         self.shared.end(Err(fault.to_owned()));
-        self.give(None);
+        self.lane.give(None);
     }
 
     /// Has a bell rung when the node's thread ends.
@@ -244,9 +253,9 @@ impl RosHandle {
         }
     }
 
-    /// What the spin loop has done so far.
+    /// What the node's loop has done so far.
     pub fn metrics(&self) -> SpinReading {
-        self.shared.metrics.read()
+        self.lane.metrics()
     }
 }
 

@@ -172,6 +172,7 @@ impl Drop for RosLink {
     /// Whatever its world left running is stopped.
     fn drop(&mut self) {
         self.endpoints.custodian.submit(Input::Unlink(self.id));
+        self.endpoints.custodian.hand_over();
     }
 }
 
@@ -291,7 +292,7 @@ impl Link for RosLink {
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
         let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
-        self.endpoints.custodian.inlet().send(Input::Publish {
+        self.endpoints.custodian.put(Input::Publish {
             topic,
             payload,
             depth,
@@ -314,6 +315,10 @@ impl Link for RosLink {
             }
         }
         self.endpoints.custodian.submit(Input::Commands(commands));
+    }
+
+    fn hand_over(&mut self) {
+        self.endpoints.custodian.hand_over();
     }
 
     fn is_settled(&self, since: Ticket) -> bool {

@@ -1,7 +1,7 @@
 //! The only room that knows r2r.
 //!
 //! Of r2r it uses nodes, topics and services, which are sound; actions and parameters are made here, from services and
-//! topics. Three threads, none of which ever waits for another:
+//! topics. Four threads, none of which waits for another in a tick's way:
 //!
 //! ```text
 //!                 errands                       what arrives
@@ -21,6 +21,7 @@ mod action_client;
 mod action_server;
 mod announcer;
 mod answers;
+pub mod arguments;
 mod caller;
 mod clock;
 mod connection;
@@ -33,6 +34,7 @@ mod goals_view;
 mod inbox;
 pub mod interfaces;
 mod interrupt;
+mod lane;
 pub mod lifecycle;
 mod link;
 pub mod memory;
@@ -47,6 +49,7 @@ mod servers_board;
 mod service_client;
 mod service_server;
 mod spin;
+mod stderr;
 mod topic_types;
 mod transforms;
 mod wake;
@@ -58,10 +61,10 @@ pub use announcer::Announcer;
 pub use caller::{Caller, Lives};
 pub use clock::{Clock, Woken};
 pub use connection::Ros;
-pub use console::start_log;
+pub use console::{Log, start_log};
 pub use custodian_task::{CustodianHandle, CustodianTask};
 pub use error::RosError;
-pub use executor::{Executor, RosHandle};
+pub use executor::{Executor, Listening, RosHandle};
 pub use goals_view::{Debts, GoalsView};
 pub use lifecycle::{Bond, Lifecycle, LifecycleHandle, LifecycleHandler};
 pub use link::{Endpoints, RosLink};

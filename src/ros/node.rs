@@ -8,7 +8,11 @@ use futures::{FutureExt, Stream, StreamExt};
 use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, WrappedTypesupport};
 
 use super::caller::Sender;
+use super::lane::Lane;
 use super::{Caller, RosError};
+
+/// How long the node that listens may take for a subscription.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is done after each spin: takes what has arrived for one entity, and says whether there was anything.
 type Drain = Box<dyn FnMut() -> bool + Send>;
@@ -17,11 +21,14 @@ type Drain = Box<dyn FnMut() -> bool + Send>;
 /// `&mut Node` for it, and r2r never destroys an entity: what is made here stays until the process ends. Callers
 /// share entities by name (see [`super::RosLink`]).
 ///
-/// The callbacks of all entities run on this thread, one after the other, right after the spin that took the message:
+/// Topics may be listened to by another node (see [`super::Executor::start`]). The callbacks of all entities of a node run
+/// on its thread, one after the other, right after the spin that took the message:
 /// r2r queues eleven messages an entity and drops the newest when nobody reads them, and here a queue never holds
 /// more than one. A callback must not wait; it converts and hands on.
 pub struct RosNode {
     node: r2r::Node,
+    /// Where topics are listened to instead of here.
+    listener: Option<Lane>,
     drains: Vec<Drain>,
     watches: Vec<Watch>,
     chores: Vec<Chore>,
@@ -49,6 +56,7 @@ impl RosNode {
     pub(super) fn new(node: r2r::Node) -> Self {
         Self {
             node,
+            listener: None,
             drains: Vec::new(),
             watches: Vec::new(),
             chores: Vec::new(),
@@ -67,7 +75,13 @@ impl RosNode {
         &self.node
     }
 
-    /// Subscribes; `callback` gets every message that is taken.
+    /// Has another node listen to the topics that are subscribed to from now on. That its thread is waited for is no
+    /// danger: it waits for nobody.
+    pub(super) fn listen_through(&mut self, listener: &Lane) {
+        self.listener = Some(listener.clone());
+    }
+
+    /// Subscribes; `callback` gets every message that is taken, on the thread that listens.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -77,6 +91,10 @@ impl RosNode {
         qos: QosProfile,
         callback: impl FnMut(T) + Send + 'static,
     ) -> Result<(), RosError> {
+        if let Some(listener) = &self.listener {
+            let topic = topic.to_owned();
+            return listener.ask(PATIENCE, move |node| node.subscribe(&topic, qos, callback))?;
+        }
         let stream = self
             .node
             .subscribe::<T>(topic, qos)
@@ -110,6 +128,12 @@ impl RosNode {
         qos: QosProfile,
         mut callback: impl FnMut(serde_json::Value) + Send + 'static,
     ) -> Result<(), RosError> {
+        if let Some(listener) = &self.listener {
+            let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
+            return listener.ask(PATIENCE, move |node| {
+                node.subscribe_json(&topic, &type_name, qos, callback)
+            })?;
+        }
         let stream = self
             .node
             .subscribe_untyped(topic, type_name, qos)
@@ -323,8 +347,9 @@ impl std::fmt::Debug for Probe {
 }
 
 /// How often servers are looked for. What is found is known when the spin ends that asked: a server that shuts down is
-/// missed within twice this; one that is killed when the middleware's lease on it ends.
-const LOOK: Duration = Duration::from_millis(100);
+/// missed within twice this; one that is killed when the middleware's lease on it ends. Every look wakes the thread: ten a
+/// second were 0.3 % of a core.
+const LOOK: Duration = Duration::from_millis(250);
 /// The same for a while after a server was opened or lost: a goal may be waiting for it.
 const HASTY_LOOK: Duration = Duration::from_millis(10);
 /// How long "a while" is.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    navtree::ros::start_log();
+    let _log = navtree::ros::start_log();
     match navtree::sim::node::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

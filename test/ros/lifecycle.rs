@@ -28,7 +28,7 @@ impl LifecycleHandler for Life {
 #[test]
 fn a_life_under_a_lifecycle_manager() {
     alone("lifecycle::a_life_under_a_lifecycle_manager", || {
-        start_log();
+        let _log = start_log();
         let ros = Ros::start("tested", "/").unwrap();
         let bond = Bond::prepare(ros.handle(), ros.clock(), Duration::from_millis(100)).unwrap();
         let life = Life { bond, refused: false };

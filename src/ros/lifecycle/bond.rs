@@ -1,7 +1,7 @@
 //! The heartbeat that Nav2's lifecycle manager wants from the nodes it manages.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use r2r::bond::msg::Status;
 use r2r::{Publisher, QosProfile, std_msgs};
@@ -11,13 +11,17 @@ use crate::ros::{Clock, RosError, RosHandle, RosNode};
 
 /// How long the other side waits for a heartbeat before it takes the node for dead: Nav2's value.
 const TIMEOUT: f32 = 4.0;
+/// How long a bond that begins waits for the other side's first heartbeat: bondcpp's value.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Messages that say the bond is over: one could be lost on a peer that is just joining.
 const FAREWELLS: u32 = 3;
 
 /// Our end of a bond on `/bond`: while it is begun, a status is published every period; when it ends, or the other
 /// side says that it does, we say so too. The manager forms the bond, and brings the stack down when it breaks.
 ///
-/// The heartbeat comes from the node's own thread: it says that the node answers, as the manager wants to know.
+/// The heartbeat comes from the node's own thread: it says that the node answers, as the manager wants to know. Where the
+/// other side has not been heard for as long as either side waits, nobody listens, and it rests until somebody is: a
+/// heartbeat to nobody was 0.3 % of a core.
 #[derive(Clone)]
 pub struct Bond {
     shared: Arc<Shared>,
@@ -40,6 +44,8 @@ struct Shared {
 struct Inner {
     publisher: Publisher<Status>,
     begun: bool,
+    /// Until when it beats if nothing more is heard.
+    beats_until: Instant,
 }
 
 impl Bond {
@@ -65,18 +71,24 @@ impl Bond {
             inner: Mutex::new(Inner {
                 publisher,
                 begun: false,
+                beats_until: Instant::now(),
             }),
         });
         let beating = Arc::clone(&shared);
         node.every(period, move || {
             let inner = beating.lock();
-            if inner.begun {
+            if inner.begun && Instant::now() < inner.beats_until {
                 beating.say(&inner, true);
             }
         });
         let other = Arc::clone(&shared);
         node.subscribe::<Status>("/bond", qos(), move |status| {
-            if status.id == other.id && status.instance_id != other.instance && !status.active {
+            if status.id != other.id || status.instance_id == other.instance {
+                return;
+            }
+            if status.active {
+                other.heard();
+            } else {
                 other.end();
             }
         })?;
@@ -87,6 +99,7 @@ impl Bond {
     pub fn begin(&self) {
         let mut inner = self.shared.lock();
         inner.begun = true;
+        inner.beats_until = Instant::now() + CONNECT_TIMEOUT;
         self.shared.say(&inner, true);
     }
 
@@ -99,6 +112,16 @@ impl Bond {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A heartbeat of the other side. The first after a rest is answered at once.
+    fn heard(&self) {
+        let mut inner = self.lock();
+        let now = Instant::now();
+        if inner.begun && now >= inner.beats_until {
+            self.say(&inner, true);
+        }
+        inner.beats_until = inner.beats_until.max(now + Duration::from_secs_f32(TIMEOUT));
     }
 
     fn end(&self) {

@@ -1,0 +1,146 @@
+//! What the process's arguments say of nodes, as far as the number of nodes matters.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// One rule of `-r` or `--remap`: `node:from:=to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Rule<'a> {
+    /// Whom it is for; everybody where it is missing.
+    node: Option<&'a str>,
+    from: &'a str,
+}
+
+impl<'a> Rule<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let (left, _) = text.split_once(":=")?;
+        // `rostopic://` and `rosservice://` begin a name, not a rule for one node.
+        let node = left.split_once(':').filter(|(_, rest)| !rest.starts_with("//"));
+        Some(match node {
+            Some((node, from)) => Self {
+                node: Some(node),
+                from,
+            },
+            None => Self {
+                node: None,
+                from: left,
+            },
+        })
+    }
+
+    fn names_a_node(self) -> bool {
+        matches!(self.from, "__node" | "__name")
+    }
+}
+
+/// The places of all rules in the arguments: those behind `-r` or `--remap`, between `--ros-args` and `--`.
+fn rules(arguments: &[String]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    let mut next_is_rule = false;
+    for (index, argument) in arguments.iter().enumerate() {
+        match argument.as_str() {
+            _ if std::mem::take(&mut next_is_rule) => found.push(index),
+            "--ros-args" => inside = true,
+            "--" => inside = false,
+            "-r" | "--remap" if inside => next_is_rule = true,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a second node of the process would have the name that it is given, and see every topic as the node `name`
+/// does. A rule for all nodes (`__node:=x`) would give both one name; a rule for the topics of one (`x:/tf:=/y`) would
+/// reach that one alone.
+pub(super) fn allow_a_second_node(arguments: &[String]) -> bool {
+    rules(arguments)
+        .into_iter()
+        .filter_map(|index| Rule::parse(&arguments[index]))
+        .all(|rule| rule.names_a_node() == rule.node.is_some())
+}
+
+/// The arguments with every rule that names all nodes (`__node:=x`, what launch files write for `name=`) made one for
+/// the node `name`. `None` where there is nothing to change.
+pub fn name_one_node(arguments: &[String], name: &str) -> Option<Vec<String>> {
+    let mut changed = arguments.to_vec();
+    for index in rules(arguments) {
+        let rule = Rule::parse(&arguments[index]);
+        if rule.is_some_and(|rule| rule.node.is_none() && rule.names_a_node()) {
+            changed[index] = format!("{name}:{}", arguments[index]);
+        }
+    }
+    (changed != arguments).then_some(changed)
+}
+
+/// Starts the process anew, under the same process id, where its arguments name all nodes (`__node:=x`), with arguments
+/// that name `name` only: then it does not return. rcl takes such a rule for every node of a process, and r2r has no way to
+/// give a node arguments of its own. To be called first, before there is a thread or an open file.
+pub fn keep_for(name: &str) {
+    let own: Option<Vec<String>> = std::env::args_os()
+        .map(|argument| argument.into_string().ok())
+        .collect();
+    let Some(changed) = own.and_then(|own| name_one_node(&own, name)) else {
+        return;
+    };
+    let Some((program, arguments)) = changed.split_first() else {
+        return;
+    };
+    let error = match std::env::current_exe() {
+        Ok(file) => Command::new(file).arg0(program).args(arguments).exec(),
+        Err(error) => error,
+    };
+    tracing::debug!("one node listens and serves, because the process cannot be started anew: {error}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_ascii_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn rules_of_one_node_are_told_from_names_with_a_scheme() {
+        let parsed = |text| Rule::parse(text).map(|rule| (rule.node, rule.from));
+        assert_eq!(parsed("/tf:=/robot/tf"), Some((None, "/tf")));
+        assert_eq!(
+            parsed("navigator:/tf:=/robot/tf"),
+            Some((Some("navigator"), "/tf"))
+        );
+        assert_eq!(
+            parsed("navigator:__node:=other"),
+            Some((Some("navigator"), "__node"))
+        );
+        assert_eq!(parsed("rostopic:///tf:=/x"), Some((None, "rostopic:///tf")));
+        assert_eq!(parsed("nonsense"), None);
+    }
+
+    #[test]
+    fn a_second_node_needs_a_name_and_topics_of_its_own() {
+        let allowed = |text| allow_a_second_node(&words(text));
+        assert!(allowed("navtree run"));
+        assert!(allowed(
+            "navtree --ros-args -r __ns:=/robot -r /tf:=tf --params-file x.yaml"
+        ));
+        assert!(allowed("navtree --ros-args -r bt_navigator:__node:=navigator"));
+        assert!(allowed("navtree -r __node:=x"), "not an argument of ROS");
+        assert!(!allowed("navtree --ros-args -r __node:=navigator"));
+        assert!(!allowed("navtree --ros-args --remap bt_navigator:/tf:=/robot/tf"));
+    }
+
+    #[test]
+    fn a_name_for_all_nodes_is_made_one_for_one() {
+        let named = |text| name_one_node(&words(text), "bt_navigator").map(|words| words.join(" "));
+        assert_eq!(
+            named("navtree --ros-args -r __ns:=/a --remap __node:=navigator -- -r __node:=x").as_deref(),
+            Some("navtree --ros-args -r __ns:=/a --remap bt_navigator:__node:=navigator -- -r __node:=x")
+        );
+        assert_eq!(
+            named("navtree --ros-args -r bt_navigator:__node:=navigator"),
+            None
+        );
+        assert_eq!(named("navtree --ros-args -r /a:=/b"), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! Standard error, written by a thread of its own.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Lines that wait for a console that nobody reads; what comes after them is dropped, and counted.
+const MOST_WAITING: usize = 4096;
+/// How long the last lines may take to be written.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Writes without waiting: a pipe that is full holds up who writes to it, and that might be a tick (guarantee G1).
+///
+/// `tracing-appender` does the same, and brings eight crates for its files' names by date.
+#[derive(Clone, Debug)]
+pub(super) struct Stderr {
+    lines: SyncSender<Option<Vec<u8>>>,
+    dropped: Arc<AtomicU64>,
+}
+
+/// Keeps the thread; dropped, it waits a moment for what is yet to be written.
+#[derive(Debug)]
+pub(super) struct StderrThread {
+    lines: SyncSender<Option<Vec<u8>>>,
+    /// Nothing is ever sent here; its sender is gone when the thread has ended.
+    ended: Receiver<()>,
+}
+
+impl Stderr {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// Where there is none to be had.
+    pub(super) fn start() -> io::Result<(Self, StderrThread)> {
+        Self::start_with(io::stderr())
+    }
+
+    fn start_with(mut console: impl Write + Send + 'static) -> io::Result<(Self, StderrThread)> {
+        let (lines, inbox) = sync_channel::<Option<Vec<u8>>>(MOST_WAITING);
+        let (alive, ended) = sync_channel(0);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&dropped);
+        std::thread::Builder::new()
+            .name("console".to_owned())
+            .spawn(move || {
+                let _alive: SyncSender<()> = alive;
+                while let Ok(Some(line)) = inbox.recv() {
+                    // Nobody is left to be told that it cannot be written.
+                    let _ = console.write_all(&line);
+                    let lost = counted.swap(0, Ordering::Relaxed);
+                    if lost > 0 {
+                        let _ = writeln!(
+                            console,
+                            "({lost} lines of the log were not written: nobody read the console)"
+                        );
+                    }
+                }
+                let _ = console.flush();
+            })?;
+        let writer = Self {
+            lines: lines.clone(),
+            dropped,
+        };
+        Ok((writer, StderrThread { lines, ended }))
+    }
+}
+
+impl Write for Stderr {
+    /// `tracing-subscriber` writes a line at a time.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.lines.try_send(Some(line.to_vec())).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Stderr {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Drop for StderrThread {
+    fn drop(&mut self) {
+        if self.lines.try_send(None).is_ok() {
+            let _ = self.ended.recv_timeout(FAREWELL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, mpsc};
+
+    use super::*;
+
+    /// A console that takes a line whenever it is let.
+    struct Console {
+        let_go: mpsc::Receiver<()>,
+        written: Arc<Mutex<String>>,
+    }
+
+    impl Write for Console {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            let _ = self.let_go.recv();
+            self.written
+                .lock()
+                .unwrap()
+                .push_str(&String::from_utf8_lossy(line));
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn g1_a_console_that_nobody_reads_holds_up_nobody() {
+        let (let_go, gate) = mpsc::channel();
+        let written = Arc::<Mutex<String>>::default();
+        let console = Console {
+            let_go: gate,
+            written: Arc::clone(&written),
+        };
+        let (mut stderr, thread) = Stderr::start_with(console).unwrap();
+        for number in 0..2 * MOST_WAITING {
+            stderr.write_all(format!("{number}\n").as_bytes()).unwrap();
+        }
+        // Somebody begins to read.
+        drop(let_go);
+        drop(stderr);
+        let deadline = std::time::Instant::now() + Duration::from_secs(30);
+        while thread.lines.try_send(None).is_err() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        assert_eq!(
+            thread.ended.recv_timeout(Duration::from_secs(30)),
+            Err(mpsc::RecvTimeoutError::Disconnected)
+        );
+        let written = written.lock().unwrap();
+        let lines = written.lines().filter(|line| !line.starts_with('(')).count();
+        assert!((MOST_WAITING..=MOST_WAITING + 2).contains(&lines), "{lines}");
+        assert!(written.contains("lines of the log were not written"), "{written}");
+    }
+}
