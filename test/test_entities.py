@@ -1,15 +1,18 @@
 """Subscriptions, clients and services of trees on a real graph: made once, shared, of the right quality."""
 
+import contextlib
 import threading
 import time
 from collections import Counter
 
+import pytest
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.client import pose
-from support.graph import wait_for
+from support.executable import Executable
+from support.graph import Graph, wait_for
 from support.servers import Behaviour
 
 SELECTORS = """
@@ -27,6 +30,10 @@ UPDATED = PLAN.replace("{goal}", "{updated}")
 PAUSE = """<PauseResumeController pause_service_name="pause" resume_service_name="resume">{}</PauseResumeController>"""
 
 
+#: The node, and the one beside it that listens to topics.
+NODES = ("bt_navigator", "_bt_navigator_listener")
+
+
 def write(path, *nodes):
     text = "\n".join(["<PipelineSequence>", *nodes, "</PipelineSequence>"])
     path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="T">{text}</BehaviorTree></root>')
@@ -42,8 +49,9 @@ def entities(stack):
             ("reads", node.get_subscriptions_info_by_topic(name, no_mangle=True)),
             ("writes", node.get_publishers_info_by_topic(name, no_mangle=True)),
         ):
-            own = sum(info.node_name == "bt_navigator" for info in infos)
-            if own:
+            own = sum(info.node_name in NODES for info in infos)
+            # rcl gives every node its own way to the log.
+            if own and name != "rt/rosout":
                 counts[kind, name] = own
     return counts
 
@@ -110,8 +118,32 @@ def test_subscriptions_have_the_quality_of_what_they_listen_to(stack_factory, tm
         ("/tf_static", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
     ):
         infos = stack.graph.node.get_subscriptions_info_by_topic(topic)
-        (quality,) = (info.qos_profile for info in infos if info.node_name == "bt_navigator")
+        (quality,) = (info.qos_profile for info in infos if info.node_name in NODES)
         assert (quality.durability, quality.reliability) == (durability, reliability), topic
+
+
+@pytest.mark.parametrize(
+    "rule, nodes",
+    [
+        ("/odom", {"pilot", "_pilot_listener"}),
+        # What is for one node would not reach the other.
+        ("pilot:/odom", {"pilot"}),
+    ],
+)
+def test_topics_are_listened_to_by_a_hidden_node_where_a_rule_reaches_it(ros_domain, rule, nodes):
+    """`__node` is how a launch file with name= starts the node."""
+    with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
+        Executable("navtree", ros_domain, {"autostart_node": True}, {"__node": "pilot", rule: "/wheels"})
+    ):
+
+        def names():
+            return {name for name, _ in graph.node.get_node_names_and_namespaces()} - {graph.node.get_name()}
+
+        def listener():
+            return [info.node_name for info in graph.node.get_subscriptions_info_by_topic("/wheels")]
+
+        wait_for(lambda: names() == nodes, 10.0, f"the nodes {nodes}")
+        wait_for(lambda: listener() == [min(nodes)], 10.0, "who listens to odometry")
 
 
 def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):

@@ -18,6 +18,9 @@ from .worker import work
 STUCK = 150.0
 
 
+#: A lane may begin anew once, and once more in so many trials.
+UNMATCHED_ONCE_IN = 2000
+
 #: From how many trials of one kind on each of them must have come about.
 ENOUGH = 8
 
@@ -103,8 +106,6 @@ def main():
     parser.add_argument("--lanes", type=int, default=4 * (os.cpu_count() or 1), help="nodes that run side by side")
     arguments = parser.parse_args()
     seed = secrets.randbits(32) if arguments.seed is None else arguments.seed
-    # Killed processes leave their shared memory behind, and another's lock in it: sockets forget.
-    os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     shares = list(share(plans(arguments.trials, seed), arguments.lanes))
     lanes = len(shares)
@@ -113,7 +114,7 @@ def main():
     until = time.time() + 60.0 * arguments.minutes if arguments.minutes else float("inf")
     spawn = multiprocessing.get_context("spawn")
     outcomes = spawn.Queue()
-    done, failures, accepted, ended, most = [], [], Counter(), Counter(), 0
+    done, failures, unmatched, accepted, ended, most = [], [], [], Counter(), Counter(), 0
     started = shown = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="navtree-soak-") as folder:
         workers = [
@@ -142,6 +143,9 @@ def main():
             elif kind == "failure":
                 failures.append(value)
                 print(value, file=sys.stderr, flush=True)
+            elif kind == "unmatched":
+                unmatched.append(value)
+                print(f"lane {lane} begins anew: {value}", file=sys.stderr, flush=True)
             else:
                 at_work.discard(lane)
                 # Goals that belong to no trial, of a node's start, count in the sum; they have one number for all lanes.
@@ -167,6 +171,10 @@ def main():
     print(f"{len(done)} trials in {seconds:.0f} s, {came} of them came about as they were meant to")
     print(f"a trial took {times[len(times) // 2]:.2f} s (median), {times[-1]:.2f} s (longest)")
     print(f"goals of one node alive at once: at most {most}")
+    if unmatched:
+        print(f"lanes that began anew because the middleware lost one process of theirs: {len(unmatched)}")
+        if len(unmatched) > 1 + arguments.trials // UNMATCHED_ONCE_IN:
+            failures.append("too many lanes began anew")
     missing = arguments.trials - len(done)
     if missing and time.time() > until:
         print(f"after {arguments.minutes:g} minutes no more trials were begun; {missing} were left")

@@ -15,6 +15,7 @@ from .ledger import Ledger
 from .plan import calm
 from .rclpy_server import RclpyServer
 from .sim_server import SimServer
+from .unmatched import Unmatched
 
 #: A leaf under a condition; when the condition fails, so does the tree.
 GUARDED = """
@@ -125,7 +126,8 @@ class Lane:
         if not self.server.alive():
             self.start_server()
         self.charge(0.9)
-        assert self.warm_up(60.0), f"the node did not reach the server:\n{self.node.output[-4000:]}"
+        if not self.warm_up(60.0):
+            raise Unmatched(f"the node did not reach the server:\n{self.node.output[-1000:]}")
 
     def warm_up(self, seconds):
         """Goals until one gets through: the node opens its clients with the first, and both sides have to be matched."""

@@ -8,6 +8,7 @@ from rcl_interfaces.srv import SetParameters
 from support.executable import Executable
 
 from .plan import calm
+from .unmatched import Unmatched
 
 _EVENT = re.compile(
     r"follow_path(?:: goal (\d+)| (vanishes|is back)) ?"
@@ -132,7 +133,7 @@ class SimServer:
                 Parameter(name=f"faults.follow_path.{key}", value=ParameterValue(type=kind, **{field: value}))
             )
         if not self.client.wait_for_service(20.0):
-            raise AssertionError(f"nav_sim does not serve its parameters:\n{self.process.output[-2000:]}")
+            raise Unmatched(f"nav_sim does not serve its parameters:\n{self.process.output[-1000:]}")
         answer = self.graph.ask(lambda: self.client.call_async(request), "answer of nav_sim to its faults")
         assert all(result.successful for result in answer.results), answer.results
         self.set |= changed
