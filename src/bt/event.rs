@@ -48,7 +48,12 @@ impl Events {
 /// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one, the whole name has to match.
 /// Also the pattern of substitution rules (`spec/btcpp.md` 6.7).
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    // Only asked where a character begins: pattern and name are in step whenever a `*` or `?` has its turn.
+    let width = |from: usize| {
+        let next = name.get(from..).and_then(|rest| rest.chars().next());
+        next.map_or(1, char::len_utf8)
+    };
+    let (pattern, bytes) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut from) = (0, 0);
     // Where to go on when what followed the last star did not match.
     let mut retry: Option<(usize, usize)> = None;
@@ -60,17 +65,17 @@ pub fn matches(pattern: &str, name: &str) -> bool {
             }
             Some(b'?') => {
                 at += 1;
-                from += 1;
+                from += width(from);
             }
-            Some(byte) if *byte == name[from] => {
+            Some(byte) if *byte == bytes[from] => {
                 at += 1;
                 from += 1;
             }
             _ => {
                 let Some((star, tried)) = retry else { return false };
-                retry = Some((star, tried + 1));
+                from = tried + width(tried);
+                retry = Some((star, from));
                 at = star;
-                from = tried + 1;
             }
         }
     }
@@ -95,6 +100,12 @@ mod tests {
             ("a*b*c", "axxbyybz", false),
             ("a?c", "abc", true),
             ("a?c", "ac", false),
+            ("?", "ü", true),
+            ("??", "ü", false),
+            ("*?é", "aüé", true),
+            ("*é?", "éèéü", true),
+            ("*::3", "Sequence::3", true),
+            ("*b*d", "abcbd", true),
             ("exact", "exact", true),
             ("", "", true),
             ("", "a", false),

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::bt::{
     Behavior, Context, InOut, NodeInfo, NodeKind, NodeStatus, PortValue, Ports, Registry, Substitute, Text,
-    Tick, Value, is_model_name,
+    Tick, Value, is_model_name, matches,
 };
 
 /// From a leaf's full path, its instance name, its registered ID or a pattern (`*` any run, `?` one character) to what
@@ -119,35 +119,6 @@ impl Substitute for Mocks {
             outputs: outputs.collect(),
         }))
     }
-}
-
-/// Whether a pattern fits the whole text.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut at, mut read) = (0, 0);
-    // Where the last star stands, and how much of the text it takes in.
-    let mut star: Option<(usize, usize)> = None;
-    while read < text.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, read));
-                at += 1;
-            }
-            Some(letter) if *letter == '?' || *letter == text[read] => {
-                at += 1;
-                read += 1;
-            }
-            _ => match star {
-                Some((position, taken)) => {
-                    star = Some((position, taken + 1));
-                    at = position + 1;
-                    read = taken + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|letter| *letter == '*')
 }
 
 /// A list of outcomes; one outcome may stand for a list of one. Read by hand: serde takes a list of three for a mapping
@@ -324,22 +295,6 @@ mod tests {
 
     use super::super::yaml;
     use super::*;
-
-    #[test]
-    fn patterns_fit_whole_texts() {
-        for (pattern, text, fits) in [
-            ("*", "a/b", true),
-            ("a/*", "a/b/c", true),
-            ("*::3", "Sequence::3", true),
-            ("a?c", "abc", true),
-            ("a?c", "abbc", false),
-            ("*b*d", "abcbd", true),
-            ("b", "abc", false),
-            ("", "", true),
-        ] {
-            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
-        }
-    }
 
     #[test]
     fn a_mock_without_a_status_is_refused_with_its_name_and_place() {

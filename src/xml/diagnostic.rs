@@ -38,7 +38,7 @@ impl Diagnostic {
         Self {
             code,
             severity: code.severity(),
-            message: message.into(),
+            message: on_one_line(message.into()),
             primary: Label {
                 span,
                 text: String::new(),
@@ -89,6 +89,32 @@ impl Diagnostic {
             self.message
         )
     }
+}
+
+/// A message may quote what a file holds: line breaks, texts of megabytes, characters that turn a terminal around.
+fn on_one_line(message: String) -> String {
+    /// Letters; what is longer is cut.
+    const LONGEST: usize = 2000;
+    let is_odd = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    };
+    if message.len() <= LONGEST && !message.contains(is_odd) {
+        return message;
+    }
+    let mut line = String::with_capacity(message.len().min(2 * LONGEST));
+    for (count, letter) in message.chars().enumerate() {
+        if count == LONGEST {
+            line.push('…');
+            break;
+        }
+        match letter {
+            '\n' | '\r' | '\t' => line.push(' '),
+            odd if is_odd(odd) => line.extend(odd.escape_unicode()),
+            _ => line.push(letter),
+        }
+    }
+    line
 }
 
 /// The problems of one load, without repetitions.
@@ -234,6 +260,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn a_message_is_one_line_that_can_be_read() {
+        assert_eq!(on_one_line("`a\nb`".into()), "`a b`");
+        assert_eq!(on_one_line("\u{202E}evil\x1b".into()), "\\u{202e}evil\\u{1b}");
+        assert_eq!(on_one_line("x".repeat(3000)).chars().count(), 2001);
+    }
 
     #[test]
     fn sorted_without_repetitions_and_bounded() {
