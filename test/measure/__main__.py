@@ -50,6 +50,7 @@ def main():
         with free_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
             found["floor"] = figures.floor()
+            found["loop"] = figures.loop(domain, effort, say)
     say("done")
     whole = not arguments.quick and not arguments.only
     print(write(found, load, whole))

@@ -1,5 +1,7 @@
 """The figures: what the node uses, how long its ticks take, how fast it reacts."""
 
+import contextlib
+import os
 import random
 import subprocess
 import tempfile
@@ -7,6 +9,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nav2_msgs.action import FollowPath
+from rclpy.action import ActionClient
 from support.domains import free_domain
 from support.graph import wait_for
 
@@ -189,16 +193,38 @@ def client_to_cancel(effort, say):
     return found
 
 
-def floor():
-    """Memory of a node in C that has nothing, on the same rcl and middleware."""
+@contextlib.contextmanager
+def _bare(name, packages=()):
+    """A node in C, up and running."""
     from .floor import build
 
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen([str(build(folder))], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(build(folder, name, packages))], stdout=subprocess.PIPE, text=True)
         try:
-            assert process.stdout.readline().strip() == "up", "the empty node did not start"
-            time.sleep(1.0)
-            return memory(process.pid)
+            assert process.stdout.readline().strip() == "up", f"the node of {name}.c did not start"
+            yield process.pid
         finally:
             process.kill()
             process.wait()
+
+
+def floor():
+    """Memory of a node in C that has nothing, on the same rcl and middleware."""
+    with _bare("floor") as pid:
+        time.sleep(1.0)
+        return memory(pid)
+
+
+def loop(domain, effort, say):
+    """What ticks at 100 Hz take at least: a node in C with the topics of a navigation that does nothing with them."""
+    servers = [("follow_path", "FollowPath", "stay")]
+    with Stage(domain, servers, program=None) as stage:
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        follow = ActionClient(stage.graph.node, FollowPath, "follow_path")
+        assert follow.wait_for_server(20.0)
+        handle = stage.graph.result(follow.send_goal_async(FollowPath.Goal()), 10.0, "answer of the server")
+        handle.get_result_async()
+        with _bare("loop", ("tf2_msgs", "nav_msgs", "nav2_msgs")) as pid:
+            time.sleep(SETTLING)
+            say(f"a loop in C with the same topics, {effort.window:.0f} s")
+            return processor(pid, effort.window)[0]

@@ -1,16 +1,16 @@
-"""Builds the node that has nothing (`floor.c`), against the ROS 2 of the environment."""
+"""Builds nodes in C that do next to nothing (`floor.c`, `loop.c`), against the ROS 2 of the environment."""
 
 import os
 import subprocess
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("floor.c")
+FOLDER = Path(__file__).parent
 
 
-def build(folder):
-    """The executable."""
+def build(folder, name, packages=()):
+    """The executable of a source file here, which uses the messages of these packages."""
     prefixes = [Path(prefix) for prefix in os.environ["AMENT_PREFIX_PATH"].split(":") if prefix]
-    command = ["cc", "-O2", str(SOURCE), "-o", str(Path(folder) / "floor")]
+    command = ["cc", "-O2", str(FOLDER / f"{name}.c"), "-o", str(Path(folder) / name)]
     for prefix in prefixes:
         for include in sorted((prefix / "include").glob("*")):
             command.append(f"-I{include}")
@@ -18,7 +18,9 @@ def build(folder):
     for library in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
         if library:
             command.append(f"-Wl,-rpath-link,{library}")
+    for package in packages:
+        command += [f"-l{package}__rosidl_typesupport_c", f"-l{package}__rosidl_generator_c"]
     # Whatever a library of a wheel leaves to the process that loads it is not used here.
     command += ["-Wl,--unresolved-symbols=ignore-in-shared-libs", "-lrcl", "-lrcutils"]
     subprocess.run(command, check=True)
-    return Path(folder) / "floor"
+    return Path(folder) / name

@@ -48,7 +48,7 @@ class Peer:
 class Stage:
     """Made with ``with``; everything on it ends at the end."""
 
-    def __init__(self, domain, servers, tree=None, patience=None):
+    def __init__(self, domain, servers, tree=None, patience=None, program="navtree"):
         self.domain, self.tree, self._closers = domain, tree, contextlib.ExitStack()
         self.events = []
         with contextlib.ExitStack() as closers:
@@ -64,9 +64,10 @@ class Stage:
                 parameters["default_nav_to_pose_bt_xml"] = str(tree)
             if patience:
                 parameters["default_server_timeout"] = patience
-            self.node = Executable("navtree", domain, parameters)
-            closers.callback(self.node.close)
-            wait_for(self.client.server_is_ready, 30.0, "the navigate action")
+            if program:
+                self.node = Executable(program, domain, parameters)
+                closers.callback(self.node.close)
+                wait_for(self.client.server_is_ready, 30.0, "the navigate action")
             self._closers = closers.pop_all()
 
     def __enter__(self):
