@@ -221,7 +221,8 @@ impl TickThread {
                 let _alive = alive;
                 let receiver = receiver;
                 pulse.begin();
-                let navigator = make(&inner);
+                let mut navigator = make(&inner);
+                navigator.hand_over();
                 pulse.end();
                 drop(inner);
                 Loop {

@@ -109,8 +109,9 @@ impl Endpoints {
         let inlet = self.custodian.inlet().clone();
         inlet.send(Input::Named(server, name.into()));
         if let (EndpointKind::Action, Some(window)) = (kind, adopt) {
+            // Its latched status may be here as soon as it is listened to.
             self.custodian
-                .submit(Input::Commands(vec![Command::Adopt { server, window }]));
+                .submit_at_once(Input::Commands(vec![Command::Adopt { server, window }]));
         }
         let (name, type_name) = (name.to_owned(), type_name.to_owned());
         self.custodian.ros().post(move |node| {

@@ -17,8 +17,8 @@ from support.graph import wait_for
 from .process import memory, processor
 from .stage import DEFAULT_SERVERS, Stage
 
-#: Seconds after which the node has let go what its start needed, and looks for servers at its usual pace.
-SETTLING = 8.0
+#: Seconds after which the node has let go what its start needed, looks for servers at its usual pace, and its bond rests.
+SETTLING = 12.0
 
 
 @dataclass
