@@ -146,6 +146,15 @@ def test_topics_are_listened_to_by_a_hidden_node_where_a_rule_reaches_it(ros_dom
         wait_for(lambda: listener() == [min(nodes)], 10.0, "who listens to odometry")
 
 
+def test_a_private_topic_is_that_of_the_node_and_not_of_the_one_that_listens(ros_domain):
+    parameters = {"autostart_node": True, "goal_topic": "~/goal_pose"}
+    with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
+        Executable("navtree", ros_domain, parameters)
+    ):
+        topic = "/bt_navigator/goal_pose"
+        wait_for(lambda: graph.node.get_subscriptions_info_by_topic(topic), 10.0, f"who listens to {topic}")
+
+
 def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):
     stack = stack_factory()
     smoother = stack.robot.add("smooth_path", Behaviour())

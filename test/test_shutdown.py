@@ -18,8 +18,8 @@ def test_g8_signal_while_navigating(stack, how):
     assert seconds < 3.0
     assert len(controller.seen("cancel")) == 1
     wait_for(lambda: stack.robot.executing() == 0, 2.0, "the goal to end")
-    status, _ = goal.result(2.0)
-    assert status in ("ABORTED", "CANCELED")
+    status, result = goal.result(2.0)
+    assert (status, result.error_msg) == ("ABORTED", "the navigator stopped: shutting down")
 
 
 def test_g8_signal_while_idle(stack):

@@ -6,6 +6,7 @@ use crate::bt::Registry;
 use crate::monitor::diagnostics;
 
 pub(crate) fn run(registry: Registry) -> ExitCode {
+    let prepared = crate::navigator::prepare();
     let _log = crate::ros::start_log();
-    crate::navigator::run(registry, diagnostics::publish)
+    crate::navigator::run(prepared, registry, diagnostics::publish)
 }

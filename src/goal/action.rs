@@ -36,8 +36,8 @@ pub struct ActionGoal {
     /// How much longer it may wait for an absent server, all absences together: one that comes and goes shall not hold
     /// up a leaf for ever.
     absent_left: Duration,
-    /// How much longer it may hold back the next goal (G5), whenever its server is there.
-    stop_left: Duration,
+    /// How much longer it may hold back the next goal (G5), whenever its server is there; gone once that was reported.
+    stop_left: Option<Duration>,
     refusal_reported: bool,
     questions: u32,
     cancels: u32,
@@ -59,7 +59,7 @@ impl ActionGoal {
             acknowledged: false,
             terminal: false,
             absent_left: options.accept_timeout,
-            stop_left: options.cancel_timeout,
+            stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
             questions: 0,
             cancels: 0,
@@ -478,8 +478,8 @@ impl ActionGoal {
     /// The next goal on the server waits for this one. A late answer does not prolong the wait, an absence of the server
     /// interrupts it, and what was reported as slow holds back nothing any more.
     fn hold_back(&mut self, now: Time) {
-        if self.stop_deadline.is_none() && !self.stop_left.is_zero() {
-            self.stop_deadline = Some(now + self.stop_left);
+        if let (None, Some(left)) = (self.stop_deadline, self.stop_left) {
+            self.stop_deadline = Some(now + left);
         }
     }
 
@@ -490,7 +490,7 @@ impl ActionGoal {
         }
         self.run_deadline = None;
         if let Some(deadline) = self.stop_deadline.take() {
-            self.stop_left = deadline.since(now);
+            self.stop_left = Some(deadline.since(now));
         }
         self.acknowledged = false;
         self.track_until(now + self.options.give_up_timeout);
@@ -513,7 +513,7 @@ impl ActionGoal {
     fn report_slow_stop(&mut self, now: Time, steps: &mut Vec<Step>) {
         if self.stop_deadline.is_some_and(|deadline| deadline <= now) {
             self.stop_deadline = None;
-            self.stop_left = Duration::ZERO;
+            self.stop_left = None;
             steps.push(Step::Report(What::NotStoppedInTime));
         }
     }

@@ -509,6 +509,7 @@ impl Navigator {
     /// One tick, when the schedule says so.
     pub fn tick(&mut self, now: Time) {
         self.poll(now);
+        self.hand_over();
         let State::Running(session) = &mut self.state else {
             return;
         };

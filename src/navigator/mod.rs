@@ -45,7 +45,7 @@ pub use insight::Insight;
 pub use kind::NavigatorKind;
 pub use library::{Refusal, TreeLibrary};
 #[cfg(feature = "ros")]
-pub use node::{StartError, run};
+pub use node::{Prepared, StartError, prepare, run};
 pub use options::Options;
 pub use pulse::Pulse;
 pub(crate) use robot::Robot;

@@ -83,17 +83,26 @@ struct Servers {
 /// Tells how the node is, that often.
 type Diagnose = fn(&Insight, Duration) -> Result<(), RosError>;
 
-/// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once
-/// everything is there, unless nobody wants diagnostics.
-pub fn run(registry: Registry, diagnose: Diagnose) -> ExitCode {
+/// What is done to the process before it has a thread; to be kept while the node runs.
+#[derive(Debug)]
+pub struct Prepared(Option<middleware::Profile>);
+
+/// Prepares the process for a node, before any thread is started, that of the log among them.
+pub fn prepare() -> Prepared {
     arguments::keep_for(NAME);
     memory::share_heaps();
-    let profile = middleware::spare_samples();
+    Prepared(middleware::spare_samples())
+}
+
+/// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once
+/// everything is there, unless nobody wants diagnostics.
+pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCode {
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)
         .and_then(|signals| Ok((Node::start(registry, diagnose)?, signals)));
-    drop(profile);
+    // It was read with the first node.
+    drop(prepared.0);
     match started {
         Ok((node, signals)) => node.run(signals),
         Err(error) => {
@@ -127,7 +136,8 @@ impl Signals {
     }
 }
 
-/// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node.
+/// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node. That
+/// the way from the ticks comes first is of no matter: the tick thread has its own.
 struct Node {
     from_ticks: CustodianHandle,
     servers: Option<Servers>,
@@ -237,7 +247,7 @@ impl Node {
     fn serve(&self, parameters: &Parameters) -> Result<Servers, StartError> {
         let clock = self.ros.clock().clone();
         let retention = parameters.result_retention;
-        // A goal's feedback and result are said by the tick thread, but for goals that are refused on arrival.
+        // A goal's feedback and result are said by the tick thread.
         let sender = &self.from_ticks;
         let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender);
         let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender);
@@ -290,11 +300,14 @@ impl Node {
         }
         let left = FAREWELL.saturating_sub(started.elapsed());
         self.custodian.handle().shut_down(left);
-        while started.elapsed() < FAREWELL && !self.custodian.handle().view().idle {
+        let custodian = self.custodian.handle();
+        // What was sent through it before it was told to shut down has left when it has taken note of that.
+        let is_over = || custodian.is_settled(|_| false) && custodian.view().idle;
+        while started.elapsed() < FAREWELL && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
         // Only a leaf that keeps the tick thread leaves any: its client must not wait for it.
-        if let Some(servers) = &self.servers {
+        if let (Err(_), Some(servers)) = (ended, &self.servers) {
             servers
                 .to_pose
                 .abort_active("the node ended, and a leaf did not let its tree go");

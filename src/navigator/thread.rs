@@ -319,10 +319,11 @@ impl Loop {
                 Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => false,
             };
+            // What was said so far must not wait for a tick that hangs.
+            self.navigator.hand_over();
             if goes_on {
                 self.step();
             }
-            self.navigator.hand_over();
             self.pulse.end();
             if !goes_on || (self.ending && self.navigator.is_idle()) {
                 return;
@@ -426,6 +427,8 @@ impl Loop {
         if !self.navigator.is_running() {
             self.schedule = None;
         }
+        // Whoever is told that something is done has had the results of it.
+        self.navigator.hand_over();
         if !self.navigator.is_stopping() {
             for (_, reply) in self.swaps.drain(..) {
                 let _ = reply.send(Ok(()));

@@ -145,14 +145,17 @@ struct Waiting {
 }
 
 impl Refused {
-    /// Tries an answer, and keeps it if it is refused; the reason where there is no room for it.
+    /// Tries an answer, and keeps it if it is refused; a reason where another had to make room for it.
     fn take(&mut self, mut give: Give, now: Duration) -> Option<String> {
         let Attempt::Refused(reason) = give() else {
             return None;
         };
-        if self.0.len() >= MOST {
-            return Some(reason);
-        }
+        // The one that was refused most often makes room: most likely its client cannot hear.
+        let worst = (0..self.0.len()).max_by_key(|index| self.0[*index].attempts);
+        let given_up = worst.filter(|_| self.0.len() >= MOST).map(|worst| {
+            self.0.swap_remove(worst);
+            reason
+        });
         self.0.push(Waiting {
             give,
             first: now,
@@ -160,7 +163,7 @@ impl Refused {
             pause: FIRST_PAUSE,
             attempts: 1,
         });
-        None
+        given_up
     }
 
     fn next_due(&self) -> Option<Duration> {

@@ -33,6 +33,15 @@ impl<'a> Rule<'a> {
     }
 }
 
+/// What the rules of the arguments are for: names of topics and services, for whatever node.
+pub(super) fn renamed(arguments: &[String]) -> impl Iterator<Item = &str> {
+    rules(arguments)
+        .into_iter()
+        .filter_map(|index| Rule::parse(&arguments[index]))
+        .map(|rule| rule.from)
+        .filter(|from| !from.starts_with("__"))
+}
+
 /// The places of all rules in the arguments: those behind `-r` or `--remap`, between `--ros-args` and `--`.
 fn rules(arguments: &[String]) -> Vec<usize> {
     let mut found = Vec::new();
@@ -51,13 +60,13 @@ fn rules(arguments: &[String]) -> Vec<usize> {
 }
 
 /// Whether a second node of the process would have the name that it is given, and see every topic as the node `name`
-/// does. A rule for all nodes (`__node:=x`) would give both one name; a rule for the topics of one (`x:/tf:=/y`) would
-/// reach that one alone.
+/// does. A rule for all nodes (`__node:=x`) would give both one name; a rule for the topics of one (`x:/tf:=/y`), or for
+/// private names (`~/x:=/y`), would reach that one alone.
 pub(super) fn allow_a_second_node(arguments: &[String]) -> bool {
     rules(arguments)
         .into_iter()
         .filter_map(|index| Rule::parse(&arguments[index]))
-        .all(|rule| rule.names_a_node() == rule.node.is_some())
+        .all(|rule| rule.names_a_node() == rule.node.is_some() && !rule.from.starts_with('~'))
 }
 
 /// The arguments with every rule that names all nodes (`__node:=x`, what launch files write for `name=`) made one for
@@ -128,6 +137,7 @@ mod tests {
         assert!(allowed("navtree -r __node:=x"), "not an argument of ROS");
         assert!(!allowed("navtree --ros-args -r __node:=navigator"));
         assert!(!allowed("navtree --ros-args --remap bt_navigator:/tf:=/robot/tf"));
+        assert!(!allowed("navtree --ros-args -r ~/goal:=/goal"));
     }
 
     #[test]

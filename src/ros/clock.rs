@@ -128,7 +128,7 @@ impl Clock {
         }
     }
 
-    /// Takes a `/clock` message. On the node's thread alone.
+    /// Takes a `/clock` message. On the thread that listens alone.
     pub(super) fn take(&self, stamp: Stamp) {
         let nanoseconds = stamp.as_nanos();
         let before = self.inner.simulation.swap(nanoseconds, Ordering::AcqRel);

@@ -37,6 +37,7 @@ pub enum Listening {
 #[derive(Clone, Debug)]
 pub struct RosHandle {
     lane: Lane,
+    listener: Option<Lane>,
     shared: Arc<Shared>,
 }
 
@@ -83,6 +84,7 @@ impl Executor {
         let apart = listening == Listening::Apart && arguments::allow_a_second_node(&own);
         let (lane, mut start) = Lane::open(RosNode::new(node))?;
         let mut threads = Vec::new();
+        let mut ear = None;
         let end = |shared: &Arc<Shared>| {
             let shared = Arc::clone(shared);
             move |end: Result<(), String>| {
@@ -97,13 +99,18 @@ impl Executor {
             let (listener, its_start) = Lane::open(RosNode::new(listener))?;
             start.node().listen_through(&listener);
             let thread = its_start.run(LISTEN, &context, end(&shared))?;
+            ear = Some(listener.clone());
             threads.push((listener, thread));
         }
         let thread = start.run(SPIN, &context, end(&shared))?;
         // Ended first: it may be waiting for the other.
         threads.insert(0, (lane.clone(), thread));
         let executor = Self {
-            handle: RosHandle { lane, shared },
+            handle: RosHandle {
+                lane,
+                listener: ear,
+                shared,
+            },
             threads,
         };
         Ok((executor, overrides))
@@ -253,9 +260,12 @@ impl RosHandle {
         }
     }
 
-    /// What the node's loop has done so far.
+    /// What the loops have done so far, of the node and of the one that listens.
     pub fn metrics(&self) -> SpinReading {
-        self.lane.metrics()
+        let own = self.lane.metrics();
+        self.listener
+            .as_ref()
+            .map_or(own, |listener| own.with(listener.metrics()))
     }
 }
 

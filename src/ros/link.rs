@@ -9,6 +9,7 @@ use super::custodian_task::Input;
 use super::fan::Fan;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces;
+use super::names::expand;
 use super::topic_types::TopicTypes;
 use super::{CustodianHandle, ParameterStore, Rehearsal, TransformBuffer, serve_service};
 use crate::bt::Time;
@@ -86,6 +87,12 @@ impl Endpoints {
     ///
     /// # Errors
     /// [`LinkError::OtherType`].
+    /// What the node's name for a topic means.
+    pub(super) fn full_name(&self, topic: &str) -> String {
+        let ros = self.custodian.ros();
+        expand(topic, ros.namespace(), ros.name())
+    }
+
     pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {
         self.types.try_on(self.custodian.ros(), topic)
     }

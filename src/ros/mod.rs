@@ -1,17 +1,19 @@
 //! The only room that knows r2r.
 //!
 //! Of r2r it uses nodes, topics and services, which are sound; actions and parameters are made here, from services and
-//! topics. Four threads, none of which waits for another in a tick's way:
+//! topics. Four threads; what one of them waits for holds up no tick:
 //!
 //! ```text
-//!                 errands                       what arrives
-//!   anybody ──────────────▶  ros-spin  ───────────────────────────▶ inbox ──▶ tick thread
-//!                            (owns the node)  ──┐                     ▲           │
-//!                                               │ wire events         │ notices   │ commands,
-//!                                               ▼                     │           │ messages
+//!                 errands                          messages
+//!   anybody ──────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
+//!                   │        (owns the topics)  ─┐                    ▲           │
+//!                   └─────▶  ros-spin  ──────────┤ wire events        │ notices   │ commands,
+//!                            (owns the services) ▼                    │           │ messages
 //!                                            custodian ───────────────┘ ◀─────────┘
 //!                                 (owns goals, clients, publishers; sends)
 //! ```
+//!
+//! Two more write and do nothing else: `answers` those that the middleware refused, and `console` the log.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] is the way to it.
 //! - [`CustodianTask`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.

@@ -9,6 +9,7 @@ use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, Wrap
 
 use super::caller::Sender;
 use super::lane::Lane;
+use super::names::expand;
 use super::{Caller, RosError};
 
 /// How long the node that listens may take for a subscription.
@@ -81,6 +82,15 @@ impl RosNode {
         self.listener = Some(listener.clone());
     }
 
+    /// A topic as this node calls it, in words that mean the same to the one that listens.
+    fn own_name(&self, topic: &str) -> String {
+        let own = self.node.namespace().ok().zip(self.node.name().ok());
+        match own {
+            Some((namespace, name)) if topic.starts_with('~') => expand(topic, &namespace, &name),
+            _ => topic.to_owned(),
+        }
+    }
+
     /// Subscribes; `callback` gets every message that is taken, on the thread that listens.
     ///
     /// # Errors
@@ -92,7 +102,7 @@ impl RosNode {
         callback: impl FnMut(T) + Send + 'static,
     ) -> Result<(), RosError> {
         if let Some(listener) = &self.listener {
-            let topic = topic.to_owned();
+            let topic = self.own_name(topic);
             return listener.ask(PATIENCE, move |node| node.subscribe(&topic, qos, callback))?;
         }
         let stream = self
@@ -129,7 +139,7 @@ impl RosNode {
         mut callback: impl FnMut(serde_json::Value) + Send + 'static,
     ) -> Result<(), RosError> {
         if let Some(listener) = &self.listener {
-            let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
+            let (topic, type_name) = (self.own_name(topic), type_name.to_owned());
             return listener.ask(PATIENCE, move |node| {
                 node.subscribe_json(&topic, &type_name, qos, callback)
             })?;

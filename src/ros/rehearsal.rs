@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Endpoints;
 use super::interfaces::{self, knows_action, knows_service, knows_topic};
-use super::names::is_name;
+use super::names::{expand, is_name};
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Service, Stamp, TransformStamped, service::Trigger};
@@ -18,13 +18,21 @@ use crate::nav::{
 /// have made any (guarantee G7). It remembers what one tree asks for, which must agree with itself: one for each tree.
 #[derive(Debug, Default)]
 pub struct Rehearsal {
-    /// The types that the tree has given to topics.
-    topics: HashMap<Arc<str>, Arc<str>>,
+    /// The types that the tree has given to topics, by their full names.
+    topics: HashMap<String, Arc<str>>,
     /// What the node has opened, and sees on the graph; `None` where there is no node.
     endpoints: Option<Endpoints>,
 }
 
 impl Rehearsal {
+    /// The name of a topic in full: a tree may spell it in several ways.
+    fn full(&self, topic: &str) -> String {
+        match &self.endpoints {
+            Some(endpoints) => endpoints.full_name(topic),
+            None => expand(topic, "/", "node"),
+        }
+    }
+
     /// For a tree that this node may come to run.
     pub fn on(endpoints: &Endpoints) -> Self {
         Self {
@@ -63,7 +71,7 @@ impl Link for Rehearsal {
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         let known = knows_topic(&topic.type_name, topic.form == Form::Json);
         checked(&topic.name, &topic.type_name, known)?;
-        let own = self.topics.entry(Arc::clone(&topic.name));
+        let own = self.topics.entry(self.full(&topic.name));
         let has = own.or_insert_with(|| Arc::clone(&topic.type_name));
         if *has != topic.type_name {
             return Err(LinkError::OtherType {

@@ -46,6 +46,19 @@ pub struct SpinReading {
     pub slowed_down: u64,
 }
 
+impl SpinReading {
+    /// Of two loops together.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            spins: self.spins + other.spins,
+            entities: self.entities + other.entities,
+            working: self.working + other.working,
+            longest: self.longest.max(other.longest),
+            slowed_down: self.slowed_down + other.slowed_down,
+        }
+    }
+}
+
 impl SpinMetrics {
     /// The numbers now.
     pub fn read(&self) -> SpinReading {

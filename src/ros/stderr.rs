@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -93,9 +93,17 @@ impl<'a> MakeWriter<'a> for Stderr {
 
 impl Drop for StderrThread {
     fn drop(&mut self) {
-        if self.lines.try_send(None).is_ok() {
-            let _ = self.ended.recv_timeout(FAREWELL);
+        let until = Instant::now() + FAREWELL;
+        while self.lines.try_send(None).is_err() {
+            // Full: the thread is at it, or nobody reads.
+            if Instant::now() > until {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
+        let _ = self
+            .ended
+            .recv_timeout(until.saturating_duration_since(Instant::now()));
     }
 }
 

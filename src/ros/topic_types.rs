@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::RosHandle;
 use super::names::expand;
+use super::{RosHandle, arguments};
 use crate::nav::{Form, LinkError, TopicSpec};
 
 /// How often those who publish on topics of trees are looked at.
@@ -160,13 +160,10 @@ fn is_remapped(topic: &str, ros: &RosHandle) -> bool {
 /// The same for given arguments, and a node of this namespace and name. Rules for other nodes are taken for ours: that
 /// costs a look at a topic, and not a goal.
 fn leads_elsewhere(arguments: &[String], topic: &str, namespace: &str, node: &str) -> bool {
-    let rules = arguments
-        .windows(2)
-        .filter(|pair| matches!(&*pair[0], "-r" | "--remap"))
-        .filter_map(|pair| pair[1].split_once(":="));
-    rules
-        .map(|(from, _)| from.rsplit_once(':').map_or(from, |(_, from)| from))
-        .any(|from| !from.starts_with("__") && expand(from, namespace, node) == topic)
+    arguments::renamed(arguments).any(|from| {
+        let from = from.strip_prefix("rostopic://").unwrap_or(from);
+        expand(from, namespace, node) == topic
+    })
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ def main():
     print(f"a trial took {times[len(times) // 2]:.2f} s (median), {times[-1]:.2f} s (longest)")
     print(f"goals of one node alive at once: at most {most}")
     if unmatched:
-        print(f"lanes that began anew because the middleware lost one process of theirs: {len(unmatched)}")
+        print(f"lanes that began anew because two processes of theirs could not reach each other: {len(unmatched)}")
         if len(unmatched) > 1 + arguments.trials // UNMATCHED_ONCE_IN:
             failures.append("too many lanes began anew")
     missing = arguments.trials - len(done)

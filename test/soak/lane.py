@@ -260,7 +260,10 @@ class Lane:
                 self.start_node()
                 since_start = 0
             since_start += 1
-            outcome = self.trial(plan)
+            try:
+                outcome = self.trial(plan)
+            except AssertionError as failure:
+                raise AssertionError(f"{plan}: {failure}; the node:\n{self.node.output[-4000:]}") from failure
             if outcome.problems:
                 tail = "\n".join(self.node.lines[-60:])
                 self.failures.append(f"{plan}: {'; '.join(outcome.problems)}; seen {self.seen}\n{tail}")

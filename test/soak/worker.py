@@ -1,15 +1,20 @@
 """The process of one lane."""
 
 import os
+import time
 import traceback
 from collections import Counter
 from pathlib import Path
 
 
+#: How often a lane may begin anew: a node that never gets anywhere must not look like one that was unlucky.
+MOST_ANEW = 3
+
+
 def work(number, kind, chosen, until, folder, outcomes):
     """A lane in a process of its own: rclpy keeps to one core. Where two processes of a lane cannot find each other any
     more, another lane on another ROS domain goes on with what is left."""
-    left = list(chosen)
+    left, tries = list(chosen), 0
     counts = Counter(), Counter(), 0
     while True:
         unmatched, booked = _lane(number, kind, left, until, folder, outcomes)
@@ -17,6 +22,10 @@ def work(number, kind, chosen, until, folder, outcomes):
         if not unmatched:
             break
         outcomes.put(("unmatched", number, unmatched))
+        tries += 1
+        if tries > MOST_ANEW or time.time() > until:
+            outcomes.put(("failure", number, "the lane has begun anew too often"))
+            break
     outcomes.put(("end", number, counts))
 
 

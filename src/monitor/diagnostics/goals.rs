@@ -21,7 +21,8 @@ pub struct GoalsSeen {
 
 pub(super) fn status(seen: &GoalsSeen) -> Condition {
     let left = |goal: &LiveGoal| !goal.phase.has_leaf() && goal.phase.may_execute();
-    let late = |goal: &LiveGoal| left(goal) && goal.halted.is_some() && !goal.holds_back;
+    let stopping = |goal: &LiveGoal| matches!(goal.phase, Phase::Doomed | Phase::Canceling);
+    let late = |goal: &LiveGoal| stopping(goal) && !goal.holds_back;
     let unreachable = |goal: &LiveGoal| goal.phase == Phase::Unreachable;
     let count = |which: &dyn Fn(&LiveGoal) -> bool| seen.live.iter().filter(|(goal, _)| which(goal)).count();
     let mut condition = Condition::ok(match seen.live.len() {

@@ -18,7 +18,7 @@ pub(in crate::ros) trait Publish: Send {
     fn publish(&self, payload: &Payload) -> Result<(), RosError>;
 }
 
-/// Where the messages of a subscription go; called on the node's thread.
+/// Where the messages of a subscription go; called on the thread that listens.
 pub(in crate::ros) type Receiver = Box<dyn FnMut(Payload) + Send>;
 
 /// A message type, without its type.
