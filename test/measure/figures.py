@@ -55,6 +55,8 @@ def usage(effort, say):
         for _ in range(effort.windows):
             say(f"navigating, {effort.window:.0f} s")
             windows.append(processor(stage.pid, effort.window))
+            # A pipe that is full would hold up the servers.
+            stage.collect(0.0)
             assert not result.done(), "the navigation ended during the measurement"
         held = memory(stage.pid)
         stage.events.clear()
