@@ -63,7 +63,7 @@ impl Executor {
     /// r2r builds a wait set of all entities of a node for each of its waits: 180 µs with the sixty of a navigator, for
     /// every message of `/tf`, `/odom`, `/clock` and of feedback. So they are listened to by a node of their own, whose
     /// waits are a quarter as dear, and the other's are seldom ended. Where a rule of the command line would rename that
-    /// node, or would not reach it, there is one node for everything; see [`arguments::allow_a_second_node`].
+    /// node, or would not reach it, there is one node for everything; see `src/ros/arguments.rs`.
     ///
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
