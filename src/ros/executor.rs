@@ -9,7 +9,7 @@ use futures::channel::oneshot;
 
 use super::lane::Lane;
 use super::spin::SpinReading;
-use super::{ParameterValue, RosError, RosNode, Wake, answers, arguments};
+use super::{ParameterValue, RosError, RosNode, Wake, answers, arguments, names};
 use crate::bt::panic_text;
 
 /// The names of the threads that own nodes.
@@ -185,6 +185,11 @@ impl RosHandle {
     pub fn full_name(&self) -> String {
         let namespace = self.namespace().trim_end_matches('/');
         format!("{namespace}/{}", self.name())
+    }
+
+    /// The full name, before remapping, of what the node calls `name`.
+    pub(super) fn expand(&self, name: &str) -> String {
+        names::expand(name, self.namespace(), self.name())
     }
 
     /// Whether the caller is a thread that owns a node, which must not wait for this one.

@@ -9,9 +9,8 @@ use super::custodian_task::Input;
 use super::fan::Fan;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces;
-use super::names::expand;
 use super::topic_types::TopicTypes;
-use super::{CustodianHandle, ParameterStore, Rehearsal, TransformBuffer, serve_service};
+use super::{CustodianHandle, ParameterStore, Rehearsal, RosHandle, TransformBuffer, serve_service};
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::service::{Trigger, TriggerResponse};
@@ -87,10 +86,9 @@ impl Endpoints {
     ///
     /// # Errors
     /// [`LinkError::OtherType`].
-    /// What the node's name for a topic means.
-    pub(super) fn full_name(&self, topic: &str) -> String {
-        let ros = self.custodian.ros();
-        expand(topic, ros.namespace(), ros.name())
+    /// The node that everything is opened on.
+    pub(super) fn ros(&self) -> &RosHandle {
+        self.custodian.ros()
     }
 
     pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {

@@ -28,7 +28,7 @@ impl Rehearsal {
     /// The name of a topic in full: a tree may spell it in several ways.
     fn full(&self, topic: &str) -> String {
         match &self.endpoints {
-            Some(endpoints) => endpoints.full_name(topic),
+            Some(endpoints) => endpoints.ros().expand(topic),
             None => expand(topic, "/", "node"),
         }
     }

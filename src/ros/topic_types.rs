@@ -42,7 +42,7 @@ impl TopicTypes {
     /// [`LinkError::OtherType`] where the node has it with another, or, of a topic in JSON, where others are known to
     /// publish it with another.
     pub(super) fn take(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
-        let topic = expand(&spec.name, ros.namespace(), ros.name());
+        let topic = ros.expand(&spec.name);
         self.agrees_with_own(&topic, spec)?;
         self.clash(ros, spec).map_or(Ok(()), Err)?;
         let mut inner = self.lock();
@@ -89,7 +89,7 @@ impl TopicTypes {
 
     /// What is known against a topic of this type now.
     pub(super) fn clash(&self, ros: &RosHandle, spec: &TopicSpec) -> Option<LinkError> {
-        let topic = expand(&spec.name, ros.namespace(), ros.name());
+        let topic = ros.expand(&spec.name);
         let key = (topic, Arc::clone(&spec.type_name));
         let other = self.lock().watched.get(&key)?.clone()?;
         Some(LinkError::OtherType {
@@ -104,7 +104,7 @@ impl TopicTypes {
     /// # Errors
     /// As [`TopicTypes::take`].
     pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
-        let topic = expand(&spec.name, ros.namespace(), ros.name());
+        let topic = ros.expand(&spec.name);
         self.agrees_with_own(&topic, spec)?;
         self.clash(ros, spec).map_or(Ok(()), Err)?;
         if spec.form == Form::Plain || is_remapped(&topic, ros) {
