@@ -1,8 +1,7 @@
 //! `Fallback` and `AsyncFallback`: children in order, until one succeeds.
 
-use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-};
+use super::walk::{WhileFailure, on_from_the_last};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, Outcomes, Ports, Tick};
 
 /// Ticks its children in order and remembers the one that runs.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ impl Node for Fallback {
 
 impl Behavior for Fallback {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        tick::<false>(cx)
+        on_from_the_last::<WhileFailure, false>(cx)
     }
 
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
@@ -56,7 +55,7 @@ impl Node for AsyncFallback {
 
 impl Behavior for AsyncFallback {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        tick::<true>(cx)
+        on_from_the_last::<WhileFailure, true>(cx)
     }
 
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
@@ -71,62 +70,6 @@ impl Behavior for AsyncFallback {
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
         Conduct::in_order(Outcomes::FAILURE, children).or(Outcomes::RUNNING)
     }
-}
-
-/// `memory.index` is the child at work, `memory.count` the skipped ones of this activation.
-#[inline]
-fn tick<const YIELDS: bool>(cx: &mut Context<'_>) -> Tick {
-    let Memory {
-        mut index,
-        count: skipped,
-        mark,
-    } = *cx.memory();
-    let mut skipped = if cx.is_fresh() { 0 } else { skipped };
-    cx.set_status(NodeStatus::Running);
-    if index == 0 {
-        cx.order_children()?;
-    }
-    let children = cx.children();
-    let count = children.len() as u32;
-    let result = loop {
-        if index >= count {
-            cx.reset_children();
-            let all_skipped = skipped == count;
-            (index, skipped) = (0, 0);
-            break Ok(if all_skipped {
-                NodeStatus::Skipped
-            } else {
-                NodeStatus::Failure
-            });
-        }
-        let at_rest = YIELDS && cx.child_status(index as usize) == NodeStatus::Idle;
-        match cx.tick_node(children.at(index as usize, cx)) {
-            Ok(NodeStatus::Failure) => {
-                index += 1;
-                if at_rest && index < count {
-                    cx.wake();
-                    break Ok(NodeStatus::Running);
-                }
-            }
-            Ok(NodeStatus::Skipped) => {
-                index += 1;
-                skipped += 1;
-            }
-            Ok(NodeStatus::Success) => {
-                cx.reset_children();
-                index = 0;
-                break Ok(NodeStatus::Success);
-            }
-            // After an error the place stays: whoever ticks on without halting first comes back to the same child.
-            other => break other,
-        }
-    };
-    *cx.memory() = Memory {
-        index,
-        count: skipped,
-        mark,
-    };
-    result
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod sequence_with_memory;
 mod stateful;
 mod switch;
 mod try_catch;
+mod walk;
 mod while_do_else;
 
 pub use fallback::{AsyncFallback, Fallback};

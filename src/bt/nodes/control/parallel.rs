@@ -104,7 +104,7 @@ fn tick_v4(cx: &mut Context<'_>, skips_count: bool, success: usize, failure: usi
                 Ok(NodeStatus::Failure) => memory.index += 1,
                 Ok(NodeStatus::Skipped) => skipped += 1,
                 Ok(NodeStatus::Running | NodeStatus::Idle) => {}
-                Err(thrown) => return super::sequence::keep(cx, memory, thrown),
+                Err(thrown) => return super::walk::keep(cx, memory, thrown),
             }
         }
         // BehaviorTree.CPP looks after each child, so with low thresholds later children are never started.

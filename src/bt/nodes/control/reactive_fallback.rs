@@ -1,7 +1,7 @@
 //! `ReactiveFallback`: children from the first at every tick, while they fail.
 
-use super::reactive_sequence::halt_others;
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use super::walk::{WhileFailure, from_the_first};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, Outcomes, Ports, Tick};
 
 /// The memoryless fallback: earlier children are tried again while a later one runs.
 #[derive(Debug)]
@@ -21,30 +21,7 @@ impl Node for ReactiveFallback {
 
 impl Behavior for ReactiveFallback {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        cx.set_status(NodeStatus::Running);
-        cx.order_children()?;
-        let children = cx.children();
-        let mut all_skipped = true;
-        for position in 0..children.len() {
-            match cx.tick_node(children.at(position, cx))? {
-                NodeStatus::Failure | NodeStatus::Idle => all_skipped = false,
-                NodeStatus::Skipped => cx.halt_child(position, HaltReason::Preempted),
-                NodeStatus::Running => {
-                    halt_others(cx, position);
-                    return Ok(NodeStatus::Running);
-                }
-                NodeStatus::Success => {
-                    cx.halt_children(HaltReason::Preempted);
-                    return Ok(NodeStatus::Success);
-                }
-            }
-        }
-        cx.reset_children();
-        Ok(if all_skipped {
-            NodeStatus::Skipped
-        } else {
-            NodeStatus::Failure
-        })
+        from_the_first::<WhileFailure>(cx)
     }
 
     fn honours_priority(&self) -> bool {

@@ -1,6 +1,7 @@
 //! `ReactiveSequence`: children from the first at every tick, while they succeed.
 
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use super::walk::{WhileSuccess, from_the_first};
+use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, Outcomes, Ports, Tick};
 
 /// The memoryless sequence: earlier children are looked at again while a later one runs.
 #[derive(Debug)]
@@ -20,30 +21,7 @@ impl Node for ReactiveSequence {
 
 impl Behavior for ReactiveSequence {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        cx.set_status(NodeStatus::Running);
-        cx.order_children()?;
-        let children = cx.children();
-        let mut all_skipped = true;
-        for position in 0..children.len() {
-            match cx.tick_node(children.at(position, cx))? {
-                NodeStatus::Success | NodeStatus::Idle => all_skipped = false,
-                NodeStatus::Skipped => cx.halt_child(position, HaltReason::Preempted),
-                NodeStatus::Running => {
-                    halt_others(cx, position);
-                    return Ok(NodeStatus::Running);
-                }
-                NodeStatus::Failure => {
-                    cx.halt_children(HaltReason::Preempted);
-                    return Ok(NodeStatus::Failure);
-                }
-            }
-        }
-        cx.reset_children();
-        Ok(if all_skipped {
-            NodeStatus::Skipped
-        } else {
-            NodeStatus::Success
-        })
+        from_the_first::<WhileSuccess>(cx)
     }
 
     fn honours_priority(&self) -> bool {
@@ -52,27 +30,6 @@ impl Behavior for ReactiveSequence {
 
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
         Conduct::in_order(Outcomes::SUCCESS, children).reactive()
-    }
-}
-
-/// Stops whatever ran before the child that runs now. The child was ticked first, because only its result tells who
-/// wins; what both asked of the world leaves at the end of the tick, cancels first (guarantee G2).
-#[inline]
-pub(super) fn halt_others(cx: &mut Context<'_>, running: usize) {
-    let children = cx.children();
-    for position in 0..children.len() {
-        if position != running {
-            cx.halt_or_reset(children.at(position, cx), HaltReason::Preempted);
-        }
-    }
-}
-
-/// The same where completed children keep their result.
-pub(super) fn halt_running_others(cx: &mut Context<'_>, running: usize) {
-    for position in 0..cx.child_count() {
-        if position != running && cx.child_status(position) == NodeStatus::Running {
-            cx.halt_child(position, HaltReason::Preempted);
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `SequenceWithMemory` and version 3's `SequenceStar`: a sequence that goes on where it failed.
 
-use super::sequence::keep;
+use super::walk::keep;
 use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// A sequence that remembers the child that failed.

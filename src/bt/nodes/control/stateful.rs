@@ -1,7 +1,7 @@
 //! `StatefulSequence`, `StatefulSelector`, `StatefulParallel`: from the first child at every tick, without those that
 //! are done.
 
-use super::reactive_sequence::halt_running_others;
+use super::walk::halt_running_others;
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Skips children that have succeeded.

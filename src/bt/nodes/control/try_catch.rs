@@ -1,6 +1,6 @@
 //! `TryCatch`: a sequence, and what cleans up when it fails.
 
-use super::sequence::keep;
+use super::walk::keep;
 use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// All children but the last in order; the last where one of them failed.
