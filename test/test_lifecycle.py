@@ -84,7 +84,8 @@ def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mende
     assert not node.change(Transition.TRANSITION_CONFIGURE)
     assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
     stack.node.wait_for_line("`my_robot_bt_nodes` is a C++ library")
-    assert "write its nodes in Rust" in stack.node.output and "RosAction" in stack.node.output
+    stack.node.wait_for_line("write its nodes in Rust")
+    stack.node.wait_for_line("RosAction")
     client = stack.parameter_client()
     assert client.wait_for_services(10.0)
     own = Parameter("plugin_lib_names", Parameter.Type.STRING_ARRAY, ["nav2_spin_action_bt_node"])
@@ -98,6 +99,6 @@ def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mende
 def test_a_node_that_configures_itself_stays_unconfigured_with_a_plugin_library_in_cpp(stack_factory):
     stack = stack_factory({"plugin_lib_names": FOREIGN})
     assert Managed(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
-    assert "not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library" in stack.node.output
+    stack.node.wait_for_line("not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library")
     assert not stack.navigation.send(1.0, 0.0).accepted
     assert stack.node.running()
