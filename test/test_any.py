@@ -124,6 +124,45 @@ def test_action_that_aborts_refuses_or_takes_too_long_is_a_failure(stack, trees)
     assert trees.run(absent.format('server_timeout="200"'))[0] == "ABORTED"
 
 
+def test_nobody_listens_to_feedback_that_no_leaf_takes(stack, trees):
+    serve(stack, "turn", Behaviour(duration=0.1), Spin)
+
+    def listeners(action):
+        return stack.graph.node.count_subscribers(f"/{action}/_action/feedback")
+
+    assert trees.run(GOAL.format(""))[0] == "SUCCEEDED"
+    assert (listeners("turn"), listeners("follow_path")) == (0, 0)
+    assert trees.run(GOAL.format('feedback.angular_distance_traveled="{turned}"'))[0] == "SUCCEEDED"
+    assert listeners("turn") == 1
+
+
+def test_g5_a_leaf_of_nav2_and_one_for_any_action_wait_for_each_other(stack, trees):
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.3
+    stop = publisher(stack, Bool, "/stop", LATCHED)
+    stop.publish(Bool(data=False))
+    goal = trees.send(
+        """
+        <ComputePathToPose goal="{goal}" path="{path}"/>
+        <ReactiveFallback>
+          <ReactiveSequence>
+            <RosSubscribe topic_name="/stop" message_type="std_msgs/msg/Bool" qos="latched" message.data="{stop}"/>
+            <ScriptCondition code="!stop"/>
+            <FollowPath path="{path}"/>
+          </ReactiveSequence>
+          <RosAction server_name="/follow_path" action_type="nav2_msgs/action/FollowPath" goal.path="{path}"/>
+        </ReactiveFallback>
+        """
+    )
+    wait_for(controller.executing, 10, "the controller to execute")
+    stop.publish(Bool(data=True))
+    wait_for(lambda: len(controller.requests()) == 2, 10, "the second goal")
+    kinds = [event.kind for event in controller.events]
+    assert kinds == ["requested", "accepted", "cancel", "ended", "requested", "accepted"]
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+
+
 def test_action_that_a_reactive_parent_preempts_is_cancelled_on_its_server(stack, trees):
     server = serve(stack, "turn", Behaviour(duration=None), Spin)
     stop = publisher(stack, Bool, "/stop", LATCHED)
@@ -213,7 +252,7 @@ def test_subscription_gives_the_latest_message_or_waits_for_a_fresh_one(stack, t
 
 def test_waiting_for_a_message_has_an_end(trees, stack):
     assert trees.run(SUBSCRIBE.format('timeout="200"'))[0] == "ABORTED"
-    assert "no message came in time" in stack.node.output
+    stack.node.wait_for_line("no message came in time")
 
 
 def test_whole_messages_are_passed_on_as_they_came(stack, trees):
@@ -242,7 +281,7 @@ def test_number_that_is_none_comes_in_and_does_not_go_out(stack, trees):
     assert trees.run(read + '<ScriptCondition code="percentage != percentage &amp;&amp; voltage == 24.0"/>')[0] == "SUCCEEDED"
     write = '<RosPublish topic_name="/x" message_type="std_msgs/msg/Float32" message.data="{percentage}"/>'
     assert trees.run(read + write)[0] == "ABORTED"
-    assert "message.data: NaN is not a finite number" in stack.node.output
+    stack.node.wait_for_line("message.data: NaN is not a finite number")
 
 
 def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
@@ -270,7 +309,7 @@ def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
     assert node.get_parameter("names").type_ == Parameter.Type.STRING_ARRAY
     assert node.get_parameter("names").value == ["c", "d"]
     assert trees.run(put.format("speed", 'value="1.5"'))[0] == "ABORTED"
-    assert "faster than the robot" in stack.node.output
+    stack.node.wait_for_line("faster than the robot")
     assert node.get_parameter("speed").value == 1.0
     absent = f'<RosParameterGet node="/{client}" parameter="absent" value="{{value}}"/>'
     assert trees.run(absent)[0] == "ABORTED"

@@ -47,6 +47,9 @@ impl From<Thrown> for Refusal {
     }
 }
 
+/// What is done with feedback when it has come: called in the tick after, with the newest.
+pub type OnFeedback<N> = fn(&N, &mut Context<'_>, &FeedbackOf<N>) -> Result<(), Thrown>;
+
 /// What tells one action client from another.
 pub trait ActionNode: Send + Sync + Sized + 'static {
     /// The action.
@@ -57,6 +60,8 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     const DOC: &'static str;
     /// The server, unless the port `server_name` says otherwise.
     const SERVER: &'static str;
+    /// What is done with feedback. Without it, nobody listens to the server's.
+    const ON_FEEDBACK: Option<OnFeedback<Self>> = None;
 
     /// Declares the node's own ports; those that all action clients share are declared by the skeleton.
     fn bind(ports: &mut Ports<'_>) -> Self;
@@ -102,12 +107,9 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         sent != new
     }
 
-    /// Feedback has come.
-    ///
-    /// # Errors
-    /// [`Thrown`].
-    fn feedback(&self, _cx: &mut Context<'_>, _feedback: &FeedbackOf<Self>) -> Result<(), Thrown> {
-        Ok(())
+    /// Whether this node of this tree wants feedback: not where none of its ports takes anything of it.
+    fn hears_feedback(&self) -> bool {
+        Self::ON_FEEDBACK.is_some()
     }
 
     /// Called every tick of a running goal, after feedback: outputs that do not come from the server.
@@ -211,7 +213,7 @@ impl<N: ActionNode> Node for ActionLeaf<N> {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = N::bind(ports);
-        let endpoint = node.endpoint(ports);
+        let endpoint = node.endpoint(ports).hearing(node.hears_feedback());
         Self {
             node,
             endpoint,
@@ -300,8 +302,10 @@ impl<N: ActionNode> ActionLeaf<N> {
             ),
             None => return self.fail(cx, N::unknown_code(), "the goal was forgotten"),
         };
-        if let Some(feedback) = feedback.as_ref().and_then(Payload::get) {
-            self.node.feedback(cx, feedback)?;
+        if let Some(on_feedback) = N::ON_FEEDBACK
+            && let Some(feedback) = feedback.as_ref().and_then(Payload::get)
+        {
+            on_feedback(&self.node, cx, feedback)?;
         }
         if ended {
             return self.finish(cx, ticket, accepted);

@@ -54,6 +54,7 @@ pub struct Endpoint {
     name: Input<Text>,
     server_timeout: Input<Milliseconds>,
     cancel_timeout: Option<Input<Milliseconds>>,
+    hears_feedback: bool,
 }
 
 /// The interface of a server.
@@ -95,6 +96,7 @@ impl Endpoint {
             name: Self::name(ports, "server_name", "action server", default_name),
             server_timeout: Self::timeout(ports),
             cancel_timeout: None,
+            hears_feedback: false,
         }
     }
 
@@ -112,6 +114,7 @@ impl Endpoint {
             name: Self::name(ports, "service_name", "service", default_name),
             server_timeout: Self::timeout(ports),
             cancel_timeout: None,
+            hears_feedback: false,
         }
     }
 
@@ -145,6 +148,7 @@ impl Endpoint {
             name: node,
             server_timeout: Self::timeout(ports),
             cancel_timeout: None,
+            hears_feedback: false,
         }
     }
 
@@ -153,6 +157,14 @@ impl Endpoint {
     pub(crate) fn of_type(mut self, type_name: Input<Text>) -> Self {
         self.form = Form::Json;
         self.type_name = TypeName::Port(type_name);
+        self
+    }
+
+    /// The same, listening to the action's feedback or not. A controller sends it at 20 Hz and more, and most leaves have
+    /// no use for it.
+    #[must_use]
+    pub(crate) fn hearing(mut self, feedback: bool) -> Self {
+        self.hears_feedback = feedback;
         self
     }
 
@@ -198,7 +210,12 @@ impl Endpoint {
             return;
         };
         match world.open(self.kind, &name, &type_name, self.form) {
-            Ok(server) => client.server = Some(server),
+            Ok(server) => {
+                client.server = Some(server);
+                if self.hears_feedback {
+                    world.hear(server);
+                }
+            }
             Err(error) => {
                 client.server = None;
                 client.fault = error.to_string();

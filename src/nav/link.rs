@@ -193,6 +193,9 @@ pub trait Link: Send {
         form: Form,
     ) -> Result<ServerId, LinkError>;
 
+    /// Has the feedback of an action server delivered from now on, which is not before somebody asks for it.
+    fn hear(&mut self, server: ServerId);
+
     /// Subscribes; an equal specification gives the same number.
     ///
     /// # Errors

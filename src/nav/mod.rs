@@ -41,7 +41,7 @@ mod tracking;
 pub mod values;
 mod world;
 
-pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, Refusal, ResultOf};
+pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
 pub use endpoint::Endpoint;
 pub use link::{

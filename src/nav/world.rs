@@ -114,6 +114,11 @@ impl World {
         Ok(server)
     }
 
+    /// Has the feedback of an action server delivered to the leaves that have goals on it.
+    pub fn hear(&mut self, server: ServerId) {
+        self.link.hear(server);
+    }
+
     /// The servers that were opened since the last call: those of the tree that was given this world meanwhile, or that
     /// was ticked with it.
     pub fn take_opened(&mut self) -> Vec<ServerId> {

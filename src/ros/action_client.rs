@@ -1,18 +1,19 @@
 //! The client side of an action: three services and two topics of it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use r2r::unique_identifier_msgs::msg::UUID;
 use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, action_msgs};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::custodian_task::Inlet;
 use super::interfaces::ActionTransport;
 use super::mirror::Mirror;
+use super::spin::Errand;
 use super::{Caller, Debts, Lives, RosError, RosNode};
 use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, Stamp, WireEvent};
-use crate::nav::Payload;
+use crate::nav::{Form, Payload};
 
 use super::interfaces::ActionCodec;
 
@@ -41,44 +42,24 @@ fn key(goal: GoalId) -> u64 {
 /// everything that comes, also twice, also late. Sorting that out is the Custodian's business.
 pub(super) struct ActionClient<C: ActionCodec> {
     server: ServerId,
+    name: Arc<str>,
     inlet: Inlet,
     send_goal: Caller<Response<SendGoal<C>>>,
     get_result: Caller<Response<GetResult<C>>>,
     cancel_goal: Caller<action_msgs::srv::CancelGoal::Response>,
-    /// Goals of ours that may have feedback: everybody's comes on one topic, at any rate, and converting that of
-    /// others would be work for nothing.
-    ours: Arc<Mutex<FxHashSet<GoalId>>>,
+    /// Goals of ours, and the form in which their leaves have results and feedback. Everybody's feedback comes on one
+    /// topic, at any rate, and converting that of others would be work for nothing.
+    ours: Arc<Mutex<FxHashMap<GoalId, Form>>>,
 }
 
 impl<C: ActionCodec> ActionClient<C> {
-    /// Makes the five entities, and has the inlet told when the server is there and when it is gone.
+    /// Makes three clients and listens to the goals' states, and has the inlet told when the server is there and when it is gone.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,
         server: ServerId,
         inlet: Inlet,
     ) -> Result<Self, RosError> {
-        let ours: Arc<Mutex<FxHashSet<GoalId>>> = Arc::default();
-        let filter = Arc::clone(&ours);
-        let to = inlet.clone();
-        node.subscribe::<<C::Wire as WrappedActionTypeSupport>::FeedbackMessage>(
-            &format!("{name}/_action/feedback"),
-            QosProfile::default(),
-            move |message| {
-                let (id, feedback) = C::Wire::destructure_feedback_msg(message);
-                let Some(goal) = GoalId::from_slice(&id.uuid) else {
-                    return;
-                };
-                if filter
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .contains(&goal)
-                {
-                    let payload = C::feedback(feedback);
-                    to.wire(WireEvent::Feedback { goal, payload });
-                }
-            },
-        )?;
         let to = inlet.clone();
         node.subscribe::<action_msgs::msg::GoalStatusArray>(
             &format!("{name}/_action/status"),
@@ -116,28 +97,56 @@ impl<C: ActionCodec> ActionClient<C> {
         });
         Ok(Self {
             server,
+            name: name.into(),
             inlet,
             send_goal,
             get_result,
             cancel_goal,
-            ours,
+            ours: Arc::default(),
         })
-    }
-
-    fn ours(&self) -> std::sync::MutexGuard<'_, FxHashSet<GoalId>> {
-        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn lock(goals: &Mutex<FxHashMap<GoalId, Form>>) -> MutexGuard<'_, FxHashMap<GoalId, Form>> {
+    goals.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<C: ActionCodec> ActionTransport for ActionClient<C> {
+    fn hear_feedback(&self) -> Errand {
+        let (name, to, ours) = (Arc::clone(&self.name), self.inlet.clone(), Arc::clone(&self.ours));
+        let callback = move |message| {
+            let (id, feedback) = C::Wire::destructure_feedback_msg(message);
+            let Some(goal) = GoalId::from_slice(&id.uuid) else {
+                return;
+            };
+            let form = lock(&ours).get(&goal).copied();
+            if let Some(form) = form {
+                let payload = C::feedback(feedback, form);
+                to.wire(WireEvent::Feedback { goal, payload });
+            }
+        };
+        Box::new(move |node| {
+            let made = node.subscribe::<<C::Wire as WrappedActionTypeSupport>::FeedbackMessage>(
+                &format!("{name}/_action/feedback"),
+                QosProfile::default(),
+                callback,
+            );
+            // Its leaves go without.
+            if let Err(error) = made {
+                tracing::error!("{name}: {error}");
+            }
+        })
+    }
+
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError> {
         // What follows a goal, cancels and questions for its result, is bounded by the Custodian's deadlines.
         let now = Instant::now();
         self.send_goal.make_room(now)?;
         self.get_result.make_room(now)?;
         self.cancel_goal.make_room(now)?;
-        let request = C::Wire::make_goal_request_msg(uuid(goal), C::goal(payload)?);
-        self.ours().insert(goal);
+        let (message, form) = C::goal(payload)?;
+        let request = C::Wire::make_goal_request_msg(uuid(goal), message);
+        lock(&self.ours).insert(goal, form);
         let (inlet, server) = (self.inlet.clone(), self.server);
         self.send_goal.call(key(goal), &request, move |answer| {
             // An answer that cannot be had says nothing about the goal: it stays unanswered.
@@ -185,6 +194,8 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         self.get_result.forget_but(QUESTIONS_KEPT - 1, key(goal));
         let request = C::Wire::make_result_request_msg(uuid(goal));
         let inlet = self.inlet.clone();
+        // Of one that was found rather than sent, nobody reads the result.
+        let form = lock(&self.ours).get(&goal).copied().unwrap_or_default();
         self.get_result.call(key(goal), &request, move |answer| {
             let Ok(answer) = answer else { return };
             let (status, result) = C::Wire::destructure_result_response_msg(answer);
@@ -192,7 +203,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
                 Some(end) => WireEvent::Result {
                     goal,
                     end,
-                    payload: C::result(result),
+                    payload: C::result(result, form),
                 },
                 None => WireEvent::ResultUnknown { goal },
             });
@@ -200,7 +211,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 
     fn forget(&mut self, goal: GoalId) {
-        self.ours().remove(&goal);
+        lock(&self.ours).remove(&goal);
         self.get_result.forget(key(goal));
         self.cancel_goal.forget(key(goal));
         // The goal request stays: accepted after all, it must be cancelled, however late that is.

@@ -26,6 +26,8 @@ pub(super) enum Input {
     Commands(Vec<Command<Payload>>),
     Wire(WireEvent<Payload>),
     Action(ServerId, Box<dyn ActionTransport>),
+    /// A leaf wants the feedback of its goals there.
+    Hear(ServerId),
     Service(ServerId, Box<dyn ServiceTransport>),
     Publisher(TopicId, Box<dyn Publish>),
     Publish {
@@ -121,11 +123,13 @@ impl CustodianTask {
         let ids = GoalIds::new(GoalIds::mark_of(&ros.full_name()), run_bits());
         let owner = Owner {
             custodian: Custodian::new(ids, options),
+            ros: ros.clone(),
             clock: clock.clone(),
             board: Arc::clone(&handle.board),
             servers: Arc::clone(&handle.servers),
             given_up: GivenUp::default(),
             actions: FxHashMap::default(),
+            unheard: FxHashSet::default(),
             services: FxHashMap::default(),
             publishers: FxHashMap::default(),
             unpublished: FxHashMap::default(),
@@ -318,11 +322,14 @@ const MANY: usize = 100;
 
 struct Owner {
     custodian: Custodian<Payload>,
+    ros: RosHandle,
     clock: Clock,
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     given_up: GivenUp,
     actions: FxHashMap<ServerId, Box<dyn ActionTransport>>,
+    /// Servers whose feedback is wanted, and whose client is not made yet.
+    unheard: FxHashSet<ServerId>,
     services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
     publishers: FxHashMap<TopicId, Box<dyn Publish>>,
     /// Published before the publisher was made.
@@ -349,25 +356,24 @@ impl Owner {
                     inputs.recv_timeout(left)
                 }
             };
-            let mut handled = 0;
             let mut next = match first {
                 Ok(input) => Some(input),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let now = self.clock.steady();
-            for _ in 0..BATCH {
-                let Some(input) = next.take() else { break };
+            let (mut taken, mut handled) = (0, 0);
+            while let Some(input) = next {
                 if matches!(input, Input::End) {
                     return;
                 }
                 handled += u64::from(self.take(input, now));
-                next = inputs.try_recv().ok();
-            }
-            if let Some(input) = next
-                && !matches!(input, Input::End)
-            {
-                handled += u64::from(self.take(input, now));
+                taken += 1;
+                next = if taken < BATCH {
+                    inputs.try_recv().ok()
+                } else {
+                    None
+                };
             }
             self.custodian.advance(now, &mut self.effects);
             self.carry_out(now);
@@ -398,7 +404,17 @@ impl Owner {
                 self.custodian.wire(event, now, &mut self.effects);
             }
             Input::Action(server, transport) => {
+                if self.unheard.remove(&server) {
+                    self.ros.post(transport.hear_feedback());
+                }
                 self.actions.insert(server, transport);
+            }
+            Input::Hear(server) => {
+                if let Some(transport) = self.actions.get(&server) {
+                    self.ros.post(transport.hear_feedback());
+                } else {
+                    self.unheard.insert(server);
+                }
             }
             Input::Service(server, transport) => {
                 self.services.insert(server, transport);
@@ -413,16 +429,10 @@ impl Owner {
                 topic,
                 payload,
                 depth,
-            } => match self.publishers.get(&topic) {
-                Some(publisher) => publish(&**publisher, &payload),
-                None => {
-                    let waiting = self.unpublished.entry(topic).or_default();
-                    if waiting.len() >= usize::from(depth.max(1)) {
-                        waiting.pop_front();
-                    }
-                    waiting.push_back(payload);
-                }
-            },
+            } => {
+                self.carry_out(now);
+                self.publish(topic, payload, depth);
+            }
             Input::Named(server, name) => {
                 self.servers.opened(server, Arc::clone(&name));
                 self.names.insert(server, name);
@@ -440,7 +450,11 @@ impl Owner {
                 self.halt(|_| true, reason, now);
                 return true;
             }
-            Input::Send(send) => send(),
+            Input::Send(send) => {
+                // What was asked for before has left by then: a client that reads its result finds its cancels sent.
+                self.carry_out(now);
+                send();
+            }
             Input::ShutDown(patience) => {
                 let deadline = now + patience;
                 self.custodian
@@ -450,6 +464,18 @@ impl Owner {
             Input::End => {}
         }
         false
+    }
+
+    /// Where the publisher is not made yet, as many messages wait for it as its topic keeps.
+    fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16) {
+        if let Some(publisher) = self.publishers.get(&topic) {
+            return publish(&**publisher, &payload);
+        }
+        let waiting = self.unpublished.entry(topic).or_default();
+        if waiting.len() >= usize::from(depth.max(1)) {
+            waiting.pop_front();
+        }
+        waiting.push_back(payload);
     }
 
     fn halt(&mut self, which: impl Fn(Ticket) -> bool, reason: HaltReason, now: Time) {

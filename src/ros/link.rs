@@ -1,6 +1,6 @@
 //! The way out of the tick thread, over the middleware.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,9 +33,12 @@ pub struct Endpoints {
 
 #[derive(Default)]
 struct Inner {
-    servers: HashMap<(EndpointKind, String, String, Form), ServerId>,
+    /// By full name and type: however a tree spells a server, and in whichever form, its goals wait for each other (G5).
+    servers: HashMap<(EndpointKind, String, String), ServerId>,
     subscriptions: HashMap<TopicSpec, (TopicId, Arc<Fan>)>,
     publishers: HashMap<TopicSpec, TopicId>,
+    /// Action servers whose feedback some leaf wants.
+    heard: HashSet<ServerId>,
     next: u32,
     adopt: Option<Duration>,
 }
@@ -82,15 +85,15 @@ impl Endpoints {
         }
     }
 
-    /// Whether a tree may open a topic, as far as can be known.
-    ///
-    /// # Errors
-    /// [`LinkError::OtherType`].
     /// The node that everything is opened on.
     pub(super) fn ros(&self) -> &RosHandle {
         self.custodian.ros()
     }
 
+    /// Whether a tree may open a topic, as far as can be known.
+    ///
+    /// # Errors
+    /// [`LinkError::OtherType`].
     pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {
         self.types.try_on(self.custodian.ros(), topic)
     }
@@ -99,9 +102,9 @@ impl Endpoints {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, kind: EndpointKind, name: &str, type_name: &str, form: Form) -> ServerId {
+    fn open(&self, kind: EndpointKind, name: &str, type_name: &str) -> ServerId {
         let mut inner = self.lock();
-        let key = (kind, name.to_owned(), type_name.to_owned(), form);
+        let key = (kind, self.custodian.ros().expand(name), type_name.to_owned());
         if let Some(server) = inner.servers.get(&key) {
             return *server;
         }
@@ -122,12 +125,10 @@ impl Endpoints {
         self.custodian.ros().post(move |node| {
             let to = inlet.clone();
             let made = match kind {
-                EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, form, inlet)
+                EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, inlet)
                     .map(|client| to.send(Input::Action(server, client))),
-                EndpointKind::Service => {
-                    interfaces::open_service(node, &name, &type_name, server, form, inlet)
-                        .map(|client| to.send(Input::Service(server, client)))
-                }
+                EndpointKind::Service => interfaces::open_service(node, &name, &type_name, server, inlet)
+                    .map(|client| to.send(Input::Service(server, client))),
             };
             // Its leaves find the server absent, and fail in the time they allow for that.
             if let Err(error) = made {
@@ -191,7 +192,13 @@ impl Link for RosLink {
         form: Form,
     ) -> Result<ServerId, LinkError> {
         Rehearsal::default().open(kind, name, type_name, form)?;
-        Ok(self.endpoints.open(kind, name, type_name, form))
+        Ok(self.endpoints.open(kind, name, type_name))
+    }
+
+    fn hear(&mut self, server: ServerId) {
+        if self.endpoints.lock().heard.insert(server) {
+            self.endpoints.custodian.put(Input::Hear(server));
+        }
     }
 
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {

@@ -15,6 +15,9 @@ use super::{Caller, RosError};
 /// How long the node that listens may take for a subscription.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What is due at this or a longer period may be done a quarter of it early.
+const PATIENT_PERIOD: Duration = Duration::from_secs(1);
+
 /// What is done after each spin: takes what has arrived for one entity, and says whether there was anything.
 type Drain = Box<dyn FnMut() -> bool + Send>;
 
@@ -38,11 +41,24 @@ pub struct RosNode {
     hasty_until: Instant,
 }
 
-/// Something done every so often.
+/// Something done every so often, which says itself when it is due again.
 struct Chore {
     period: Duration,
     next: Instant,
-    act: Box<dyn FnMut(&r2r::Node) + Send>,
+    act: Box<dyn FnMut(&r2r::Node) -> Duration + Send>,
+}
+
+impl Chore {
+    /// From when on it is done where the thread is awake anyway. What is due every second does without wakes of its own
+    /// so: three of them woke an idle node as often as the looks for servers.
+    fn may_be_done_at(&self) -> Instant {
+        let early = if self.period < PATIENT_PERIOD {
+            Duration::ZERO
+        } else {
+            self.period / 4
+        };
+        self.next.checked_sub(early).unwrap_or(self.next)
+    }
 }
 
 impl std::fmt::Debug for RosNode {
@@ -244,7 +260,19 @@ impl RosNode {
     }
 
     /// The same for what looks at the node, and at the graph through it.
-    pub fn every_look(&mut self, period: Duration, act: impl FnMut(&r2r::Node) + Send + 'static) {
+    pub fn every_look(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
+        self.chore(period, move |node| {
+            act(node);
+            period
+        });
+    }
+
+    /// Has something done that says each time when it is due again.
+    pub fn whenever_due(&mut self, first: Duration, mut act: impl FnMut() -> Duration + Send + 'static) {
+        self.chore(first, move |_| act());
+    }
+
+    fn chore(&mut self, period: Duration, act: impl FnMut(&r2r::Node) -> Duration + Send + 'static) {
         self.chores.push(Chore {
             period,
             next: Instant::now() + period,
@@ -324,9 +352,9 @@ impl RosNode {
     fn do_chores(&mut self) {
         let now = Instant::now();
         for chore in &mut self.chores {
-            if chore.next <= now {
+            if chore.may_be_done_at() <= now {
+                chore.period = (chore.act)(&self.node);
                 chore.next = now + chore.period;
-                (chore.act)(&self.node);
             }
         }
     }

@@ -68,6 +68,8 @@ impl Link for Rehearsal {
         checked(name, type_name, known).map(|()| ServerId(0))
     }
 
+    fn hear(&mut self, _server: ServerId) {}
+
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         let known = knows_topic(&topic.type_name, topic.form == Form::Json);
         checked(&topic.name, &topic.type_name, known)?;

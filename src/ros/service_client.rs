@@ -34,11 +34,12 @@ impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
         self.caller.make_room(Instant::now())?;
         let inlet = self.inlet.clone();
-        self.caller.call(ticket.0, &C::request(payload)?, move |answer| {
+        let (request, form) = C::request(payload)?;
+        self.caller.call(ticket.0, &request, move |answer| {
             inlet.wire(match answer {
                 Ok(answer) => WireEvent::Response {
                     ticket,
-                    payload: C::response(answer),
+                    payload: C::response(answer, form),
                 },
                 Err(_) => WireEvent::CallFailed { ticket },
             });

@@ -59,6 +59,8 @@ impl Link for Empty {
         Ok(ServerId(*self.0.entry(name.to_owned()).or_insert(next)))
     }
 
+    fn hear(&mut self, _: ServerId) {}
+
     fn subscribe(&mut self, _: &TopicSpec) -> Result<TopicId, LinkError> {
         Ok(TopicId(0))
     }

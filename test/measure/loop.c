@@ -1,7 +1,6 @@
-/* The least that ticks at 100 Hz cost on this rcl and this middleware with the topics of a navigation: /tf, /odom, the
- * feedback of one server in, the feedback of the navigation out at 20 Hz. One thread, one wait set that is never rebuilt,
+/* The least that ticks at 100 Hz cost on this rcl and this middleware with the topics of a navigation: /tf and /odom in,
+ * the feedback of the navigation out at 20 Hz. One thread, one wait set that is never rebuilt,
  * nothing done with what arrives. Ends by itself. */
-#include <nav2_msgs/action/follow_path.h>
 #include <nav2_msgs/action/navigate_to_pose.h>
 #include <nav_msgs/msg/odometry.h>
 #include <rcl/rcl.h>
@@ -37,7 +36,7 @@ int main(int argc, const char ** argv)
   rcl_node_options_t node_options = rcl_node_get_default_options();
   rcl_publisher_t publisher = rcl_get_zero_initialized_publisher();
   rcl_publisher_options_t publisher_options = rcl_publisher_get_default_options();
-  rcl_subscription_t subscriptions[3];
+  rcl_subscription_t subscriptions[2];
   rcl_wait_set_t set = rcl_get_zero_initialized_wait_set();
   const rosidl_message_type_support_t * out =
     ROSIDL_GET_MSG_TYPE_SUPPORT(nav2_msgs, action, NavigateToPose_FeedbackMessage);
@@ -47,21 +46,17 @@ int main(int argc, const char ** argv)
     rcl_node_init(&node, "loop", "", &context, &node_options) != RCL_RET_OK ||
     !subscribe(&subscriptions[0], &node, "/tf", ROSIDL_GET_MSG_TYPE_SUPPORT(tf2_msgs, msg, TFMessage)) ||
     !subscribe(&subscriptions[1], &node, "/odom", ROSIDL_GET_MSG_TYPE_SUPPORT(nav_msgs, msg, Odometry)) ||
-    !subscribe(
-      &subscriptions[2], &node, "/follow_path/_action/feedback",
-      ROSIDL_GET_MSG_TYPE_SUPPORT(nav2_msgs, action, FollowPath_FeedbackMessage)) ||
     rcl_publisher_init(
       &publisher, &node, out, "/navigate_to_pose/_action/feedback", &publisher_options) != RCL_RET_OK ||
-    rcl_wait_set_init(&set, 3, 0, 0, 0, 0, 0, &context, rcl_get_default_allocator()) != RCL_RET_OK)
+    rcl_wait_set_init(&set, 2, 0, 0, 0, 0, 0, &context, rcl_get_default_allocator()) != RCL_RET_OK)
   {
     return 1;
   }
   tf2_msgs__msg__TFMessage * frames = tf2_msgs__msg__TFMessage__create();
   nav_msgs__msg__Odometry * odometry = nav_msgs__msg__Odometry__create();
-  nav2_msgs__action__FollowPath_FeedbackMessage * heard = nav2_msgs__action__FollowPath_FeedbackMessage__create();
   nav2_msgs__action__NavigateToPose_FeedbackMessage * said =
     nav2_msgs__action__NavigateToPose_FeedbackMessage__create();
-  void * messages[3] = {frames, odometry, heard};
+  void * messages[2] = {frames, odometry};
   puts("up");
   fflush(stdout);
   const int64_t start = now();
@@ -69,13 +64,13 @@ int main(int argc, const char ** argv)
     int64_t left;
     while ((left = start + tick * PERIOD - now()) > 0) {
       rcl_wait_set_clear(&set);
-      for (int i = 0; i < 3; ++i) {
+      for (int i = 0; i < 2; ++i) {
         rcl_wait_set_add_subscription(&set, &subscriptions[i], NULL);
       }
       if (rcl_wait(&set, left) != RCL_RET_OK) {
         continue;
       }
-      for (int i = 0; i < 3; ++i) {
+      for (int i = 0; i < 2; ++i) {
         if (set.subscriptions[i] && rcl_take(&subscriptions[i], messages[i], NULL, NULL) != RCL_RET_OK) {
           return 1;
         }

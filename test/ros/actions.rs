@@ -1,6 +1,7 @@
 //! Actions and services, both sides.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
 use navtree::bt::HaltReason;
@@ -13,7 +14,7 @@ use navtree::ros::{
     ActionHandler, ActionServer, CustodianTask, Endpoints, GoalRequest, Ros, RosLink, ServerGoal,
 };
 
-use crate::harness::{Peer, alone, eventually};
+use crate::harness::{PATIENCE, Peer, alone, eventually};
 
 struct Rig {
     link: RosLink,
@@ -131,11 +132,16 @@ fn g3_g6_our_client_against_rclpy_servers() {
             .link
             .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Plain)
             .unwrap();
-        let again = rig
-            .link
-            .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Plain)
-            .unwrap();
-        assert_eq!(spin, again);
+        // However a tree spells it and in whichever form: to the Custodian it is one server.
+        for (name, form) in [
+            ("spin", Form::Plain),
+            ("/spin", Form::Plain),
+            ("spin", Form::Json),
+        ] {
+            let again = rig.link.open(EndpointKind::Action, name, Spin::TYPE, form);
+            assert_eq!(again.unwrap(), spin);
+        }
+        rig.link.hear(spin);
         assert!(matches!(
             rig.link
                 .open(EndpointKind::Action, "spin", "no_msgs/action/No", Form::Plain),
@@ -309,4 +315,37 @@ fn our_action_server_against_rclpy_client() {
         assert!(server.active().is_empty());
         assert_eq!(ros.handle().metrics().slowed_down, 0);
     });
+}
+
+#[test]
+fn g8_the_custodian_ends_whatever_waits_before_its_end() {
+    alone(
+        "actions::g8_the_custodian_ends_whatever_waits_before_its_end",
+        || {
+            let ros = Ros::start("tested", "/").unwrap();
+            // It takes so many things at once: its end comes first, last and after the last of them.
+            for before in 0..40 {
+                let custodian =
+                    CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).unwrap();
+                let (go_on, held) = channel::<()>();
+                custodian.handle().send(move || {
+                    let _ = held.recv();
+                });
+                for _ in 0..before {
+                    custodian.handle().send(|| {});
+                }
+                let (told, ended) = channel();
+                let dropping = std::thread::spawn(move || {
+                    let _ = told.send(());
+                    drop(custodian);
+                    let _ = told.send(());
+                });
+                ended.recv_timeout(PATIENCE).unwrap();
+                std::thread::yield_now();
+                drop(go_on);
+                ended.recv_timeout(PATIENCE).unwrap();
+                dropping.join().unwrap();
+            }
+        },
+    );
 }

@@ -24,7 +24,7 @@ GUARDED = """
     {prepare}
     <ReactiveSequence>
       <Inverter><IsBatteryLow min_battery="0.25" battery_topic="/battery_status"/></Inverter>
-      <FollowPath path="{{path}}"/>
+      {follow}
     </ReactiveSequence>
   </Sequence>
 </BehaviorTree></root>
@@ -38,13 +38,22 @@ REPLACED = """
     <ReactiveFallback>
       <ReactiveSequence>
         <Inverter><IsBatteryLow min_battery="0.25" battery_topic="/battery_status"/></Inverter>
-        <FollowPath path="{{path}}"/>
+        {follow}
       </ReactiveSequence>
-      <FollowPath path="{{path}}" controller_id="other"/>
+      {other}
     </ReactiveFallback>
   </Sequence>
 </BehaviorTree></root>
 """
+
+#: Nav2's leaf, which has no use for feedback, so that nobody listens to it.
+DEAF = '<FollowPath path="{{path}}" {more}/>'
+
+#: A leaf with a port for feedback.
+HEARING = (
+    '<RosAction server_name="follow_path" action_type="nav2_msgs/action/FollowPath" feedback.speed="{{speed}}"'
+    " {goal} {more}/>"
+)
 
 PARAMETERS = {
     "autostart_node": True,
@@ -71,9 +80,11 @@ class Lane:
         self.graph = Graph(domain, "soak", threads=1)
         self.server = RclpyServer(domain) if kind == "rclpy" else SimServer(domain, self.graph)
         self.trees = {}
-        for name, text in (("guarded", GUARDED), ("replaced", REPLACED)):
-            self.trees[name] = folder / f"{name}-{domain}.xml"
-            self.trees[name].write_text(text.format(prepare=self.server.PREPARE))
+        for hearing in (False, True):
+            for name, text in (("guarded", GUARDED), ("replaced", REPLACED)):
+                path = folder / f"{name}-{'hearing' if hearing else 'deaf'}-{domain}.xml"
+                path.write_text(self._fill(text, hearing))
+                self.trees[name, hearing] = path
         self.battery = self.graph.node.create_publisher(BatteryState, "/battery_status", 10)
         if self.server.NEEDS_TRANSFORMS:
             self._transforms()
@@ -82,6 +93,14 @@ class Lane:
         self.fresh = True
         self.seen = []
         self.failures = self.server.failures
+
+    def _fill(self, text, hearing):
+        goal = 'goal.path="{path}"' if self.server.PREPARE else ""
+        if hearing:
+            leaves = [HEARING.format(goal=goal, more=more) for more in ("", 'goal.controller_id="other"')]
+        else:
+            leaves = [DEAF.format(more=more) for more in ("", 'controller_id="other"')]
+        return text.format(prepare=self.server.PREPARE, follow=leaves[0], other=leaves[1])
 
     def _transforms(self):
         qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -120,7 +139,7 @@ class Lane:
     # The node.
 
     def start_node(self):
-        parameters = PARAMETERS | {"default_nav_to_pose_bt_xml": self.trees["guarded"]}
+        parameters = PARAMETERS | {"default_nav_to_pose_bt_xml": self.trees["guarded", False]}
         self.node = Executable("navtree", self.domain, parameters)
         self.navigation.wait(60.0)
         if not self.server.alive():
@@ -173,7 +192,8 @@ class Lane:
         self.server.tell(plan)
         problems = []
         twice = plan.moment == "cancelling"
-        goal = self.navigation.send(1.0, 0.0, tree=self.trees["replaced" if twice else "guarded"])
+        hearing = plan.fault == "feedback flood" or dice.random() < 0.3
+        goal = self.navigation.send(1.0, 0.0, tree=self.trees["replaced" if twice else "guarded", hearing])
         if not goal.accepted:
             return Outcome(plan, False, False, ["the navigation was refused"], time.monotonic() - started)
         queued = plan.moment == "before send" and plan.fault != "refuse" and dice.random() < 0.7
@@ -184,7 +204,7 @@ class Lane:
             self.until(goal.done, 2.0)
             self.charge(0.9)
             requests = self.seen.count("requested")
-            goal = self.navigation.send(1.0, 0.0, tree=self.trees["guarded"])
+            goal = self.navigation.send(1.0, 0.0, tree=self.trees["guarded", hearing])
         reached = self.come_to(plan, goal, dice)
         if queued:
             reached = self.seen.count("requested") == requests

@@ -7,7 +7,7 @@ use crate::bt::{Context, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, Route};
-use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
 
 /// Has the route server find a way and follow the robot on it.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ impl ActionNode for ComputeAndTrackRoute {
     const DOC: &'static str = "Finds a way along the route graph and says where on it the robot is. Inputs that change \
         on the way are handed to the server at once.";
     const SERVER: &'static str = "compute_and_track_route";
+    const ON_FEEDBACK: Option<OnFeedback<Self>> = Some(Self::write);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -69,10 +70,6 @@ impl ActionNode for ComputeAndTrackRoute {
 
     fn is_outdated(&self, cx: &Context<'_>, _sent: &GoalOf<Self>, version: u64) -> bool {
         self.request.version(cx) != version
-    }
-
-    fn feedback(&self, cx: &mut Context<'_>, feedback: &FeedbackOf<Self>) -> Result<(), Thrown> {
-        self.write(cx, feedback)
     }
 
     fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {

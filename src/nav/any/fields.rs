@@ -273,6 +273,11 @@ impl MessageOut {
         }
     }
 
+    /// Whether any of it goes anywhere.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.whole.slot().is_some() || !self.fields.is_empty()
+    }
+
     /// Compares the fields with the interface.
     pub(super) fn check(&self, cx: &mut Context<'_>, type_name: &str) {
         let Some(template) = template(cx, self.part, type_name) else {

@@ -8,7 +8,7 @@ use super::fields::{MessageIn, MessageOut, note, type_name};
 use crate::bt::{Context, Input, Ports, Text, Thrown};
 use crate::goal::{GoalOptions, UpdatePolicy};
 use crate::msg::Action;
-use crate::nav::action_leaf::{ActionNode, Refusal};
+use crate::nav::action_leaf::{ActionNode, OnFeedback, Refusal};
 use crate::nav::endpoint::Endpoint;
 use crate::nav::link::Part;
 use crate::nav::values::Milliseconds;
@@ -56,6 +56,12 @@ impl ActionNode for RosAction {
     const DOC: &'static str = "Sends a goal to any action server. Fields of goal, result and feedback are attributes: \
         goal.pose.header.frame_id=\"map\", result.error_code=\"{code}\".";
     const SERVER: &'static str = "";
+    const ON_FEEDBACK: Option<OnFeedback<Self>> = Some(|node, cx, feedback| {
+        if let Err(fault) = node.feedback.write(cx, feedback)? {
+            note(cx, &fault)?;
+        }
+        Ok(())
+    });
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
@@ -119,11 +125,8 @@ impl ActionNode for RosAction {
         self.goal.version(cx) != version && self.on_change.as_str(cx) != Some("ignore")
     }
 
-    fn feedback(&self, cx: &mut Context<'_>, feedback: &JsonValue) -> Result<(), Thrown> {
-        if let Err(fault) = self.feedback.write(cx, feedback)? {
-            note(cx, &fault)?;
-        }
-        Ok(())
+    fn hears_feedback(&self) -> bool {
+        self.feedback.is_wanted()
     }
 
     fn extract(&self, cx: &mut Context<'_>, result: &JsonValue) -> Result<Result<(), String>, Thrown> {

@@ -35,6 +35,10 @@ impl Link for BenchLink {
         Ok(lock(&self.0).open(kind, name, type_name))
     }
 
+    fn hear(&mut self, server: ServerId) {
+        lock(&self.0).hear(server);
+    }
+
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         Ok(lock(&self.0).subscribe(topic))
     }

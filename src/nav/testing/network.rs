@@ -1,6 +1,6 @@
 //! The other side of the link: the real Custodian, and servers that follow scripts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::plan::Script;
@@ -65,6 +65,8 @@ pub(super) struct Network {
     /// Goals and cancels in the order in which they left.
     sent: Vec<String>,
     templates: Vec<(Part, String, serde_json::Value)>,
+    /// Servers whose feedback is listened to.
+    heard: BTreeSet<ServerId>,
     /// With which types others publish topics.
     foreign_types: BTreeMap<String, String>,
 }
@@ -91,6 +93,7 @@ impl Network {
             reports: Vec::new(),
             sent: Vec::new(),
             templates: Vec::new(),
+            heard: BTreeSet::new(),
             foreign_types: BTreeMap::new(),
         }
     }
@@ -119,6 +122,10 @@ impl Network {
             self.wire(WireEvent::ServerBack { server: id });
         }
         id
+    }
+
+    pub(super) fn hear(&mut self, server: ServerId) {
+        self.heard.insert(server);
     }
 
     pub(super) fn topic(&mut self, spec: &TopicSpec) -> TopicId {
@@ -445,6 +452,7 @@ impl Network {
     /// A server of Nav2 has one goal at a time: a newer one ends the older.
     fn accept(&mut self, server: ServerId, goal: GoalId) {
         let stamp = self.goal_stamp();
+        let heard = self.heard.contains(&server);
         let entry = self.server(server);
         let older = entry.goals.active();
         let _ = entry.goals.accept(goal, stamp);
@@ -465,7 +473,7 @@ impl Network {
                 (Duration::ZERO, end)
             })
             .collect();
-        for (after, feedback) in &script.feedback {
+        for (after, feedback) in script.feedback.iter().filter(|_| heard) {
             let payload = feedback.clone();
             things.push((*after, Thing::Wire(WireEvent::Feedback { goal, payload })));
         }

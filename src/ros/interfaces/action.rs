@@ -15,10 +15,14 @@ use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::action_client::ActionClient;
 use crate::ros::custodian_task::Inlet;
 use crate::ros::mirror::{ActionType, ActionWire, Mirror};
+use crate::ros::spin::Errand;
 use crate::ros::{Debts, RosError, RosNode};
 
 /// The client side of one action server. Nothing waits; what comes back goes to the inlet it was opened with.
 pub(in crate::ros) trait ActionTransport: Send {
+    /// What makes the node listen to the feedback of goals sent from here: to be done once, and only where a leaf has a use
+    /// for it. A controller sends it at 20 Hz and more; for nobody, that was a fifth of what the node used.
+    fn hear_feedback(&self) -> Errand;
     /// Sends a goal request.
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError>;
     /// Sends a cancel request.
@@ -31,49 +35,58 @@ pub(in crate::ros) trait ActionTransport: Send {
     fn debts(&self) -> Debts;
 }
 
-/// How payloads become r2r's structs.
+/// How payloads become r2r's structs. What comes back for a goal has the form of that goal, so that leaves of both forms
+/// share one client: to the Custodian they are leaves of one server (guarantee G5).
 pub(in crate::ros) trait ActionCodec: 'static {
     type Wire: ActionWire;
-    fn goal(payload: &Payload) -> Result<<Self::Wire as WrappedActionTypeSupport>::Goal, RosError>;
-    fn result(wire: <Self::Wire as WrappedActionTypeSupport>::Result) -> Payload;
-    fn feedback(wire: <Self::Wire as WrappedActionTypeSupport>::Feedback) -> Payload;
+    fn goal(payload: &Payload) -> Result<(<Self::Wire as WrappedActionTypeSupport>::Goal, Form), RosError>;
+    fn result(wire: <Self::Wire as WrappedActionTypeSupport>::Result, form: Form) -> Payload;
+    fn feedback(wire: <Self::Wire as WrappedActionTypeSupport>::Feedback, form: Form) -> Payload;
 }
 
-struct Plain<A>(PhantomData<A>);
+/// An action of room `msg`.
+struct Known<A>(PhantomData<A>);
 
-impl<A: ActionType> ActionCodec for Plain<A> {
+impl<A: ActionType> ActionCodec for Known<A> {
     type Wire = A::Wire;
 
-    fn goal(payload: &Payload) -> Result<<A::Wire as WrappedActionTypeSupport>::Goal, RosError> {
-        payload
-            .get::<A::Goal>()
-            .map(Mirror::to_wire)
-            .ok_or(RosError::WrongPayload(A::TYPE))
+    fn goal(payload: &Payload) -> Result<(<A::Wire as WrappedActionTypeSupport>::Goal, Form), RosError> {
+        match payload.get::<A::Goal>() {
+            Some(goal) => Ok((goal.to_wire(), Form::Plain)),
+            None => Ok((from_json(payload, "goal")?, Form::Json)),
+        }
     }
 
-    fn result(wire: <A::Wire as WrappedActionTypeSupport>::Result) -> Payload {
-        Payload::new(<A::Result as Mirror>::from_wire(wire))
+    fn result(wire: <A::Wire as WrappedActionTypeSupport>::Result, form: Form) -> Payload {
+        match form {
+            Form::Plain => Payload::new(<A::Result as Mirror>::from_wire(wire)),
+            Form::Json => to_json(&wire),
+        }
     }
 
-    fn feedback(wire: <A::Wire as WrappedActionTypeSupport>::Feedback) -> Payload {
-        Payload::new(<A::Feedback as Mirror>::from_wire(wire))
+    fn feedback(wire: <A::Wire as WrappedActionTypeSupport>::Feedback, form: Form) -> Payload {
+        match form {
+            Form::Plain => Payload::new(<A::Feedback as Mirror>::from_wire(wire)),
+            Form::Json => to_json(&wire),
+        }
     }
 }
 
+/// Any other action.
 struct Json<W>(PhantomData<W>);
 
 impl<W: ActionWire> ActionCodec for Json<W> {
     type Wire = W;
 
-    fn goal(payload: &Payload) -> Result<W::Goal, RosError> {
-        from_json(payload, "goal")
+    fn goal(payload: &Payload) -> Result<(W::Goal, Form), RosError> {
+        Ok((from_json(payload, "goal")?, Form::Json))
     }
 
-    fn result(wire: W::Result) -> Payload {
+    fn result(wire: W::Result, _form: Form) -> Payload {
         to_json(&wire)
     }
 
-    fn feedback(wire: W::Feedback) -> Payload {
+    fn feedback(wire: W::Feedback, _form: Form) -> Payload {
         to_json(&wire)
     }
 }
@@ -86,7 +99,6 @@ pub(super) trait ActionInterface: Sync {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ActionTransport>, RosError>;
     /// A message with every field at its default.
@@ -129,7 +141,6 @@ impl<W: ActionWire> ActionInterface for JsonOnly<W> {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        _form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ActionTransport>, RosError> {
         Ok(Box::new(ActionClient::<Json<W>>::open(
@@ -158,13 +169,11 @@ impl<A: ActionType> ActionInterface for Registered<A> {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ActionTransport>, RosError> {
-        Ok(match form {
-            Form::Plain => Box::new(ActionClient::<Plain<A>>::open(node, name, server, inlet)?),
-            Form::Json => Box::new(ActionClient::<Json<A::Wire>>::open(node, name, server, inlet)?),
-        })
+        Ok(Box::new(ActionClient::<Known<A>>::open(
+            node, name, server, inlet,
+        )?))
     }
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
@@ -223,7 +232,7 @@ pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ActionInterface>
     })
 }
 
-/// Makes a client for an action server. In JSON any action type of the build will do.
+/// Makes a client for an action server, of any action type of the build.
 ///
 /// # Errors
 /// What the middleware says, as text of a [`LinkError`].
@@ -232,15 +241,10 @@ pub(in crate::ros) fn open_action(
     name: &str,
     type_name: &str,
     server: ServerId,
-    form: Form,
     inlet: Inlet,
 ) -> Result<Box<dyn ActionTransport>, LinkError> {
-    let found = match form {
-        Form::Plain => find(type_name),
-        Form::Json => find_json(type_name),
-    };
-    found
+    find_json(type_name)
         .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
-        .open(node, name, server, form, inlet)
+        .open(node, name, server, inlet)
         .map_err(|error| LinkError::Refused(error.to_string()))
 }

@@ -26,40 +26,50 @@ pub(in crate::ros) trait ServiceTransport: Send {
     fn debts(&self) -> Debts;
 }
 
-/// How payloads become r2r's structs.
+/// How payloads become r2r's structs. A response has the form of its request: see
+/// [`ActionCodec`](super::ActionCodec).
 pub(in crate::ros) trait ServiceCodec: 'static {
     type Wire: ServiceWire;
-    fn request(payload: &Payload) -> Result<<Self::Wire as WrappedServiceTypeSupport>::Request, RosError>;
-    fn response(wire: <Self::Wire as WrappedServiceTypeSupport>::Response) -> Payload;
+    fn request(
+        payload: &Payload,
+    ) -> Result<(<Self::Wire as WrappedServiceTypeSupport>::Request, Form), RosError>;
+    fn response(wire: <Self::Wire as WrappedServiceTypeSupport>::Response, form: Form) -> Payload;
 }
 
-struct Plain<S>(PhantomData<S>);
+/// A service of room `msg`.
+struct Known<S>(PhantomData<S>);
 
-impl<S: ServiceType> ServiceCodec for Plain<S> {
+impl<S: ServiceType> ServiceCodec for Known<S> {
     type Wire = S::Wire;
 
-    fn request(payload: &Payload) -> Result<<S::Wire as WrappedServiceTypeSupport>::Request, RosError> {
-        payload
-            .get::<S::Request>()
-            .map(Mirror::to_wire)
-            .ok_or(RosError::WrongPayload(S::TYPE))
+    fn request(
+        payload: &Payload,
+    ) -> Result<(<S::Wire as WrappedServiceTypeSupport>::Request, Form), RosError> {
+        match payload.get::<S::Request>() {
+            Some(request) => Ok((request.to_wire(), Form::Plain)),
+            None => Ok((from_json(payload, "request")?, Form::Json)),
+        }
     }
 
-    fn response(wire: <S::Wire as WrappedServiceTypeSupport>::Response) -> Payload {
-        Payload::new(<S::Response as Mirror>::from_wire(wire))
+    fn response(wire: <S::Wire as WrappedServiceTypeSupport>::Response, form: Form) -> Payload {
+        match form {
+            Form::Plain => Payload::new(<S::Response as Mirror>::from_wire(wire)),
+            Form::Json => to_json(&wire),
+        }
     }
 }
 
+/// Any other service.
 struct Json<W>(PhantomData<W>);
 
 impl<W: ServiceWire> ServiceCodec for Json<W> {
     type Wire = W;
 
-    fn request(payload: &Payload) -> Result<W::Request, RosError> {
-        from_json(payload, "request")
+    fn request(payload: &Payload) -> Result<(W::Request, Form), RosError> {
+        Ok((from_json(payload, "request")?, Form::Json))
     }
 
-    fn response(wire: W::Response) -> Payload {
+    fn response(wire: W::Response, _form: Form) -> Payload {
         to_json(&wire)
     }
 }
@@ -72,7 +82,6 @@ pub(super) trait ServiceInterface: Sync {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ServiceTransport>, RosError>;
     /// A message with every field at its default.
@@ -113,7 +122,6 @@ impl<W: ServiceWire> ServiceInterface for JsonOnly<W> {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        _form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ServiceTransport>, RosError> {
         Ok(Box::new(ServiceClient::<Json<W>>::open(
@@ -142,13 +150,11 @@ impl<S: ServiceType> ServiceInterface for Registered<S> {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        form: Form,
         inlet: Inlet,
     ) -> Result<Box<dyn ServiceTransport>, RosError> {
-        Ok(match form {
-            Form::Plain => Box::new(ServiceClient::<Plain<S>>::open(node, name, server, inlet)?),
-            Form::Json => Box::new(ServiceClient::<Json<S::Wire>>::open(node, name, server, inlet)?),
-        })
+        Ok(Box::new(ServiceClient::<Known<S>>::open(
+            node, name, server, inlet,
+        )?))
     }
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
@@ -200,7 +206,7 @@ pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ServiceInterface
     })
 }
 
-/// Makes a client for a service. In JSON any service type of the build will do.
+/// Makes a client for a service, of any service type of the build.
 ///
 /// # Errors
 /// What the middleware says, as text of a [`LinkError`].
@@ -209,15 +215,10 @@ pub(in crate::ros) fn open_service(
     name: &str,
     type_name: &str,
     server: ServerId,
-    form: Form,
     inlet: Inlet,
 ) -> Result<Box<dyn ServiceTransport>, LinkError> {
-    let found = match form {
-        Form::Plain => find(type_name),
-        Form::Json => find_json(type_name),
-    };
-    found
+    find_json(type_name)
         .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
-        .open(node, name, server, form, inlet)
+        .open(node, name, server, inlet)
         .map_err(|error| LinkError::Refused(error.to_string()))
 }

@@ -13,6 +13,9 @@ use crate::ros::{Clock, RosError, RosHandle, RosNode};
 const TIMEOUT: f32 = 4.0;
 /// How long a bond that begins waits for the other side's first heartbeat: bondcpp's value.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How soon after a rest the heartbeat has its period again; its first is said by whoever ends the rest. Asked at the
+/// period instead, a node that nobody manages was woken ten times a second.
+const REST: Duration = Duration::from_secs(1);
 /// Messages that say the bond is over: one could be lost on a peer that is just joining.
 const FAREWELLS: u32 = 3;
 
@@ -75,11 +78,13 @@ impl Bond {
             }),
         });
         let beating = Arc::clone(&shared);
-        node.every(period, move || {
+        node.whenever_due(period, move || {
             let inner = beating.lock();
-            if inner.begun && Instant::now() < inner.beats_until {
-                beating.say(&inner, true);
+            if !inner.begun || Instant::now() >= inner.beats_until {
+                return REST.max(period);
             }
+            beating.say(&inner, true);
+            period
         });
         let other = Arc::clone(&shared);
         node.subscribe::<Status>("/bond", qos(), move |status| {
