@@ -1,20 +1,19 @@
 //! The navigator proper: goals in, ticks, results out. No ROS here: it is driven by the tick thread, and by tests on a
 //! virtual clock.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{ClientGoal, Ending, NavigationError, Report, Request};
+use super::arrivals::{Arrivals, Prospect};
+use super::goal::{ClientGoal, NavigationError, Report, Request};
 use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
-use super::{NavigatorKind, Pulse, Robot, Snapshot};
+use super::{NavigatorKind, Pulse, Robot, Snapshot, global_frame};
 use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef};
 use crate::goal::{GoalId, ServerId};
 use crate::job::Roster;
-use crate::msg::{PoseStamped, TransformStamped};
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
 
 /// What the navigator is doing.
@@ -22,20 +21,20 @@ enum State {
     Idle,
     /// A tree is ticked for a goal.
     Running(Session),
-    /// A tree was halted; what it had started is still stopping.
+    /// A tree has ended or was halted; what it had started may still be stopping.
     Stopping {
-        /// Whom to tell when it has stopped.
-        session: Option<Session>,
-        ending: Ending,
-        message: String,
+        session: Session,
+        then: Then,
         deadline: Time,
     },
 }
 
-/// A goal whose tree is there and whose poses cannot be expressed in the global frame yet.
-struct Arrival {
-    request: Request,
-    deadline: Time,
+/// What becomes of a session when everything that it had started has stopped.
+enum Then {
+    /// Its client is told.
+    Tell(Report),
+    /// Its goal is pursued by another tree.
+    Resume(Arc<TreeDef>),
 }
 
 /// Runs navigation goals, one at a time, for both navigate actions.
@@ -54,7 +53,7 @@ pub struct Navigator {
     current: NavigatorKind,
     /// The world, while no tree has it.
     resources: Resources,
-    arrivals: VecDeque<Arrival>,
+    arrivals: Arrivals,
     /// Taken up when the state is idle again.
     next: Option<Request>,
     log: ChangeLog,
@@ -74,7 +73,7 @@ impl Navigator {
             servers: [Vec::new(), Vec::new()],
             current: NavigatorKind::ToPose,
             resources,
-            arrivals: VecDeque::new(),
+            arrivals: Arrivals::default(),
             next: None,
             log: ChangeLog::default(),
             log_topic: None,
@@ -169,74 +168,64 @@ impl Navigator {
 
     /// Takes in a goal that its client was told is accepted.
     pub fn goal(&mut self, request: Request, now: Time) {
-        if let Err(message) = &request.tree {
-            let message = message.clone();
-            refuse(request, NavigationError::FailedToLoadBehaviorTree, message);
-            return;
-        }
-        let busy_kind = match &self.state {
-            State::Running(session) => Some(session.kind()),
-            State::Idle | State::Stopping { .. } => None,
-        };
-        if busy_kind.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
-            let message = "the other navigator is at work: cancel its goal first, or set \
-                allow_navigator_preemption";
-            refuse(request, NavigationError::Unknown, message.to_owned());
+        if let Err(reason) = &request.tree {
+            let reason = reason.clone();
+            request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
             return;
         }
         let deadline = now + self.options.arrival_patience;
-        self.arrivals.push_back(Arrival { request, deadline });
+        self.arrivals.push(request, deadline);
         self.settle_arrivals(now);
     }
 
     /// Cancels a goal. Its client gets the result when what its tree started has stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
-        let client_gave_up = "cancelled before it was taken up";
-        if let Some(position) = self
-            .arrivals
-            .iter()
-            .position(|arrival| arrival.request.client.id() == goal)
-            && let Some(arrival) = self.arrivals.remove(position)
-        {
-            arrival.request.client.finish(canceled(client_gave_up));
+        let waiting = self.arrivals.remove(goal);
+        let waiting = waiting.or_else(|| self.next.take_if(|next| next.client.id() == goal));
+        if let Some(request) = waiting {
+            request
+                .client
+                .finish(Report::canceled("cancelled before it was taken up"));
         }
-        if self.next.as_ref().is_some_and(|next| next.client.id() == goal)
-            && let Some(next) = self.next.take()
-        {
-            next.client.finish(canceled(client_gave_up));
-        }
-        if matches!(&self.state, State::Running(session) if session.id() == goal) {
-            self.stop(HaltReason::GoalCanceled, Ending::Canceled, String::new(), now);
+        match &mut self.state {
+            State::Running(session) if session.id() == goal => {
+                self.stop(HaltReason::GoalCanceled, Report::canceled(""), now);
+            }
+            State::Stopping { session, then, .. } if session.id() == goal => then.tell(Report::canceled("")),
+            _ => {}
         }
     }
 
     /// Ends everything: the node is deactivated, or the process ends (guarantee G8).
     pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
-        let message = format!("the navigator stopped: {reason}");
-        for arrival in self.arrivals.drain(..) {
-            arrival.request.client.finish(aborted(0, &message));
+        let report = Report::aborted(0, &format!("the navigator stopped: {reason}"));
+        for request in self.arrivals.drain().chain(self.next.take()) {
+            request.client.finish(report.clone());
         }
-        if let Some(next) = self.next.take() {
-            next.client.finish(aborted(0, &message));
-        }
-        if self.is_running() {
-            self.stop(reason, Ending::Aborted, message, now);
+        match &mut self.state {
+            State::Idle => {}
+            State::Running(_) => self.stop(reason, report, now),
+            State::Stopping { then, .. } => then.tell(report),
         }
     }
 
     /// Halts the tree that runs and waits, without blocking, for what it had started.
-    fn stop(&mut self, reason: HaltReason, ending: Ending, message: String, now: Time) {
+    fn stop(&mut self, reason: HaltReason, report: Report, now: Time) {
+        self.wind_up(reason, Then::Tell(report), now);
+        self.poll(now);
+    }
+
+    /// Halts the tree that runs: its session is stopping.
+    fn wind_up(&mut self, reason: HaltReason, then: Then, now: Time) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(session) => {
                 self.halt_tree(&session, reason, now);
                 let deadline = now + self.options.stop_timeout;
                 self.state = State::Stopping {
-                    session: Some(session),
-                    ending,
-                    message,
+                    session,
+                    then,
                     deadline,
                 };
-                self.poll(now);
             }
             other => self.state = other,
         }
@@ -254,16 +243,28 @@ impl Navigator {
             return Ok(());
         }
         let new = self.make_tree(def, now)?;
-        let old_runs = matches!(&self.state, State::Running(session) if session.kind() == kind);
-        if old_runs && let State::Running(session) = std::mem::replace(&mut self.state, State::Idle) {
-            self.halt_tree(&session, HaltReason::TreeSwapped, now);
-            self.replace_next(session.into_request(Arc::clone(def)));
-            self.state = State::Stopping {
-                session: None,
-                ending: Ending::Aborted,
-                message: String::new(),
-                deadline: now + self.options.stop_timeout,
-            };
+        let old = self.trees[index]
+            .as_ref()
+            .map(|tree| Arc::clone(tree.definition()));
+        match &mut self.state {
+            State::Running(session) if session.kind() == kind => {
+                self.wind_up(HaltReason::TreeSwapped, Then::Resume(Arc::clone(def)), now);
+            }
+            State::Stopping {
+                session,
+                then: Then::Resume(with),
+                ..
+            } if session.kind() == kind => *with = Arc::clone(def),
+            _ => {}
+        }
+        // Whoever waits for the old tree gets the new one; a goal with a tree of its own keeps that.
+        for request in self.arrivals.requests_mut().chain(&mut self.next) {
+            if request.kind == kind
+                && let (Ok(wanted), Some(old)) = (&mut request.tree, &old)
+                && Arc::ptr_eq(wanted, old)
+            {
+                *wanted = Arc::clone(def);
+            }
         }
         self.keep(kind, new);
         Ok(())
@@ -350,43 +351,7 @@ impl Navigator {
             self.resources.begin(now);
         }
         self.settle_arrivals(now);
-        if let State::Stopping { deadline, .. } = &self.state {
-            let overdue = now >= *deadline;
-            let Some(world) = self.resources.get::<World>() else {
-                return;
-            };
-            if !overdue && !world.is_settled() {
-                return;
-            }
-            // Not only what was waited for: a goal of an earlier session may be known to execute still.
-            let left = world.unsettled();
-            let State::Stopping {
-                session,
-                ending,
-                message,
-                ..
-            } = std::mem::replace(&mut self.state, State::Idle)
-            else {
-                return;
-            };
-            if let Some(session) = session {
-                let kind = session.kind();
-                let (error_code, error_message) = if left.is_empty() {
-                    (0, message)
-                } else {
-                    let left = left.join("; ");
-                    (
-                        NavigationError::Timeout.code(kind),
-                        format!("did not stop in time: {left}"),
-                    )
-                };
-                session.into_client().finish(Report {
-                    ending,
-                    error_code,
-                    error_message,
-                });
-            }
-        }
+        self.settle_session(now);
         if matches!(self.state, State::Idle)
             && let Some(next) = self.next.take()
         {
@@ -394,54 +359,78 @@ impl Navigator {
         }
     }
 
-    /// Takes up the goals whose poses can be expressed in the global frame by now.
-    fn settle_arrivals(&mut self, now: Time) {
-        for _ in 0..self.arrivals.len() {
-            let Some(mut arrival) = self.arrivals.pop_front() else {
-                return;
-            };
-            match self.in_global_frame(&arrival.request) {
-                Ok(poses) => {
-                    arrival.request.poses = poses;
-                    self.take_up(arrival.request, now);
-                }
-                Err(message) if now >= arrival.deadline => {
-                    refuse(arrival.request, NavigationError::TransformFailed, message);
-                }
-                Err(_) => self.arrivals.push_back(arrival),
+    /// Sees to a session that is stopping, when everything that it had started has stopped, or its time is over.
+    fn settle_session(&mut self, now: Time) {
+        let State::Stopping { deadline, .. } = &self.state else {
+            return;
+        };
+        let overdue = now >= *deadline;
+        let Some(world) = self.resources.get::<World>() else {
+            return;
+        };
+        if !overdue && !world.is_settled() {
+            return;
+        }
+        // Not only what was waited for: a goal of an earlier session may be known to execute still.
+        let left = world.unsettled();
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Stopping {
+                session,
+                then: Then::Tell(report),
+                ..
+            } => {
+                let report = report.with_left(session.kind(), &left);
+                session.into_client().finish(report);
             }
+            State::Stopping {
+                session,
+                then: Then::Resume(def),
+                ..
+            } => self.next = Some(session.into_request(def)),
+            other => self.state = other,
         }
     }
 
-    /// The goal's poses in the global frame, where the robot has a pose too.
-    fn in_global_frame(&mut self, request: &Request) -> Result<Vec<PoseStamped>, String> {
-        let Some(world) = self.world() else {
-            return Err("there is no world".to_owned());
-        };
-        let settings = &world.settings;
-        let global: Arc<str> = settings.global_frame.as_str().into();
-        if request.kind == NavigatorKind::ToPose {
-            let base = &settings.robot_base_frame;
-            world
-                .transform(&global, base, None)
-                .map_err(|error| format!("the robot's pose is unknown: {error}"))?;
+    /// Takes up the newest goal that can be.
+    fn settle_arrivals(&mut self, now: Time) {
+        if self.arrivals.is_empty() {
+            return;
         }
-        request
-            .poses
-            .iter()
-            .map(|pose| {
-                if pose.header.frame_id == global || pose.header.frame_id.is_empty() {
-                    let mut pose = pose.clone();
-                    pose.header.frame_id = Arc::clone(&global);
-                    return Ok(pose);
-                }
-                let at = (!pose.header.stamp.is_zero()).then_some(pose.header.stamp);
-                world
-                    .transform(&global, &pose.header.frame_id, at)
-                    .map(|transform| express(pose, &transform))
-                    .map_err(|error| format!("the goal cannot be expressed in `{global}`: {error}"))
-            })
-            .collect()
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let settled = arrivals.settle(now, |request| self.prospect(request));
+        self.arrivals = arrivals;
+        for (request, error, reason) in settled.refused {
+            request.refuse(error, &reason);
+        }
+        for request in settled.displaced {
+            request.client.finish(Report::aborted(0, DISPLACED));
+        }
+        if let Some(request) = settled.taken {
+            self.take_up(request, now);
+        }
+    }
+
+    /// Whether a goal can be taken up now.
+    fn prospect(&mut self, request: &Request) -> Prospect {
+        let busy = match &self.state {
+            State::Running(session)
+            | State::Stopping {
+                session,
+                then: Then::Resume(_),
+                ..
+            } => Some(session.kind()),
+            State::Idle | State::Stopping { .. } => self.next.as_ref().map(|next| next.kind),
+        };
+        if busy.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
+            let reason = "the other navigator is at work: cancel its goal first, or set \
+                allow_navigator_preemption";
+            return Prospect::Hopeless(NavigationError::Unknown, reason.to_owned());
+        }
+        match self.world().map(|world| global_frame::poses(world, request)) {
+            Some(Ok(poses)) => Prospect::Ready(poses),
+            Some(Err(reason)) => Prospect::NotYet(reason),
+            None => Prospect::NotYet("there is no world".to_owned()),
+        }
     }
 
     /// Runs a goal: at once, in place of the one that runs, or when that has stopped.
@@ -449,30 +438,33 @@ impl Navigator {
         match &mut self.state {
             State::Idle => self.start(request, now),
             State::Running(session) => {
-                let same = request.kind == session.kind()
-                    && matches!((&request.tree, &self.trees[request.kind.index()]),
-                        (Ok(def), Some(tree)) if Arc::ptr_eq(def, tree.definition()));
-                if same {
-                    // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
-                    let old = session.replace(request.poses.clone(), request.client, now);
-                    old.finish(aborted(0, "another goal took its place"));
-                    if let Some(tree) = &mut self.trees[request.kind.index()] {
+                let tree = self.trees[request.kind.index()].as_mut();
+                let same =
+                    |tree: &Tree| matches!(&request.tree, Ok(def) if Arc::ptr_eq(def, tree.definition()));
+                match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
+                    Some(tree) => {
+                        // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
+                        let old = session.replace(request.poses, request.client, now);
+                        old.finish(Report::aborted(0, DISPLACED));
                     }
-                } else {
-                    self.replace_next(request);
-                    let message = "another goal took its place".to_owned();
-                    self.stop(HaltReason::TreeSwapped, Ending::Aborted, message, now);
+                    None => {
+                        self.replace_next(request);
+                        self.stop(HaltReason::TreeSwapped, Report::aborted(0, DISPLACED), now);
+                    }
                 }
             }
-            State::Stopping { .. } => self.replace_next(request),
+            State::Stopping { then, .. } => {
+                then.tell(Report::aborted(0, DISPLACED));
+                self.replace_next(request);
+            }
         }
     }
 
     /// Of several goals that wait, the newest counts.
     fn replace_next(&mut self, request: Request) {
         if let Some(older) = self.next.replace(request) {
-            older.client.finish(aborted(0, "another goal took its place"));
+            older.client.finish(Report::aborted(0, DISPLACED));
         }
     }
 
@@ -486,7 +478,7 @@ impl Navigator {
             match self.make_tree(&def, now) {
                 Ok(made) => self.keep(request.kind, made),
                 Err(reason) => {
-                    refuse(request, NavigationError::FailedToLoadBehaviorTree, reason);
+                    request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
                     return;
                 }
             }
@@ -545,49 +537,32 @@ impl Navigator {
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure)) => {
                 let (error_code, error_message) = super::seed::error_of(tree, &self.options);
                 let report = if status == NodeStatus::Success {
-                    Report {
-                        ending: Ending::Succeeded,
-                        error_code: 0,
-                        error_message: String::new(),
-                    }
+                    Report::succeeded()
                 } else if error_code == 0 && error_message.is_empty() {
-                    aborted(0, "the tree failed without an error code")
+                    Report::aborted(0, "the tree failed without an error code")
                 } else {
-                    Report {
-                        ending: Ending::Aborted,
-                        error_code,
-                        error_message,
-                    }
+                    Report::aborted(error_code, &error_message)
                 };
                 self.complete(HaltReason::ParentFinished, report, now);
             }
             Err(error) => {
                 tracing::error!("{error}");
                 let code = NavigationError::Unknown.code(kind);
-                self.complete(
-                    HaltReason::TreeFailed,
-                    Report {
-                        ending: Ending::Aborted,
-                        error_code: code,
-                        error_message: error.to_string(),
-                    },
-                    now,
-                );
+                let report = Report::aborted(code, &error.to_string());
+                self.complete(HaltReason::TreeFailed, report, now);
             }
         }
     }
 
-    /// The tree has ended: nothing of it may be left, then the client is told.
+    /// The tree has ended. Its client is told at once, unless something that the tree had started is left: then when that
+    /// has stopped.
     fn complete(&mut self, reason: HaltReason, report: Report, now: Time) {
-        let State::Running(session) = std::mem::replace(&mut self.state, State::Idle) else {
-            return;
-        };
-        self.halt_tree(&session, reason, now);
-        let tree = &mut self.trees[session.kind().index()];
-        if let Some(tree) = tree {
+        self.wind_up(reason, Then::Tell(report), now);
+        if let State::Stopping { session, .. } = &self.state
+            && let Some(tree) = &mut self.trees[session.kind().index()]
+        {
             super::seed::clear_errors(tree, &self.options);
         }
-        session.into_client().finish(report);
         self.poll(now);
     }
 
@@ -621,43 +596,17 @@ impl Navigator {
     }
 }
 
-/// A pose in the frame that a transform leads to.
-fn express(pose: &PoseStamped, transform: &TransformStamped) -> PoseStamped {
-    let mut expressed = pose.clone();
-    expressed.pose = transform.transform.apply(&pose.pose);
-    expressed.header.frame_id = Arc::clone(&transform.header.frame_id);
-    expressed
-}
-
-fn refuse(request: Request, error: NavigationError, message: String) {
-    let error_code = error.code(request.kind);
-    tracing::warn!(
-        "{}: goal {} not taken up: {message}",
-        request.kind.action(),
-        request.client.id()
-    );
-    request.client.finish(Report {
-        ending: Ending::Aborted,
-        error_code,
-        error_message: message,
-    });
-}
-
-fn aborted(error_code: u16, message: &str) -> Report {
-    Report {
-        ending: Ending::Aborted,
-        error_code,
-        error_message: message.to_owned(),
+impl Then {
+    /// The client is told this, unless it is to be told something already: nobody pursues its goal any more.
+    fn tell(&mut self, report: Report) {
+        if matches!(self, Self::Resume(_)) {
+            *self = Self::Tell(report);
+        }
     }
 }
 
-fn canceled(message: &str) -> Report {
-    Report {
-        ending: Ending::Canceled,
-        error_code: 0,
-        error_message: message.to_owned(),
-    }
-}
+/// What the client of a goal reads that a newer one has ended.
+const DISPLACED: &str = "another goal took its place";
 
 impl std::fmt::Debug for Navigator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

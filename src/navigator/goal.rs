@@ -58,6 +58,46 @@ pub struct Report {
     pub error_message: String,
 }
 
+impl Report {
+    pub(crate) fn succeeded() -> Self {
+        Self {
+            ending: Ending::Succeeded,
+            error_code: 0,
+            error_message: String::new(),
+        }
+    }
+
+    pub(crate) fn aborted(error_code: u16, error_message: &str) -> Self {
+        Self {
+            ending: Ending::Aborted,
+            error_code,
+            error_message: error_message.to_owned(),
+        }
+    }
+
+    pub(crate) fn canceled(error_message: &str) -> Self {
+        Self {
+            ending: Ending::Canceled,
+            error_code: 0,
+            error_message: error_message.to_owned(),
+        }
+    }
+
+    /// The same of a session of which something is left, one text a goal: that is named behind what was to be said, and
+    /// has the code of its own by which a client tells that the robot may be moving.
+    pub(crate) fn with_left(mut self, kind: NavigatorKind, left: &[String]) -> Self {
+        if !left.is_empty() {
+            self.error_code = NavigationError::Timeout.code(kind);
+            if !self.error_message.is_empty() {
+                self.error_message += "; ";
+            }
+            self.error_message += "did not stop in time: ";
+            self.error_message += &left.join("; ");
+        }
+        self
+    }
+}
+
 /// What a client is shown while its goal is pursued.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Feedback {
@@ -95,4 +135,17 @@ pub struct Request {
     pub tree: Result<Arc<TreeDef>, String>,
     /// To whom to answer.
     pub client: Box<dyn ClientGoal>,
+}
+
+impl Request {
+    /// Tells its client that it is not taken up.
+    pub(crate) fn refuse(self, error: NavigationError, reason: &str) {
+        let error_code = error.code(self.kind);
+        tracing::warn!(
+            "{}: goal {} not taken up: {reason}",
+            self.kind.action(),
+            self.client.id()
+        );
+        self.client.finish(Report::aborted(error_code, reason));
+    }
 }

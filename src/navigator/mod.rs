@@ -6,11 +6,13 @@
 
 #[cfg(feature = "ros")]
 mod admission;
+mod arrivals;
 #[cfg(feature = "ros")]
 mod client;
 mod core;
 mod durations;
 mod feedback;
+mod global_frame;
 mod goal;
 #[cfg(feature = "ros")]
 mod insight;
@@ -35,6 +37,8 @@ mod session;
 mod shares;
 mod snapshot;
 mod thread;
+#[cfg(test)]
+mod turns;
 mod watchdog;
 
 pub use self::core::Navigator;

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What has not happened by then is taken for what does not happen.
 const A_MOMENT: Duration = Duration::from_millis(50);
 
-struct Client {
-    number: u8,
-    reports: Sender<(u8, Report)>,
+pub(super) struct Client {
+    pub(super) number: u8,
+    pub(super) reports: Sender<(u8, Report)>,
 }
 
 impl ClientGoal for Client {
@@ -72,7 +72,7 @@ impl Behavior for Faulty {
     }
 }
 
-fn registry() -> Registry {
+pub(super) fn registry() -> Registry {
     let mut registry = crate::nav::registry();
     registry.watch_foreign_nodes();
     for (id, fault) in [
@@ -87,18 +87,18 @@ fn registry() -> Registry {
     registry
 }
 
-fn load(registry: &Registry, xml: &str) -> Arc<TreeDef> {
+pub(super) fn load(registry: &Registry, xml: &str) -> Arc<TreeDef> {
     let whole = format!(r#"<root BTCPP_format="4"><BehaviorTree ID="Main">{xml}</BehaviorTree></root>"#);
     let loaded = Loader::new(registry).load_text("main.xml", &whole, std::path::Path::new("."), None);
     loaded.unwrap_or_else(|refused| panic!("{refused}")).def
 }
 
 /// A navigator that is called directly.
-struct Rig {
-    bench: Bench,
-    navigator: Navigator,
-    clients: Sender<(u8, Report)>,
-    reports: Receiver<(u8, Report)>,
+pub(super) struct Rig {
+    pub(super) bench: Bench,
+    pub(super) navigator: Navigator,
+    pub(super) clients: Sender<(u8, Report)>,
+    pub(super) reports: Receiver<(u8, Report)>,
 }
 
 fn bench() -> Bench {
@@ -118,31 +118,35 @@ fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Report)>) -> R
 }
 
 impl Rig {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
+        Self::with(Settings::default(), Options::default())
+    }
+
+    pub(super) fn with(settings: Settings, options: Options) -> Self {
         let bench = bench();
-        let world = World::new(bench.link(), Settings::default());
+        let world = World::new(bench.link(), settings);
         let (clients, reports) = channel();
         Self {
-            navigator: Navigator::new(world, Options::default()),
+            navigator: Navigator::new(world, options),
             bench,
             clients,
             reports,
         }
     }
 
-    fn goal(&mut self, number: u8, tree: &Arc<TreeDef>) {
+    pub(super) fn goal(&mut self, number: u8, tree: &Arc<TreeDef>) {
         let request = request(number, tree, &self.clients);
         self.navigator.goal(request, self.bench.now());
     }
 
-    fn ticks(&mut self, count: usize) {
+    pub(super) fn ticks(&mut self, count: usize) {
         for _ in 0..count {
             self.navigator.tick(self.bench.now());
             self.bench.wait(10);
         }
     }
 
-    fn report(&self) -> (u8, Report) {
+    pub(super) fn report(&self) -> (u8, Report) {
         self.reports.try_recv().unwrap()
     }
 }
@@ -163,7 +167,8 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
     rig.goal(1, &tree);
     rig.ticks(1);
     assert_eq!(rig.bench.active("spin"), 1);
-    rig.ticks(1);
+    // In the second tick it panics, and then the other one is given the time to stop.
+    rig.ticks(2);
     let (client, report) = rig.report();
     assert_eq!((client, report.ending), (1, Ending::Aborted));
     assert_eq!(

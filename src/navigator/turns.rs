@@ -1,0 +1,276 @@
+//! Whose turn it is when goals, cancels and new trees come at awkward moments, and when each client is told.
+
+use std::sync::Arc;
+
+use super::NavigatorKind;
+use super::goal::{Ending, Report, Request};
+use super::rig::{Client, Rig, load, registry};
+use crate::bt::TreeDef;
+use crate::goal::GoalId;
+use crate::msg::action::Spin;
+use crate::msg::{Header, Pose, PoseStamped, Stamp};
+use crate::nav::testing::Plan;
+
+const TURN: &str = r#"<Spin name="turn" spin_dist="1.0"/>"#;
+const DISPLACED: &str = "another goal took its place";
+
+fn tree(xml: &str) -> Arc<TreeDef> {
+    load(&registry(), xml)
+}
+
+fn id(number: u8) -> GoalId {
+    GoalId([number; 16])
+}
+
+impl Rig {
+    /// A goal to a place at some metres in a frame.
+    fn goal_to(&mut self, number: u8, kind: NavigatorKind, frame: &str, x: f64, tree: &Arc<TreeDef>) {
+        let request = Request {
+            kind,
+            poses: vec![PoseStamped {
+                header: Header::new(Stamp::ZERO, frame),
+                pose: Pose::planar(x, 0.0, 0.0),
+            }],
+            tree: Ok(Arc::clone(tree)),
+            client: Box::new(Client {
+                number,
+                reports: self.clients.clone(),
+            }),
+        };
+        self.navigator.goal(request, self.bench.now());
+    }
+
+    fn frame(&mut self, name: &str) {
+        self.bench.transform("map", name, Pose::default());
+    }
+
+    fn cancel(&mut self, number: u8) {
+        self.navigator.cancel(id(number), self.bench.now());
+    }
+
+    fn swap(&mut self, kind: NavigatorKind, tree: &Arc<TreeDef>) {
+        self.navigator.swap(kind, tree, self.bench.now()).unwrap();
+    }
+
+    /// Ends of goals since the last call: their numbers, how, and what their clients read.
+    fn told(&self) -> Vec<(u8, Ending, u16, String)> {
+        let tell =
+            |(number, report): (u8, Report)| (number, report.ending, report.error_code, report.error_message);
+        self.reports.try_iter().map(tell).collect()
+    }
+}
+
+fn aborted(number: u8, message: &str) -> (u8, Ending, u16, String) {
+    (number, Ending::Aborted, 0, message.to_owned())
+}
+
+fn canceled(number: u8) -> (u8, Ending, u16, String) {
+    (number, Ending::Canceled, 0, String::new())
+}
+
+fn succeeded(number: u8) -> (u8, Ending, u16, String) {
+    (number, Ending::Succeeded, 0, String::new())
+}
+
+use NavigatorKind::{ThroughPoses, ToPose};
+
+#[test]
+fn a_transform_that_comes_late_brings_no_older_goal_to_the_place_of_a_newer_one() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let turn = tree(TURN);
+    rig.goal_to(1, ThroughPoses, "dock", 1.0, &turn);
+    rig.ticks(3);
+    assert_eq!(rig.told(), [], "its transform may come yet");
+    rig.goal_to(2, ThroughPoses, "map", 2.0, &turn);
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.cancel(2);
+    rig.ticks(3);
+    assert_eq!(rig.told(), [canceled(2)]);
+}
+
+#[test]
+fn of_goals_that_wait_for_one_transform_the_newest_is_taken_up() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    for number in 1..=3 {
+        rig.goal_to(number, ThroughPoses, "dock", 1.0, &tree(TURN));
+    }
+    rig.ticks(3);
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), aborted(2, DISPLACED)]);
+    assert_eq!(rig.bench.goals::<Spin>("spin").len(), 1, "no older one was begun");
+}
+
+#[test]
+fn a_newer_goal_that_is_refused_ends_no_older_one() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    rig.goal_to(1, ThroughPoses, "map", 1.0, &tree(TURN));
+    rig.goal_to(2, ThroughPoses, "dock", 2.0, &tree(TURN));
+    rig.goal_to(3, ToPose, "map", 3.0, &tree(TURN));
+    rig.ticks(3);
+    let told = rig.told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].0, told[0].1, told[0].2), (3, Ending::Aborted, 9000));
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+}
+
+#[test]
+fn a_goal_that_waited_does_not_stop_the_other_navigator_where_that_is_not_allowed() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    // Where the robot is is not known yet, and goals through poses need not know.
+    rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
+    rig.goal_to(2, ThroughPoses, "map", 2.0, &tree(TURN));
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.frame("base_link");
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.cancels("spin")), (vec![], 0));
+}
+
+#[test]
+fn a_navigator_whose_tree_is_being_swapped_is_at_work() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    rig.frame("base_link");
+    rig.goal_to(1, ThroughPoses, "map", 1.0, &tree(TURN));
+    rig.ticks(3);
+    rig.swap(ThroughPoses, &tree("<Sleep msec=\"50\"/>"));
+    rig.goal_to(2, ToPose, "map", 2.0, &tree(TURN));
+    let told = rig.told();
+    assert_eq!((told[0].0, told[0].2), (2, 9000), "{told:?}");
+    rig.ticks(20);
+    assert_eq!(rig.told(), [succeeded(1)]);
+}
+
+#[test]
+fn g3_the_client_of_a_tree_that_has_ended_is_told_when_what_it_had_started_has_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    rig.ticks(10);
+    assert!(rig.navigator.is_stopping());
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    // A goal that comes meanwhile begins when that has stopped.
+    rig.goal(2, &tree("<AlwaysSuccess/>"));
+    rig.ticks(5);
+    assert_eq!(rig.told(), []);
+    rig.ticks(20);
+    assert_eq!(rig.bench.active("spin"), 0);
+    assert_eq!(
+        rig.told(),
+        [aborted(1, "the tree failed without an error code"), succeeded(2)]
+    );
+}
+
+#[test]
+fn g3_the_client_of_a_tree_that_has_ended_reads_what_did_not_stop_behind_why_it_failed() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    rig.goal(1, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    rig.ticks(300);
+    assert_eq!(rig.told(), []);
+    rig.ticks(20);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (Ending::Aborted, 9103));
+    assert_eq!(
+        message,
+        "the tree failed without an error code; did not stop in time: turn Canceling"
+    );
+}
+
+#[test]
+fn a_client_is_told_in_the_tick_in_which_the_tree_ends_where_nothing_is_left() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::success().after(50));
+    rig.goal(1, &tree(TURN));
+    while rig.navigator.is_running() {
+        assert_eq!(rig.told(), []);
+        rig.ticks(1);
+    }
+    assert!(rig.navigator.is_idle());
+    assert_eq!(rig.told(), [succeeded(1)]);
+}
+
+#[test]
+fn g3_a_goal_that_is_cancelled_during_a_swap_is_canceled_when_the_old_tree_has_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.swap(ThroughPoses, &tree("<AlwaysSuccess/>"));
+    rig.ticks(3);
+    rig.cancel(1);
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.ticks(20);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![canceled(1)], 0));
+    assert!(rig.navigator.is_idle());
+}
+
+#[test]
+fn g3_a_goal_that_loses_its_turn_during_a_swap_is_aborted_when_the_old_tree_has_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    let swapped = tree("<AlwaysSuccess/>");
+    rig.swap(ThroughPoses, &swapped);
+    rig.goal(2, &swapped);
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.ticks(20);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
+}
+
+#[test]
+fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    let (old, new) = (tree(TURN), tree("<Sleep msec=\"50\"/>"));
+    let own = tree(r#"<Spin name="own" spin_dist="2.0"/>"#);
+    // Swapped, and swapped again before the first has stopped.
+    rig.goal(1, &old);
+    rig.ticks(3);
+    rig.swap(ThroughPoses, &own);
+    rig.swap(ThroughPoses, &new);
+    rig.ticks(30);
+    assert_eq!(
+        (rig.told(), rig.bench.goals::<Spin>("spin").len()),
+        (vec![succeeded(1)], 1)
+    );
+    // One that waits for what was cancelled to stop, and one that waits for a transform.
+    rig.swap(ThroughPoses, &old);
+    rig.goal(2, &old);
+    rig.ticks(3);
+    rig.cancel(2);
+    rig.goal(3, &old);
+    rig.goal_to(4, ThroughPoses, "dock", 1.0, &own);
+    rig.swap(ThroughPoses, &new);
+    rig.ticks(15);
+    assert_eq!(rig.told(), [canceled(2)]);
+    let is_new = |rig: &Rig| {
+        let kept = rig.navigator.tree(ThroughPoses).unwrap();
+        Arc::ptr_eq(kept.definition(), &new)
+    };
+    assert!(rig.navigator.is_running() && is_new(&rig));
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(3, DISPLACED)]);
+    assert!(!is_new(&rig), "a goal with a tree of its own keeps that");
+}
