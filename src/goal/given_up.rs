@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{GoalId, Report, ServerId, What, WireEvent};
+use super::{GoalId, Report, ServerId, Ticket, What, WireEvent};
 
 /// One of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,6 +12,8 @@ pub struct GivenUpGoal {
     pub goal: GoalId,
     /// Where it may be executing.
     pub server: ServerId,
+    /// The activation that started it; `None` for a goal of an earlier run.
+    pub ticket: Option<Ticket>,
     /// The path of the leaf that started it; empty for a goal of an earlier run.
     pub leaf: Arc<str>,
 }
@@ -41,6 +43,7 @@ impl GivenUp {
                 self.0.push_back(GivenUpGoal {
                     goal,
                     server: report.server,
+                    ticket: report.ticket,
                     leaf: Arc::clone(&report.leaf),
                 });
             }

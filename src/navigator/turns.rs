@@ -1,14 +1,16 @@
 //! Whose turn it is when goals, cancels and new trees come at awkward moments, and when each client is told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::NavigatorKind;
 use super::goal::{Ending, Report, Request};
 use super::rig::{Client, Rig, load, registry};
+use super::{NavigatorKind, Options};
 use crate::bt::TreeDef;
 use crate::goal::GoalId;
 use crate::msg::action::Spin;
 use crate::msg::{Header, Pose, PoseStamped, Stamp};
+use crate::nav::Settings;
 use crate::nav::testing::Plan;
 
 const TURN: &str = r#"<Spin name="turn" spin_dist="1.0"/>"#;
@@ -273,4 +275,27 @@ fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile
     rig.ticks(3);
     assert_eq!(rig.told(), [aborted(3, DISPLACED)]);
     assert!(!is_new(&rig), "a goal with a tree of its own keeps that");
+}
+
+#[test]
+fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
+    let settings = Settings {
+        cancel_timeout: Duration::from_millis(200),
+        give_up_timeout: Duration::from_millis(500),
+        ..Settings::default()
+    };
+    let mut rig = Rig::with(settings, Options::default());
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.cancel(1);
+    rig.ticks(60);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (Ending::Canceled, 9103));
+    assert_eq!(message, "did not stop in time: turn given up");
+    // It is none of a later session's, which tells its own client nothing of it.
+    rig.goal(2, &tree("<AlwaysSuccess/>"));
+    rig.ticks(1);
+    assert_eq!(rig.told(), [succeeded(2)]);
 }

@@ -274,9 +274,13 @@ impl CustodianHandle {
     }
 
     /// What has not stopped when a session ends, one text a goal; see
-    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
+    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by). Also what was given up of the session's own.
     pub fn unsettled(&self, of_session: impl Fn(Ticket) -> bool) -> Vec<String> {
         let view = self.board.view();
+        let given_up = view.given_up.iter();
+        let given_up = given_up
+            .filter(|(goal, _)| goal.ticket.is_some_and(&of_session))
+            .map(|(goal, server)| format!("{server}: goal of {} (given up)", goal.leaf));
         view.live
             .iter()
             .zip(&view.servers)
@@ -289,6 +293,7 @@ impl CustodianHandle {
                 };
                 format!("{server}: goal of {leaf} ({})", words(goal.phase))
             })
+            .chain(given_up)
             .collect()
     }
 

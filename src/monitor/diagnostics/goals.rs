@@ -145,6 +145,7 @@ mod tests {
         let given_up = GivenUpGoal {
             goal: goal.goal,
             server: goal.server,
+            ticket: None,
             leaf: goal.leaf.clone(),
         };
         let report = Report {

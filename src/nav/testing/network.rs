@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::plan::Script;
 use crate::bt::Time;
 use crate::goal::{
-    CancelCode, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions, GoalTable, Selection,
+    CancelCode, Command, Custodian, Effect, End, GivenUp, GoalId, GoalIds, GoalOptions, GoalTable, Selection,
     ServerId, Stamp as GoalStamp, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
@@ -50,6 +50,7 @@ enum Thing {
 pub(super) struct Network {
     now: Time,
     custodian: Custodian<Payload>,
+    given_up: GivenUp,
     behaviours: BTreeMap<String, Behaviour>,
     servers: Vec<Server>,
     things: Vec<(Time, u64, Thing)>,
@@ -80,6 +81,7 @@ impl Network {
         Self {
             now: Time::ZERO,
             custodian: Custodian::new(ids, GoalOptions::default()),
+            given_up: GivenUp::default(),
             behaviours: BTreeMap::new(),
             servers: Vec::new(),
             things: Vec::new(),
@@ -185,9 +187,14 @@ impl Network {
 
     pub(super) fn unsettled(&self, since: Ticket) -> Vec<String> {
         let left = self.custodian.live_goals().into_iter();
-        left.filter(|goal| goal.is_left_by(|ticket| ticket >= since))
-            .map(|goal| format!("{} {:?}", goal.leaf, goal.phase))
-            .collect()
+        let left = left
+            .filter(|goal| goal.is_left_by(|ticket| ticket >= since))
+            .map(|goal| format!("{} {:?}", goal.leaf, goal.phase));
+        let given_up = self.given_up.goals();
+        let given_up = given_up
+            .filter(|goal| goal.ticket.is_some_and(|ticket| ticket >= since))
+            .map(|goal| format!("{} given up", goal.leaf));
+        left.chain(given_up).collect()
     }
 
     pub(super) fn is_settled(&self, since: Ticket) -> bool {
@@ -398,6 +405,7 @@ impl Network {
 
     fn wire(&mut self, event: WireEvent<Payload>) {
         let mut effects = Vec::new();
+        self.given_up.wire(&event);
         self.custodian.wire(event, self.now, &mut effects);
         self.carry_out(effects);
     }
@@ -598,7 +606,10 @@ impl Network {
                     }
                 }
                 Effect::Notify(notice) => self.events.push(Event::Notice(notice)),
-                Effect::Report(report) => self.reports.push(report.to_string()),
+                Effect::Report(report) => {
+                    self.given_up.report(&report);
+                    self.reports.push(report.to_string());
+                }
                 Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => {}
             }
         }
