@@ -67,6 +67,8 @@ pub struct World {
     /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
+    /// Goals that were sent or updated.
+    asked: u64,
     events: Vec<Event>,
     listeners: Vec<Listener>,
     odometry: Option<(TopicId, OdometrySmoother)>,
@@ -89,6 +91,7 @@ impl World {
             topics: FxHashMap::default(),
             halts: Vec::new(),
             requests: Vec::new(),
+            asked: 0,
             events: Vec::new(),
             listeners: Vec::new(),
             odometry: None,
@@ -315,6 +318,11 @@ impl World {
         self.since = Ticket(self.next_ticket);
     }
 
+    /// How many goals were sent, or updated, in all ticks so far.
+    pub fn goals_asked(&self) -> u64 {
+        self.asked
+    }
+
     /// See [`Link::hand_over`].
     pub fn hand_over(&mut self) {
         self.link.hand_over();
@@ -517,6 +525,9 @@ impl Resource for World {
         if self.halts.is_empty() && self.requests.is_empty() {
             return;
         }
+        let asks =
+            |command: &&Command<Payload>| matches!(command, Command::Start { .. } | Command::Update { .. });
+        self.asked += self.requests.iter().filter(asks).count() as u64;
         self.halts.append(&mut self.requests);
         self.link.submit(&mut self.halts);
     }

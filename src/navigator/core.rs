@@ -444,8 +444,9 @@ impl Navigator {
                 match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
                     Some(tree) => {
                         // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
+                        let asked = tree.resource::<World>().map_or(0, |world| world.goals_asked());
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
-                        let old = session.replace(request.poses, request.client, now);
+                        let old = session.replace(request.poses, request.client, asked, now);
                         old.finish(Report::aborted(0, DISPLACED));
                     }
                     None => {
@@ -510,7 +511,9 @@ impl Navigator {
             return;
         };
         let result = tree.tick(now);
+        let mut asked = 0;
         if let Some(world) = tree.resource::<World>() {
+            asked = world.goals_asked();
             for note in world.take_notes() {
                 tracing::warn!("{}: {}", note.leaf, note.text);
             }
@@ -532,6 +535,12 @@ impl Navigator {
                     let robot = Robot::of(tree);
                     session.send_feedback(tree, &self.options, &robot, now);
                 }
+                self.publish_log(&def);
+            }
+            Ok(NodeStatus::Success) if session.is_unserved(asked) => {
+                // What succeeded was the goal before this one.
+                tree.halt(HaltReason::ParentFinished, now);
+                super::seed::goal(tree, &self.options, kind, session.poses());
                 self.publish_log(&def);
             }
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure)) => {

@@ -18,6 +18,8 @@ pub(crate) struct Session {
     poses: Vec<PoseStamped>,
     started: Time,
     last_feedback: Option<Time>,
+    /// The goal took another's place in a tree that ran, when that had asked servers for so many goals.
+    replaced_at: Option<u64>,
 }
 
 impl Session {
@@ -33,6 +35,7 @@ impl Session {
             poses,
             started: now,
             last_feedback: None,
+            replaced_at: None,
         }
     }
 
@@ -58,16 +61,30 @@ impl Session {
         self.client
     }
 
-    /// Another goal of the same action takes over; the old client is still to be told.
+    /// Where to, in the global frame.
+    pub(crate) fn poses(&self) -> &[PoseStamped] {
+        &self.poses
+    }
+
+    /// Whether a tree that has succeeded has done nothing for this goal: it took the place of another, and no server was
+    /// asked for anything since. Once for each such goal, so that trees without servers end.
+    pub(crate) fn is_unserved(&mut self, asked: u64) -> bool {
+        self.replaced_at.take() == Some(asked)
+    }
+
+    /// Another goal of the same action takes over; the old client is still to be told. `asked`: how many goals servers
+    /// were asked for so far.
     pub(crate) fn replace(
         &mut self,
         poses: Vec<PoseStamped>,
         client: Box<dyn ClientGoal>,
+        asked: u64,
         now: Time,
     ) -> Box<dyn ClientGoal> {
         self.poses = poses;
         self.started = now;
         self.last_feedback = None;
+        self.replaced_at = Some(asked);
         std::mem::replace(&mut self.client, client)
     }
 

@@ -8,8 +8,8 @@ use super::rig::{Client, Rig, load, registry};
 use super::{NavigatorKind, Options};
 use crate::bt::TreeDef;
 use crate::goal::GoalId;
-use crate::msg::action::Spin;
-use crate::msg::{Header, Pose, PoseStamped, Stamp};
+use crate::msg::action::{ComputePathToPose, ComputePathToPoseResult, FollowPath, Spin};
+use crate::msg::{Header, Path, Pose, PoseStamped, Stamp};
 use crate::nav::Settings;
 use crate::nav::testing::Plan;
 
@@ -275,6 +275,80 @@ fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile
     rig.ticks(3);
     assert_eq!(rig.told(), [aborted(3, DISPLACED)]);
     assert!(!is_new(&rig), "a goal with a tree of its own keeps that");
+}
+
+const PLAN_AND_FOLLOW: &str = r#"<Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/><FollowPath path="{path}"/>
+  </Sequence>"#;
+
+impl Rig {
+    /// A robot that plans, and drives for so many milliseconds.
+    fn driving(milliseconds: u64) -> Self {
+        let mut rig = Self::new();
+        rig.frame("base_link");
+        rig.bench
+            .action::<ComputePathToPose>("compute_path_to_pose", |wanted| {
+                let poses = [Pose::default(), wanted.goal.pose];
+                Plan::result(ComputePathToPoseResult {
+                    path: Arc::new(Path::through(Header::in_frame("map"), poses)),
+                    ..ComputePathToPoseResult::default()
+                })
+            });
+        rig.bench
+            .action::<FollowPath>("follow_path", move |_| Plan::success().after(milliseconds));
+        rig
+    }
+
+    /// Where the paths that were driven along lead.
+    fn driven(&self) -> Vec<f64> {
+        let goals = self.bench.goals::<FollowPath>("follow_path");
+        let end = |path: &Path| path.poses.last().unwrap().pose.position.x;
+        goals.iter().map(|goal| end(&goal.path)).collect()
+    }
+}
+
+#[test]
+fn a_goal_that_takes_anothers_place_just_before_the_robot_arrives_is_driven_to() {
+    let mut rig = Rig::driving(300);
+    let tree = tree(PLAN_AND_FOLLOW);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(20);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.ticks(25);
+    assert_eq!((rig.told(), rig.driven()), (vec![], vec![1.0, 2.0]));
+    rig.ticks(30);
+    assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
+}
+
+#[test]
+fn a_goal_that_takes_anothers_place_and_is_planned_for_at_once_is_driven_to_once() {
+    let mut rig = Rig::driving(300);
+    let tree = tree(
+        r#"<PipelineSequence>
+             <RateController hz="10"><ComputePathToPose goal="{goal}" path="{path}"/></RateController>
+             <FollowPath path="{path}"/>
+           </PipelineSequence>"#,
+    );
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(20);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(100);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
+    assert_eq!(rig.driven(), [1.0, 2.0]);
+}
+
+#[test]
+fn a_tree_that_asks_no_server_for_anything_ends_also_for_a_goal_that_took_anothers_place() {
+    let mut rig = Rig::driving(300);
+    let tree = tree(r#"<Sleep msec="100"/>"#);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(5);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(10);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)], "once more for the new goal");
+    rig.ticks(10);
+    assert_eq!(rig.told(), [succeeded(2)]);
 }
 
 #[test]
