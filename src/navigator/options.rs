@@ -11,7 +11,8 @@ pub struct Options {
     pub feedback_period: Duration,
     /// How long a new goal may wait for a transform that is not there yet.
     pub arrival_patience: Duration,
-    /// How long a halted tree may take until everything it started has stopped.
+    /// How long everything that a tree has started may take to stop when it has ended or was halted, before its client
+    /// is told the end all the same, and what has not stopped; zero: nothing is waited for, and nothing is late.
     pub stop_timeout: Duration,
     /// `allow_navigator_preemption`.
     pub allow_navigator_preemption: bool,

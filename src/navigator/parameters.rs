@@ -59,11 +59,23 @@ impl Reader<'_> {
     }
 
     fn milliseconds(&self, name: &str, default: i64, doc: &str) -> Result<Duration, ParameterError> {
+        self.milliseconds_from(1, name, default, doc)
+    }
+
+    fn milliseconds_from(
+        &self,
+        least: u32,
+        name: &str,
+        default: i64,
+        doc: &str,
+    ) -> Result<Duration, ParameterError> {
         let declaration = Declaration::new(name, default, doc)
-            .within(1.0, 3_600_000.0)
+            .within(f64::from(least), 3_600_000.0)
             .read_only();
         let value = self.value(declaration)?.as_integer().unwrap_or(default);
-        Ok(Duration::from_millis(u64::try_from(value).unwrap_or(1)))
+        Ok(Duration::from_millis(
+            u64::try_from(value).unwrap_or(least.into()),
+        ))
     }
 
     fn texts(&self, name: &str, default: &[String], doc: &str) -> Result<Vec<String>, ParameterError> {
@@ -348,11 +360,12 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     Ok(Options {
         period,
         feedback_period: Duration::from_secs_f64(1.0 / rate),
-        stop_timeout: read.milliseconds(
+        stop_timeout: read.milliseconds_from(
+            0,
             "stop_timeout",
             3000,
-            "How long a halted tree may take until everything it had started has stopped, before its goal is \
-             reported as cancelled all the same.",
+            "How long everything that a tree had started may take to stop when it has ended or was halted, before its \
+             client is told the end all the same, and what has not stopped; 0: nothing is waited for, as in Nav2.",
         )?,
         allow_navigator_preemption: read.flag(
             "allow_navigator_preemption",
@@ -410,6 +423,70 @@ pub(crate) fn refuse_foreign_plugins(store: &ParameterStore) -> Result<(), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `name` or `name: value` in backticks, in the last cells of the tables that have this column.
+    fn old_ways(page: &str) -> Vec<(&str, Option<ParameterValue>)> {
+        let mut found = Vec::new();
+        let mut in_table = false;
+        for line in page.lines() {
+            let Some(row) = line.strip_prefix('|') else {
+                in_table = false;
+                continue;
+            };
+            let cell = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+            in_table |= cell.trim() == "the old way";
+            if !in_table {
+                continue;
+            }
+            for text in cell.split('`').skip(1).step_by(2) {
+                let (name, value) = match text.split_once(": ") {
+                    Some((name, value)) => (name, Some(value_of(value))),
+                    None => (text, None),
+                };
+                if name
+                    .chars()
+                    .all(|letter| letter.is_ascii_lowercase() || letter == '_')
+                {
+                    found.push((name, value));
+                }
+            }
+        }
+        found
+    }
+
+    fn value_of(text: &str) -> ParameterValue {
+        if let Ok(flag) = text.parse() {
+            ParameterValue::Bool(flag)
+        } else if let Ok(number) = text.parse() {
+            ParameterValue::Integer(number)
+        } else if let Ok(number) = text.parse() {
+            ParameterValue::Double(number)
+        } else {
+            ParameterValue::String(text.to_owned())
+        }
+    }
+
+    #[test]
+    fn every_old_way_that_the_page_of_differences_names_is_taken() {
+        let page = include_str!("../../docs/differences.md");
+        let ways = old_ways(page);
+        assert!(ways.len() >= 9, "{ways:?}");
+        for (name, value) in ways {
+            let given = value.clone().map(|value| (name.to_owned(), value));
+            let store = ParameterStore::new(given);
+            if let Err(error) = Parameters::declare(&store, crate::nav::registry()) {
+                panic!("`{name}: {value:?}`: {error}");
+            }
+            let (names, _) = store.list(&[], 0);
+            assert!(
+                names.iter().any(|known| known == name),
+                "`{name}` is no parameter"
+            );
+            if value.is_some() {
+                assert_eq!(store.get(name), value, "{name}");
+            }
+        }
+    }
 
     #[test]
     fn nav2s_own_plugins_are_ignored_and_others_are_refused_with_a_way_out() {

@@ -373,3 +373,21 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
     rig.ticks(1);
     assert_eq!(rig.told(), [succeeded(2)]);
 }
+
+#[test]
+fn a_stop_timeout_of_nil_tells_clients_at_once_and_nothing_of_what_is_stopping() {
+    let options = Options {
+        stop_timeout: Duration::ZERO,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(Settings::default(), options);
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.cancel(1);
+    assert_eq!(rig.told(), [canceled(1)]);
+    rig.goal(2, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    rig.ticks(10);
+    assert_eq!(rig.told(), [aborted(2, "the tree failed without an error code")]);
+}
