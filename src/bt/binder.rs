@@ -63,6 +63,20 @@ impl<'b, 's> Binder<'b, 's> {
         }
     }
 
+    fn literal_output(&mut self, literal: &str, declaration: &PortDecl, span: Span) {
+        let message = format!(
+            "port `{}` is an output, and `{literal}` is no entry to write to",
+            declaration.name
+        );
+        let help = if is_port_name(literal) {
+            format!("did you mean `{{{literal}}}`?")
+        } else {
+            "name an entry in braces, for example `{key}`, or leave the port out".to_owned()
+        };
+        self.problems
+            .push(Problem::new(ProblemKind::LiteralOutput, span, message).help(help));
+    }
+
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
         if !is_key(key) {
             let message = format!("`{key}` is not a key: `@` may stand once, before a name");
@@ -97,8 +111,11 @@ impl PortSink for Binder<'_, '_> {
             PortText::Pointer(key) => self.pointer(key, declaration, by_default, span),
             PortText::SameName => self.pointer(&declaration.name, declaration, by_default, span),
             PortText::Literal(literal) => {
-                // An output that leads nowhere takes values and forgets them.
                 if declaration.direction == Direction::Output {
+                    // An output that leads nowhere takes values and forgets them; text means that braces are missing.
+                    if !literal.is_empty() && !by_default {
+                        self.literal_output(literal, declaration, span);
+                    }
                     return Binding::Absent;
                 }
                 match (declaration.info.parse)(literal, self.enums) {

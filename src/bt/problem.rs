@@ -15,6 +15,8 @@ pub enum ProblemKind {
     MissingPort,
     /// A literal that is not of the port's type.
     BadLiteral,
+    /// An output that is given text where a key should be.
+    LiteralOutput,
     /// Two uses of one entry with types that do not convert.
     TypeClash,
     /// A script that does not compile.

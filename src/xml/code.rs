@@ -128,6 +128,7 @@ codes! {
     407 Unsupported Warning "A port is set that this build cannot serve, because the interface it was built with has no such field."
     408 Unserved Error "A node names an interface, a field or a value that this build of navtree does not have or cannot send. Only builds with ROS look."
     409 TrailingText Warning "A number is followed by other text, which is ignored: `12abc` is 12."
+    410 LiteralOutput Error "An output port is given text instead of a blackboard key in braces: what the node writes would be lost."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

@@ -481,6 +481,13 @@ mod tests {
                 ],
             ),
             (
+                "<Sequence><Ask answer='yes'/><Ask answer=''/><Ask answer='1 2'/><Ask answer=' {x} '/></Sequence>",
+                &[
+                    "main.xml:3:24: error[NT0410]: port `answer` is an output, and `yes` is no entry to write to",
+                    "main.xml:3:59: error[NT0410]: port `answer` is an output, and `1 2` is no entry to write to",
+                ],
+            ),
+            (
                 "<Wait duration='2s'/>",
                 &["main.xml:3:17: warning[NT0409]: port `duration`: `s` is ignored"],
             ),

@@ -17,6 +17,7 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::UnknownPort => Code::UnknownPort,
         ProblemKind::MissingPort => Code::MissingPort,
         ProblemKind::BadLiteral => Code::BadLiteral,
+        ProblemKind::LiteralOutput => Code::LiteralOutput,
         ProblemKind::TypeClash => Code::TypeClash,
         ProblemKind::BadScript => Code::BadScript,
         ProblemKind::ChildCount => Code::ChildCount,
