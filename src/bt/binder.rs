@@ -12,7 +12,7 @@ use super::scope::{PortText, Scopes, port_text};
 use super::script::{Access, Names, Script};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
-use super::types::ignored;
+use super::types::{ignored, ignored_in_list};
 
 pub(crate) struct Binder<'b, 's> {
     pub(crate) spec: &'b NodeSpec<'s>,
@@ -60,6 +60,13 @@ impl<'b, 's> Binder<'b, 's> {
             };
             self.problems
                 .push(Problem::new(ProblemKind::UnknownPort, attribute.name_span, message).help(help));
+        }
+    }
+
+    fn ignored<'t>(&self, literal: &'t str, declaration: &PortDecl) -> Option<&'t str> {
+        match declaration.element {
+            Some(element) => ignored_in_list(literal, element, self.enums),
+            None => ignored(literal, declaration.info, self.enums),
         }
     }
 
@@ -120,10 +127,11 @@ impl PortSink for Binder<'_, '_> {
                 }
                 match (declaration.info.parse)(literal, self.enums) {
                     Ok(value) => {
-                        if let Some(rest) = ignored(literal, declaration.info, self.enums) {
+                        if let Some(rest) = self.ignored(literal, declaration) {
                             let message = format!("port `{}`: `{rest}` is ignored", declaration.name);
                             let problem = Problem::new(ProblemKind::TrailingText, span, message);
-                            self.problems.push(problem.help("write the number alone"));
+                            self.problems
+                                .push(problem.help("write numbers alone, and `;` between those of a list"));
                         }
                         Binding::Literal(value)
                     }

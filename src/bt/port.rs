@@ -58,6 +58,8 @@ pub struct PortDecl {
     pub name: Cow<'static, str>,
     /// Another name that is accepted too.
     pub alias: Option<&'static str>,
+    /// Where its text is a list whatever its type: the type of the elements between the semicolons.
+    pub element: Option<&'static TypeInfo>,
     /// Which way data goes.
     pub direction: Direction,
     /// What it holds.
@@ -214,6 +216,7 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
         let declaration = PortDecl {
             name,
             alias: None,
+            element: None,
             direction,
             info,
             default: None,
@@ -256,6 +259,14 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
     /// Another name for the same port, accepted silently.
     pub fn alias(mut self, name: &'static str) -> Self {
         self.declaration.alias = Some(name);
+        self
+    }
+}
+
+impl PortBuilder<'_, '_, InOut<Value>> {
+    /// A literal is a list of such elements, `a;b;c`, although the port takes values of any type.
+    pub fn list_of<T: PortValue>(mut self) -> Self {
+        self.declaration.element = Some(T::TYPE);
         self
     }
 }

@@ -151,8 +151,14 @@ fn digits(text: &str, at: usize) -> usize {
     rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// What of a literal is behind the number that counts, if there is anything.
+/// What of a literal is behind the number that counts, if there is anything; in a list, behind the first such element.
 pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo, enums: &Enums) -> Option<&'t str> {
+    let element = [(List::<i64>::TYPE, i64::TYPE), (List::<f64>::TYPE, f64::TYPE)]
+        .into_iter()
+        .find(|(list, _)| *list == info);
+    if let Some((_, element)) = element {
+        return ignored_in_list(text, element, enums);
+    }
     if enums.get(text).is_some() {
         return None;
     }
@@ -162,6 +168,14 @@ pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo, enums: &Enums) -> Opti
         _ => 0,
     };
     text.get(end..).filter(|rest| end > 0 && !rest.is_empty())
+}
+
+/// [`ignored`], of a text with elements of a type between semicolons.
+pub(crate) fn ignored_in_list<'t>(text: &'t str, element: &TypeInfo, enums: &Enums) -> Option<&'t str> {
+    if text.starts_with("json:") {
+        return None;
+    }
+    text.split(';').find_map(|part| ignored(part, element, enums))
 }
 
 pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i128, String> {
@@ -552,6 +566,19 @@ mod tests {
         let rest = |text| ignored(text, <f64 as PortValue>::TYPE, &Enums::default());
         assert_eq!(rest("1.5m"), Some("m"));
         assert_eq!((rest("1.5"), rest("m"), rest("-.5e3")), (None, None, None));
+        let in_list = |text, info| ignored(text, info, &Enums::default());
+        let (whole, real) = (List::<i64>::TYPE, List::<f64>::TYPE);
+        assert_eq!(in_list("1,2,3", whole), Some(",2,3"));
+        assert_eq!(in_list("1;2.5;3", whole), Some(".5"));
+        assert_eq!(in_list("1.5x;2", real), Some("x"));
+        for (text, info) in [
+            ("1;2;3;", whole),
+            ("", whole),
+            ("json:[1,2]", whole),
+            ("1.5;2", real),
+        ] {
+            assert_eq!(in_list(text, info), None, "{text}");
+        }
     }
 
     #[test]

@@ -83,6 +83,25 @@ mod tests {
     }
 
     #[test]
+    fn commas_do_not_part_codes() {
+        let xml = "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\">\n<AreErrorCodesPresent error_code=\"1\" \
+                   error_codes_to_check=\"1,2,3\"/></BehaviorTree></root>";
+        let registry = crate::nav::registry();
+        let loaded = crate::xml::Loader::new(&registry)
+            .load_text("t.xml", xml, std::path::Path::new("."), None)
+            .unwrap();
+        let warnings: Vec<_> = loaded
+            .warnings
+            .iter()
+            .map(|it| it.one_line(&loaded.sources))
+            .collect();
+        assert_eq!(
+            warnings,
+            ["t.xml:2:60: warning[NT0409]: port `error_codes_to_check`: `,2,3` is ignored"]
+        );
+    }
+
+    #[test]
     fn test_would_a_recovery_help() {
         for (id, helps, does_not) in [
             (

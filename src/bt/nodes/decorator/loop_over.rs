@@ -50,6 +50,7 @@ impl<T: Element> Node for Loop<T> {
         let queue = ports
             .inout::<Value>("queue")
             .required()
+            .list_of::<T>()
             .doc("the elements: a;b;c, or an entry that holds them")
             .bind();
         let fixed = match queue.input.literal() {
@@ -194,9 +195,9 @@ fn split<T: Element>(text: &str, enums: &Enums) -> Result<Vec<Value>, String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::builder::{NodeBuilder, node};
+    use crate::bt::builder::{NodeBuilder, forest, node, tree};
     use crate::bt::testing::{Running, Scene, leaf};
-    use crate::bt::{List, Queue, Value};
+    use crate::bt::{List, Queue, Registry, Value, compile};
 
     fn looped(id: &'static str, queue: &str, child: NodeBuilder) -> NodeBuilder {
         node(id).port("queue", queue).port("value", "{it}").child(child)
@@ -298,6 +299,12 @@ mod tests {
              E .",
         );
         assert!(run.error.contains("port `queue`"), "{}", run.error);
+        for (id, queue, rest) in [("LoopInt", "1,2,3", ",2,3"), ("LoopDouble", "1.5x;2", "x")] {
+            let forest = forest([tree("Main", looped(id, queue, node("AlwaysSuccess")))]);
+            let compiled = compile(&forest, "Main", &Registry::builtin()).unwrap();
+            let warnings: Vec<_> = compiled.warnings.iter().map(|it| it.message.clone()).collect();
+            assert_eq!(warnings, [format!("port `queue`: `{rest}` is ignored")]);
+        }
         let refused = Scene::new(looped("LoopInt", "1;x", leaf("a", "S"))).refused();
         assert_eq!(refused, "port `queue`: `x` is not a whole number");
     }
