@@ -1,14 +1,48 @@
 //! `RateController`: ticks its child at a rate of its own.
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time};
+use crate::bt::{
+    Behavior, Conduct, Context, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+};
 
 /// Ticks its child at once, then each time a period has passed since its last success.
 ///
-/// Memory: `mark` is the time at which the child is due (nanoseconds), `count` the period (microseconds), `index` whether
-/// the child was ticked in this activation. A period beyond 71 minutes is taken as that.
+/// Memory: `mark` is the time at which the child is due (nanoseconds; [`NEVER`]), `index` whether the child was ticked in
+/// this activation ([`TICKED`]) and the upper half of the period (nanoseconds; [`NEVER`]), `count` its lower half.
 #[derive(Debug)]
 pub struct RateController {
     hz: Input<f64>,
+}
+
+/// A period without end, and the time at which it ends.
+const NEVER: u64 = u64::MAX;
+/// The bit of `memory.index` that the longest period, 292 years, leaves free.
+const TICKED: u32 = 1 << 31;
+
+/// The period of a rate. A rate of zero or less never comes due again, and neither does one so low that no clock gets
+/// there.
+fn period(hz: f64) -> u64 {
+    let nanoseconds = 1e9 / hz;
+    if hz > 0.0 && nanoseconds < 9.2e18 {
+        nanoseconds as u64
+    } else {
+        NEVER
+    }
+}
+
+/// Remembers the period; the child was not ticked yet.
+fn keep_period(memory: &mut Memory, period: u64) {
+    memory.index = (period >> 32) as u32 & !TICKED;
+    memory.count = period as u32;
+}
+
+/// When the child is due again, a period from now.
+fn due(memory: Memory, now: u64) -> u64 {
+    let period = u64::from(memory.index & !TICKED) << 32 | u64::from(memory.count);
+    if period == NEVER >> 1 {
+        NEVER
+    } else {
+        now.saturating_add(period)
+    }
 }
 
 impl Node for RateController {
@@ -35,21 +69,22 @@ impl Behavior for RateController {
         if cx.is_fresh() {
             let hz = self.hz.require(cx)?;
             let memory = cx.memory();
-            // The cast saturates; a rate of zero or less never comes due again.
-            memory.count = if hz > 0.0 { (1e6 / hz) as u32 } else { u32::MAX };
-            memory.mark = now.saturating_add(u64::from(memory.count) * 1000);
-            memory.index = 0;
+            keep_period(memory, period(hz));
+            memory.mark = due(*memory, now);
         }
         cx.set_status(NodeStatus::Running);
         let memory = *cx.memory();
-        if memory.index == 1 && now < memory.mark && cx.child_status(0) != NodeStatus::Running {
-            cx.wake_at(Time::from_nanos(memory.mark));
+        let ticked = memory.index & TICKED != 0;
+        if ticked && now < memory.mark && cx.child_status(0) != NodeStatus::Running {
+            if memory.mark != NEVER {
+                cx.wake_at(Time::from_nanos(memory.mark));
+            }
             return Ok(NodeStatus::Running);
         }
-        cx.memory().index = 1;
+        cx.memory().index |= TICKED;
         let status = cx.tick_child(0)?;
         if status == NodeStatus::Success {
-            cx.memory().mark = now.saturating_add(u64::from(memory.count) * 1000);
+            cx.memory().mark = due(memory, now);
         }
         Ok(status)
     }
@@ -81,6 +116,25 @@ mod tests {
             })
             .collect();
         assert_eq!(counts, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn long_periods_are_kept_and_a_rate_of_zero_never_comes_due() {
+        // Once in 10,000 s, and never.
+        for (hz, after_10_000_s) in [("0.0001", 2.0), ("0", 1.0), ("-1", 1.0), ("1e-300", 1.0)] {
+            let mut bench = Bench::new(&format!(
+                "<PipelineSequence><RateController hz=\"{hz}\"><Script code=\"count:=count+1\"/></RateController>\
+                 <Wait/></PipelineSequence>"
+            ));
+            bench.action::<Wait>("wait", |_| Plan::endless());
+            bench.set("count", 0.0);
+            bench.tick();
+            for (milliseconds, count) in [(4_400_000, 1.0), (5_590_000, 1.0), (20_000, after_10_000_s)] {
+                bench.wait(milliseconds);
+                assert_eq!(bench.tick(), Running);
+                assert_eq!(bench.get("count"), Some(count), "{hz} Hz");
+            }
+        }
     }
 
     #[test]
