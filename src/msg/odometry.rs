@@ -6,7 +6,7 @@ use super::geometry::{Pose, Twist};
 use super::header::{FrameId, Header};
 
 /// Where the robot is and how fast it moves. The covariances of the interface are left out, and with them one
-/// level: `pose.pose` of the interface is `pose` here.
+/// level: `pose.pose` of the interface is `pose` here. As JSON it has the interface's form.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Odometry {
@@ -15,8 +15,10 @@ pub struct Odometry {
     /// The frame of the twist (usually `base_link`).
     pub child_frame_id: FrameId,
     /// Where the child frame is in the header's frame.
+    #[serde(with = "pose_with_covariance")]
     pub pose: Pose,
     /// The velocity, in the child frame.
+    #[serde(with = "twist_with_covariance")]
     pub twist: Twist,
 }
 
@@ -26,3 +28,30 @@ impl Odometry {
         self.twist.linear.x.hypot(self.twist.linear.y)
     }
 }
+
+/// The level of JSON around a pose or a twist that holds the covariance too.
+macro_rules! with_covariance {
+    ($module:ident, $field:ident: $type:ident) => {
+        mod $module {
+            use super::$type;
+            use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+            #[derive(Default, Serialize, Deserialize)]
+            #[serde(default)]
+            struct Level {
+                $field: $type,
+            }
+
+            pub(super) fn serialize<S: Serializer>(value: &$type, serializer: S) -> Result<S::Ok, S::Error> {
+                Level { $field: *value }.serialize(serializer)
+            }
+
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+                Level::deserialize(deserializer).map(|level| level.$field)
+            }
+        }
+    };
+}
+
+with_covariance!(pose_with_covariance, pose: Pose);
+with_covariance!(twist_with_covariance, twist: Twist);

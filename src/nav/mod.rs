@@ -34,6 +34,7 @@ mod selector;
 pub mod service;
 mod service_leaf;
 mod settings;
+mod strict_json;
 pub mod sync;
 pub mod testing;
 mod topic;

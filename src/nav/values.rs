@@ -1,8 +1,8 @@
 //! Messages as blackboard values: Nav2's text forms (`spec/nav2.md` E10), `json:`, and their export.
 //!
 //! Reading: `x;y;z` and its kin without any trimming, as BehaviorTree.CPP splits; or `json:{…}` with the field names
-//! of the interface, where missing fields have their defaults and `__type` is ignored. Writing: the same JSON, with
-//! `__type` on the outermost object, as BehaviorTree.CPP's exporter does.
+//! of the interface, where missing fields have their defaults, and fields that do not exist or a `__type` of something
+//! else are refused. Writing: the same JSON, with `__type` on the outermost object, as BehaviorTree.CPP's exporter does.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::strict_json;
 use crate::bt::{Family, PortValue, TypeInfo, Value};
 use crate::msg::duration::RosDuration;
 use crate::msg::{
@@ -50,6 +51,17 @@ impl PortValue for Milliseconds {
     }
 }
 
+/// What [`BatteryState`] leaves out of its interface.
+const BATTERY_LEFT_OUT: &[&str] = &[
+    "temperature",
+    "design_capacity",
+    "power_supply_technology",
+    "cell_voltage",
+    "cell_temperature",
+    "location",
+    "serial_number",
+];
+
 /// `10000`, and `123.4` as 123; or `json:10000` or `json:{"ms":10000}`.
 fn parse_milliseconds(text: &str) -> Result<Milliseconds, String> {
     let refuse = || format!("`{text}` is not a number of milliseconds");
@@ -63,14 +75,23 @@ fn parse_milliseconds(text: &str) -> Result<Milliseconds, String> {
 }
 
 /// Reads `json:…`; `None` where the text is not of that form.
-fn from_json<T: DeserializeOwned>(text: &str) -> Option<Result<T, String>> {
+fn from_json<T: DeserializeOwned + Serialize>(
+    text: &str,
+    type_name: &str,
+    left_out: &[&str],
+) -> Option<Result<T, String>> {
     let json = text.strip_prefix("json:")?;
-    Some(serde_json::from_str(json).map_err(|error| format!("json: {error}")))
+    let read = strict_json::read(json, type_name, left_out);
+    Some(read.map_err(|error| format!("json: {error}")))
 }
 
-/// Reads a type that has no other form.
-fn only_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    from_json(text).unwrap_or_else(|| Err("has no text form but `json:…`".to_owned()))
+/// Reads a type that has no other form, of whose interface some fields are left out.
+fn only_json<T: DeserializeOwned + Serialize>(
+    text: &str,
+    type_name: &str,
+    left_out: &[&str],
+) -> Result<T, String> {
+    from_json(text, type_name, left_out).unwrap_or_else(|| Err("has no text form but `json:…`".to_owned()))
 }
 
 fn to_json<T: Serialize>(value: &T, type_name: &str) -> serde_json::Value {
@@ -172,120 +193,128 @@ fn path(parts: &[&str]) -> Result<Path, String> {
     }
 }
 
-fn json_or<T: DeserializeOwned>(text: &str, read: fn(&[&str]) -> Result<T, String>) -> Result<T, String> {
-    from_json(text).unwrap_or_else(|| read(&parts(text)))
+fn json_or<T: DeserializeOwned + Serialize>(
+    text: &str,
+    type_name: &str,
+    read: fn(&[&str]) -> Result<T, String>,
+) -> Result<T, String> {
+    from_json(text, type_name, &[]).unwrap_or_else(|| read(&parts(text)))
 }
 
 object!(
     Point,
     "geometry_msgs/Point",
     "geometry_msgs::msg::Point",
-    |text| json_or(text, point),
+    |text| json_or(text, "geometry_msgs::msg::Point", point),
     |value| to_json(value, "geometry_msgs::msg::Point")
 );
 object!(
     Quaternion,
     "geometry_msgs/Quaternion",
     "geometry_msgs::msg::Quaternion",
-    |text| json_or(text, quaternion),
+    |text| json_or(text, "geometry_msgs::msg::Quaternion", quaternion),
     |value| to_json(value, "geometry_msgs::msg::Quaternion")
 );
 object!(
     PoseStamped,
     "geometry_msgs/PoseStamped",
     "geometry_msgs::msg::PoseStamped",
-    |text| json_or(text, pose_stamped),
+    |text| json_or(text, "geometry_msgs::msg::PoseStamped", pose_stamped),
     |value| to_json(value, "geometry_msgs::msg::PoseStamped")
 );
 object!(
     Goals,
     "list<geometry_msgs/PoseStamped>",
     "std::vector<geometry_msgs::msg::PoseStamped>",
-    |text| json_or(text, |parts| poses("a list of poses", parts).map(Goals)),
+    |text| json_or(text, "geometry_msgs::msg::PoseStamped", |parts| poses(
+        "a list of poses",
+        parts
+    )
+    .map(Goals)),
     |value| list_to_json(&value.0, "geometry_msgs::msg::PoseStamped")
 );
 object!(
     Path,
     "nav_msgs/Path",
     "nav_msgs::msg::Path",
-    |text| json_or(text, path),
+    |text| json_or(text, "nav_msgs::msg::Path", path),
     |value| to_json(value, "nav_msgs::msg::Path")
 );
 object!(
     Pose,
     "geometry_msgs/Pose",
     "geometry_msgs::msg::Pose",
-    only_json,
+    |text| only_json(text, "geometry_msgs::msg::Pose", &[]),
     |value| to_json(value, "geometry_msgs::msg::Pose")
 );
 object!(
     Twist,
     "geometry_msgs/Twist",
     "geometry_msgs::msg::Twist",
-    only_json,
+    |text| only_json(text, "geometry_msgs::msg::Twist", &[]),
     |value| to_json(value, "geometry_msgs::msg::Twist")
 );
 object!(
     Header,
     "std_msgs/Header",
     "std_msgs::msg::Header",
-    only_json,
+    |text| only_json(text, "std_msgs::msg::Header", &[]),
     |value| to_json(value, "std_msgs::msg::Header")
 );
 object!(
     Stamp,
     "builtin_interfaces/Time",
     "builtin_interfaces::msg::Time",
-    only_json,
+    |text| only_json(text, "builtin_interfaces::msg::Time", &[]),
     |value| to_json(value, "builtin_interfaces::msg::Time")
 );
 object!(
     RosDuration,
     "builtin_interfaces/Duration",
     "builtin_interfaces::msg::Duration",
-    only_json,
+    |text| only_json(text, "builtin_interfaces::msg::Duration", &[]),
     |value| to_json(value, "builtin_interfaces::msg::Duration")
 );
 object!(
     Odometry,
     "nav_msgs/Odometry",
     "nav_msgs::msg::Odometry",
-    only_json,
+    |text| only_json(text, "nav_msgs::msg::Odometry", &["covariance"]),
     |value| to_json(value, "nav_msgs::msg::Odometry")
 );
 object!(
     TransformStamped,
     "geometry_msgs/TransformStamped",
     "geometry_msgs::msg::TransformStamped",
-    only_json,
+    |text| only_json(text, "geometry_msgs::msg::TransformStamped", &[]),
     |value| to_json(value, "geometry_msgs::msg::TransformStamped")
 );
 object!(
     BatteryState,
     "sensor_msgs/BatteryState",
     "sensor_msgs::msg::BatteryState",
-    only_json,
+    |text| only_json(text, "sensor_msgs::msg::BatteryState", BATTERY_LEFT_OUT),
     |value| to_json(value, "sensor_msgs::msg::BatteryState")
 );
 object!(
     Route,
     "nav2_msgs/Route",
     "nav2_msgs::msg::Route",
-    only_json,
+    |text| only_json(text, "nav2_msgs::msg::Route", &[]),
     |value| to_json(value, "nav2_msgs::msg::Route")
 );
 object!(
     TrackingFeedback,
     "nav2_msgs/TrackingFeedback",
     "nav2_msgs::msg::TrackingFeedback",
-    only_json,
+    |text| only_json(text, "nav2_msgs::msg::TrackingFeedback", &[]),
     |value| to_json(value, "nav2_msgs::msg::TrackingFeedback")
 );
 object!(
     WaypointStatuses,
     "list<nav2_msgs/WaypointStatus>",
     "std::vector<nav2_msgs::msg::WaypointStatus>",
-    only_json,
+    |text| only_json(text, "nav2_msgs::msg::WaypointStatus", &[]),
     |value| list_to_json(&value.0, "nav2_msgs::msg::WaypointStatus")
 );
 
@@ -386,6 +415,11 @@ mod tests {
             "path=\"0\"",
             "path=\"0;map;0;map;1;2;3;4;5;6\"",
             "milliseconds=\"soon\"",
+            "pose='json:{\"headr\":{\"frame_id\":\"map\"}}'",
+            "pose='json:{\"__type\":\"nav_msgs::msg::Path\"}'",
+            "goals='json:[{\"header\":{},\"pos\":{}}]'",
+            "path='json:{\"poses\":[{\"pose\":{\"position\":{\"X\":1}}}]}'",
+            "point='json:[1,2,3]'",
             "set=\"1;x\"",
         ] {
             let refusal = refusal(attribute).unwrap();
@@ -458,6 +492,13 @@ mod tests {
         round_trip::<TransformStamped>(
             "json:{\"child_frame_id\":\"odom\",\"transform\":{\"translation\":{\"x\":1}}}",
         );
+        let odometry: Arc<Odometry> = parsed(
+            "json:{\"pose\":{\"pose\":{\"position\":{\"x\":2}},\"covariance\":[0]},\"twist\":{\"twist\":{\"linear\":{\"x\":1}}}}",
+        )
+        .unwrap();
+        assert_eq!((odometry.pose.position.x, odometry.speed()), (2.0, 1.0));
+        assert!(parsed::<Arc<BatteryState>>("json:{\"percentage\":0.5,\"cell_voltage\":[1]}").is_ok());
+        assert!(parsed::<Arc<BatteryState>>("json:{\"procentage\":0.5}").is_err());
         round_trip::<Route>(
             "json:{\"nodes\":[{\"nodeid\":1}],\"edges\":[{\"edgeid\":2}],\"route_cost\":1.5}",
         );

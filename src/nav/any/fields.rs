@@ -10,6 +10,7 @@ use crate::msg::Stamp;
 use crate::nav::World;
 use crate::nav::endpoint::{report_fault, world};
 use crate::nav::link::Part;
+use crate::nav::strict_json::no_field;
 
 /// A field by its path: `pose.header.frame_id`.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl MessageIn {
         let whole = ports
             .input(prefix)
             .doc(format!(
-                "The message, as json:{{…}} or from the blackboard; {prefix}.x.y=\"…\" sets single fields. What is set by \
+                "The message, as json:{{…}}, as Nav2 writes it (a point x;y;z) or from the blackboard; {prefix}.x.y=\"…\" sets single fields. What is set by \
                  neither has its default. A stamp may be set to `now`."
             ))
             .bind();
@@ -177,23 +178,9 @@ fn fill(value: &Value, like: &JsonValue, stamp: Stamp) -> Result<JsonValue, Stri
 fn at<'j>(message: &'j JsonValue, path: &[String]) -> Result<&'j JsonValue, String> {
     let mut place = message;
     for name in path {
-        place = place.get(name).ok_or_else(|| no_field(place, name))?;
+        place = place.get(name).ok_or_else(|| no_field("", place, name))?;
     }
     Ok(place)
-}
-
-fn no_field(place: &JsonValue, name: &str) -> String {
-    let Some(fields) = place.as_object() else {
-        return format!("there is no field `{name}` in what is no message");
-    };
-    let names = || fields.keys().map(String::as_str);
-    match crate::bt::nearest(name, names()) {
-        Some(near) => format!("there is no field `{name}`: did you mean `{near}`?"),
-        None => format!(
-            "there is no field `{name}`: there are {}",
-            names().collect::<Vec<_>>().join(", ")
-        ),
-    }
 }
 
 fn empty() -> JsonValue {
@@ -230,7 +217,7 @@ fn merge(into: &mut JsonValue, from: JsonValue, known: bool) -> Result<(), Strin
         return Ok(());
     };
     if known && let Some(name) = fields.keys().find(|name| into.get(name).is_none()) {
-        return Err(no_field(into, name));
+        return Err(no_field("", into, name));
     }
     if let (JsonValue::Object(into), JsonValue::Object(from)) = (into, from) {
         for (name, value) in from {

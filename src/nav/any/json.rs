@@ -1,8 +1,11 @@
 //! JSON on the blackboard, and what turns into what.
 
+use std::sync::Arc;
+
 use serde_json::Value as JsonValue;
 
-use crate::bt::{PortValue, TypeInfo, Value};
+use crate::bt::{Enums, PortValue, TypeInfo, Value};
+use crate::msg::{Goals, Path, Point, PoseStamped, Quaternion};
 use crate::object;
 
 /// A message, or a part of one, that no other type of the blackboard stands for.
@@ -74,6 +77,9 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
         let json = serde_json::from_str(json).map_err(|error| error.to_string())?;
         return from_value(&Value::object(Json(json)), like);
     }
+    if let Some(message) = from_nav2_text(text, like) {
+        return message;
+    }
     match like {
         JsonValue::String(_) => Ok(text.into()),
         JsonValue::Bool(_) => match text {
@@ -107,6 +113,38 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
             _ => text.into(),
         }),
     }
+}
+
+/// A text in the form that Nav2's ports have for a message like `like` (`spec/nav2.md` E10); `None` where it has none.
+///
+/// The fields tell the message: no other common one has those of a pose with its frame, and what else has `x`, `y` and
+/// `z` is written in that order too. The items of a list are not known before there is one: a text that reads as a list
+/// of poses is one. A `geometry_msgs/PoseArray` has the fields of a path but other poses, and is refused when the message
+/// is compared with its interface.
+fn from_nav2_text(text: &str, like: &JsonValue) -> Option<Result<JsonValue, String>> {
+    let info = match like {
+        JsonValue::Object(fields) if has(fields, &["x", "y", "z"]) => <Arc<Point>>::TYPE,
+        JsonValue::Object(fields) if has(fields, &["x", "y", "z", "w"]) => <Arc<Quaternion>>::TYPE,
+        JsonValue::Object(fields) if has(fields, &["header", "pose"]) => match &fields["pose"] {
+            JsonValue::Object(pose) if has(pose, &["position", "orientation"]) => <Arc<PoseStamped>>::TYPE,
+            _ => return None,
+        },
+        JsonValue::Object(fields) if has(fields, &["header", "poses"]) && fields["poses"].is_array() => {
+            <Arc<Path>>::TYPE
+        }
+        JsonValue::Array(items) if items.is_empty() && !text.is_empty() => {
+            let goals = (<Arc<Goals>>::TYPE.parse)(text, &Enums::default()).ok()?;
+            return Some(Ok(without_types(goals.to_json())));
+        }
+        _ => return None,
+    };
+    let message = (info.parse)(text, &Enums::default());
+    Some(message.map(|message| without_types(message.to_json())))
+}
+
+/// Whether a message has these fields and no other.
+fn has(fields: &serde_json::Map<String, JsonValue>, names: &[&str]) -> bool {
+    fields.len() == names.len() && names.iter().all(|name| fields.contains_key(*name))
 }
 
 /// Without the `__type` that the export of the blackboard adds: no interface has such a field.
@@ -175,6 +213,40 @@ mod tests {
         assert!(read("1.5", json!(0)).is_err());
         assert!(read("x", json!({})).is_err());
         assert!(read("json:{", json!({})).is_err());
+    }
+
+    #[test]
+    fn messages_are_written_as_nav2_writes_them() {
+        let read = |text: &str, like: &JsonValue| from_value(&Value::text(text), like);
+        let point = json!({"x": 0.0, "y": 0.0, "z": 0.0});
+        let pose = json!({
+            "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""},
+            "pose": {"position": point, "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
+        });
+        assert_eq!(read("1;2;3", &point), Ok(json!({"x": 1.0, "y": 2.0, "z": 3.0})));
+        assert_eq!(
+            read("0;0;0;1", &pose["pose"]["orientation"]),
+            Ok(json!({"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}))
+        );
+        let mut there = pose.clone();
+        there["header"]["frame_id"] = "map".into();
+        there["pose"]["position"]["x"] = 1.0.into();
+        assert_eq!(read("0;map;1;0;0;0;0;0;1", &pose), Ok(there.clone()));
+        assert_eq!(
+            read("0;map;1;0;0;0;0;0;1", &json!([])),
+            Ok(json!([there.clone()]))
+        );
+        let path = json!({"header": pose["header"], "poses": []});
+        assert_eq!(
+            read("0;map;0;map;1;0;0;0;0;0;1", &path),
+            Ok(json!({"header": there["header"], "poses": [there]}))
+        );
+        assert_eq!(
+            read("1;2", &point),
+            Err("a point is written as x;y;z, and this has 2 fields".to_owned())
+        );
+        let covariance = json!({"header": pose["header"], "pose": {"pose": pose["pose"], "covariance": []}});
+        assert!(read("0;map;1;0;0;0;0;0;1", &covariance).is_err());
     }
 
     #[test]

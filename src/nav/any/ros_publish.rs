@@ -85,6 +85,30 @@ mod tests {
     }
 
     #[test]
+    fn a_pose_is_written_as_nav2_writes_it() {
+        let point = json!({"x": 0.0, "y": 0.0, "z": 0.0});
+        let orientation = json!({"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0});
+        let template = json!({
+            "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""},
+            "pose": {"position": point, "orientation": orientation}
+        });
+        for (attribute, frame) in [
+            ("message=\"0;map;1;2;0;0;0;0;1\"", "map"),
+            ("message.pose.position=\"1;2;0\"", ""),
+        ] {
+            let mut bench = Bench::new(&format!(
+                "<RosPublish topic_name=\"goal\" message_type=\"geometry_msgs/msg/PoseStamped\" {attribute}/>"
+            ));
+            bench.interfaces([(Part::Message, "geometry_msgs/msg/PoseStamped", template.clone())]);
+            assert!(bench.faults().is_empty());
+            assert_eq!(bench.tick(), Success);
+            let sent = &bench.published::<Value>("goal")[0];
+            assert_eq!(sent["header"]["frame_id"], frame);
+            assert_eq!(sent["pose"]["position"], json!({"x": 1.0, "y": 2.0, "z": 0.0}));
+        }
+    }
+
+    #[test]
     fn a_topic_that_others_publish_with_another_type_is_a_failure_as_long_as_they_do() {
         let mut bench = Bench::new(
             "<RosPublish topic_name=\"sound\" message_type=\"std_msgs/msg/String\" message=\"json:{}\"/>",

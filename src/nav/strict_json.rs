@@ -1,0 +1,165 @@
+//! `json:` texts read to the letter: every field that is written must be one of the message.
+//!
+//! A misspelt field read as a default is a robot that drives to (0, 0). What is *not* written has its default, as in the
+//! interfaces. The check compares with the message as it would be written back, so that it knows no type by itself;
+//! serde's `deny_unknown_fields` was rejected: the interfaces have fields that the plain structs leave out, and its
+//! message has no path.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as JsonValue;
+
+/// The name of the type that the export adds to its outermost objects.
+const TYPE: &str = "__type";
+
+/// Reads a message from what follows `json:`. `type_name` is its name as exported (`nav_msgs::msg::Path`), of a list its
+/// items'; `left_out` are fields of the interface that the message does without.
+///
+/// # Errors
+/// A sentence with the path of the field at fault.
+pub(crate) fn read<T: DeserializeOwned + Serialize>(
+    text: &str,
+    type_name: &str,
+    left_out: &[&str],
+) -> Result<T, String> {
+    let given: JsonValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match &given {
+        JsonValue::Array(items) => items.iter().try_for_each(|item| is_of_type(item, type_name))?,
+        other => is_of_type(other, type_name)?,
+    }
+    let message = T::deserialize(&given).map_err(|error| error.to_string())?;
+    let written = serde_json::to_value(&message).map_err(|error| error.to_string())?;
+    compare(&given, &written, left_out, &mut String::new())?;
+    Ok(message)
+}
+
+fn is_of_type(given: &JsonValue, type_name: &str) -> Result<(), String> {
+    match given.get(TYPE) {
+        None => Ok(()),
+        Some(JsonValue::String(name)) if plain(name) == plain(type_name) => Ok(()),
+        Some(other) => Err(format!("`{TYPE}` is {other}, and this has to be a {type_name}")),
+    }
+}
+
+/// `nav_msgs::msg::Path`, `nav_msgs/msg/Path` and `nav_msgs/Path` are one.
+fn plain(name: &str) -> String {
+    name.replace("::", "/").replace("/msg/", "/")
+}
+
+fn compare(
+    given: &JsonValue,
+    message: &JsonValue,
+    left_out: &[&str],
+    path: &mut String,
+) -> Result<(), String> {
+    let length = path.len();
+    match (given, message) {
+        (JsonValue::Object(fields), JsonValue::Object(known)) => {
+            for (name, value) in fields {
+                let Some(field) = known.get(name) else {
+                    if name == TYPE || left_out.contains(&name.as_str()) {
+                        continue;
+                    }
+                    return Err(no_field(path, message, name));
+                };
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+                compare(value, field, left_out, path)?;
+                path.truncate(length);
+            }
+            Ok(())
+        }
+        (JsonValue::Array(given), JsonValue::Array(items)) => {
+            for (index, (given, item)) in given.iter().zip(items).enumerate() {
+                path.push_str(&format!("[{index}]"));
+                compare(given, item, left_out, path)?;
+                path.truncate(length);
+            }
+            Ok(())
+        }
+        // serde reads a list as the fields of a message in their order; no interface is written so.
+        (JsonValue::Array(_), JsonValue::Object(_)) if path.is_empty() => {
+            Err("a list is no message".to_owned())
+        }
+        (JsonValue::Array(_), JsonValue::Object(_)) => Err(format!("`{path}` is a message, not a list")),
+        _ => Ok(()),
+    }
+}
+
+/// Says that a message has no such field, and which it has. `path` leads to the message.
+pub(crate) fn no_field(path: &str, message: &JsonValue, name: &str) -> String {
+    let place = if path.is_empty() {
+        String::new()
+    } else {
+        format!(" in `{path}`")
+    };
+    let Some(fields) = message.as_object() else {
+        return format!("there is no field `{name}` in what is no message");
+    };
+    let names = || fields.keys().map(String::as_str);
+    match crate::bt::nearest(name, names()) {
+        Some(near) => format!("there is no field `{name}`{place}: did you mean `{near}`?"),
+        None => format!(
+            "there is no field `{name}`{place}: there are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::msg::{Goals, PoseStamped};
+
+    const POSE: &str = "geometry_msgs::msg::PoseStamped";
+
+    fn refusal(text: &str) -> String {
+        read::<PoseStamped>(text, POSE, &[]).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_not_written_has_its_default() {
+        assert_eq!(read::<PoseStamped>("{}", POSE, &[]), Ok(PoseStamped::default()));
+        let pose: PoseStamped = read("{\"header\":{\"frame_id\":\"map\"}}", POSE, &[]).unwrap();
+        assert_eq!(&*pose.header.frame_id, "map");
+    }
+
+    #[test]
+    fn a_field_that_does_not_exist_is_named_with_its_place() {
+        assert_eq!(
+            refusal("{\"headr\":{\"frame_id\":\"map\"}}"),
+            "there is no field `headr`: did you mean `header`?"
+        );
+        assert_eq!(
+            refusal("{\"pose\":{\"position\":{\"width\":1}}}"),
+            "there is no field `width` in `pose.position`: there are x, y, z"
+        );
+        let goals = read::<Goals>("[{},{\"pos\":{}}]", POSE, &[]).unwrap_err();
+        assert_eq!(goals, "there is no field `pos` in `[1]`: did you mean `pose`?");
+        assert!(read::<PoseStamped>("{\"covariance\":[]}", POSE, &["covariance"]).is_ok());
+    }
+
+    #[test]
+    fn a_list_is_no_message() {
+        assert_eq!(refusal("[]"), "a list is no message");
+        assert_eq!(
+            refusal("{\"pose\":{\"position\":[1,2,3]}}"),
+            "`pose.position` is a message, not a list"
+        );
+    }
+
+    #[test]
+    fn a_type_that_is_written_must_be_the_type() {
+        for name in [POSE, "geometry_msgs/PoseStamped", "geometry_msgs/msg/PoseStamped"] {
+            let text = format!("{{\"__type\":\"{name}\"}}");
+            assert!(read::<PoseStamped>(&text, POSE, &[]).is_ok(), "{name}");
+        }
+        assert_eq!(
+            refusal("{\"__type\":\"nav_msgs::msg::Path\"}"),
+            "`__type` is \"nav_msgs::msg::Path\", and this has to be a geometry_msgs::msg::PoseStamped"
+        );
+        assert!(read::<Goals>("[{\"__type\":3}]", POSE, &[]).is_err());
+    }
+}
