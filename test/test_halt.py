@@ -54,6 +54,68 @@ def test_g3_canceled_is_reported_when_the_motion_has_stopped(stack):
     assert stack.robot.executing() == 0
 
 
+TIMEOUT_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="ShortDrive">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <Timeout msec="500"><FollowPath path="{path}"/></Timeout>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_factory, tmp_path):
+    path = tmp_path / "timeout.xml"
+    path.write_text(TIMEOUT_TREE)
+    stack = stack_factory({"default_nav_to_pose_bt_xml": path})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.6
+    status, result = stack.navigation.send(2.0, 0.0).result()
+    assert (status, result.error_code) == ("ABORTED", 0), result.error_msg
+    assert result.error_msg == "the tree failed without an error code"
+    assert stack.robot.executing() == 0
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+
+
+def test_g3_a_tree_that_fails_names_what_does_not_stop(stack_factory, tmp_path):
+    path = tmp_path / "timeout.xml"
+    path.write_text(TIMEOUT_TREE)
+    stack = stack_factory({"default_nav_to_pose_bt_xml": path, "stop_timeout": 500})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
+    status, result = stack.navigation.send(2.0, 0.0).result()
+    assert (status, result.error_code) == ("ABORTED", 9003)
+    assert "the tree failed" in result.error_msg and "follow_path" in result.error_msg
+    controller.behaviour.accept_cancel = True
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
+
+
+def test_g3_what_was_given_up_is_named(stack_factory):
+    stack = stack_factory({"default_cancel_timeout": 200, "give_up_timeout": 600, "stop_timeout": 5000})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    goal.cancel()
+    status, result = goal.result()
+    assert (status, result.error_code) == ("CANCELED", 9003)
+    assert "follow_path" in result.error_msg and "given up" in result.error_msg
+    controller.behaviour.duration = 0.0
+
+
+def test_the_old_way_tells_canceled_at_once(stack_factory):
+    stack = stack_factory({"stop_timeout": 0})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 2.0
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    goal.cancel()
+    status, result = goal.result()
+    assert (status, result.error_code, result.error_msg) == ("CANCELED", 0, "")
+    assert stack.robot.executing() == 1
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled all the same")
+
+
 def test_g3_what_does_not_stop_is_named(stack_factory):
     stack = stack_factory({"stop_timeout": 500})
     controller = stack.robot.controller
@@ -165,6 +227,21 @@ def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory
     second.cancel()
     assert second.result()[0] == "CANCELED"
     assert stack.robot.executing() == 0
+
+
+def test_a_goal_that_takes_anothers_place_before_the_robot_arrives_is_driven_to(stack):
+    # A tree that plans once: the controller ends on the way to the first goal.
+    controller = stack.robot.controller
+    controller.behaviour.duration = 1.0
+    first = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    second = stack.navigation.send(5.0, 0.0)
+    assert first.result()[0] == "ABORTED"
+    status, result = second.result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert [p.goal.pose.position.x for p in stack.robot.planner.requests()] == [2.0, 5.0]
+    assert [f.path.poses[-1].pose.position.x for f in controller.requests()] == [2.0, 5.0]
+    assert not controller.seen("cancel")
 
 
 def test_goal_with_another_tree_replaces_the_running_one(stack):
