@@ -83,11 +83,13 @@ impl Report {
         }
     }
 
-    /// The same of a session of which something is left, one text a goal: that is named behind what was to be said, and
-    /// has the code of its own by which a client tells that the robot may be moving.
+    /// The same of a session of which something is left, one text a goal: that is named behind what was to be said. The
+    /// code of a tree that failed stays, as its client may act on it.
     pub(crate) fn with_left(mut self, kind: NavigatorKind, left: &[String]) -> Self {
         if !left.is_empty() {
-            self.error_code = NavigationError::Timeout.code(kind);
+            if self.error_code == 0 {
+                self.error_code = NavigationError::Timeout.code(kind);
+            }
             if !self.error_message.is_empty() {
                 self.error_message += "; ";
             }

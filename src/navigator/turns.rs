@@ -194,6 +194,27 @@ fn g3_the_client_of_a_tree_that_has_ended_reads_what_did_not_stop_behind_why_it_
 }
 
 #[test]
+fn the_code_of_a_tree_that_failed_stays_when_something_is_left() {
+    let mut rig = Rig::driving(300);
+    rig.bench
+        .action::<FollowPath>("follow_path", |_| Plan::abort(105).after(50));
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    let follow = r#"<FollowPath path="{path}" error_code_id="{follow_path_error_code}"/>"#;
+    let tree = tree(&format!(
+        r#"<Parallel failure_count="1">{follow}{TURN}</Parallel>"#
+    ));
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(320);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (Ending::Aborted, 105));
+    assert!(
+        message.ends_with("; did not stop in time: turn Canceling"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_client_is_told_in_the_tick_in_which_the_tree_ends_where_nothing_is_left() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::success().after(50));
