@@ -280,6 +280,23 @@ impl MessageOut {
         }
     }
 
+    /// Compares a port that names a boolean field of the message with the interface.
+    pub(super) fn check_boolean(&self, cx: &mut Context<'_>, type_name: &str, port: &Input<Text>) {
+        let Some(path) = port.literal().filter(|path| !path.is_empty()) else {
+            return;
+        };
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        let Some(template) = template(cx, self.part, type_name).filter(|template| !template.is_null()) else {
+            return;
+        };
+        let fault = match at(&template, &path) {
+            Ok(JsonValue::Bool(_)) => return,
+            Ok(_) => format!("`{}` of {type_name} is not a boolean", path.join(".")),
+            Err(fault) => format!("{type_name}: {fault}"),
+        };
+        report_fault(cx, &format!("{}: {fault}", port.name()));
+    }
+
     /// Writes it; `Err` where a field does not fit its key.
     pub(super) fn write(
         &self,
@@ -321,6 +338,13 @@ impl MessageOut {
 /// The text of a port that names an interface.
 pub(super) fn type_name(cx: &Context<'_>, port: &Input<Text>) -> Text {
     port.get(cx).unwrap_or_else(|_| Arc::from(""))
+}
+
+/// Refuses a node whose port names nothing.
+pub(super) fn refuse_empty(ports: &mut Ports<'_>, port: &Input<Text>) {
+    if port.literal().is_some_and(|name| name.is_empty()) {
+        ports.problem(format!("port `{}` is empty: it has to be a name", port.name()));
+    }
 }
 
 /// Says why a node fails.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as JsonValue, json};
 
-use super::fields::note;
+use super::fields::{note, refuse_empty};
 use super::json::into_value;
 use super::parameter::from_message;
 use super::ros_service::JsonService;
@@ -24,7 +24,7 @@ impl ServiceNode for RosParameterGet {
     const DOC: &'static str = "Writes a parameter of another node. FAILURE if it has none of that name.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
+        let node = Self {
             node: ports
                 .input("node")
                 .doc("The node's name: controller_server.")
@@ -36,7 +36,10 @@ impl ServiceNode for RosParameterGet {
                 .required()
                 .bind(),
             value: ports.output("value").doc("Its value.").bind(),
-        }
+        };
+        refuse_empty(ports, &node.node);
+        refuse_empty(ports, &node.parameter);
+        node
     }
 
     fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
@@ -95,5 +98,26 @@ mod tests {
             Some(json!({"values": [{"type": 0}]}))
         });
         assert_eq!(bench.run(3), Failure);
+    }
+
+    fn refusal(leaf: &str) -> String {
+        let text = format!("<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\">{leaf}</BehaviorTree></root>");
+        let registry = crate::nav::registry();
+        let loader = crate::xml::Loader::new(&registry);
+        let loaded = loader.load_text("t.xml", &text, std::path::Path::new("."), None);
+        loaded.unwrap_err().one_line()
+    }
+
+    #[test]
+    fn a_name_that_is_empty_is_refused_at_load() {
+        for (names, port) in [
+            ("node=\"\" parameter=\"p\"", "node"),
+            ("node=\"n\" parameter=\"\"", "parameter"),
+        ] {
+            for leaf in ["Get", "Set"] {
+                let refused = refusal(&format!("<RosParameter{leaf} {names} value=\"{{v}}\"/>"));
+                assert!(refused.contains(&format!("port `{port}` is empty")), "{refused}");
+            }
+        }
     }
 }

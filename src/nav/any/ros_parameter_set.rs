@@ -2,7 +2,7 @@
 
 use serde_json::{Value as JsonValue, json};
 
-use super::fields::note;
+use super::fields::{note, refuse_empty};
 use super::json::from_value;
 use super::parameter::{is_kind, kinds, like, to_message};
 use super::ros_service::JsonService;
@@ -48,6 +48,8 @@ impl ServiceNode for RosParameterSet {
                 ))
                 .bind(),
         };
+        refuse_empty(ports, &node.node);
+        refuse_empty(ports, &node.parameter);
         if let Some(kind) = node.kind.literal()
             && !kind.is_empty()
             && !is_kind(kind)

@@ -59,6 +59,7 @@ impl ServiceNode for RosService {
         let name = type_name(cx, &self.service_type);
         self.request.check(cx, &name);
         self.response.check(cx, &name);
+        self.response.check_boolean(cx, &name, &self.success);
     }
 
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<JsonValue, NodeStatus>, Thrown> {
@@ -126,6 +127,37 @@ mod tests {
             assert_eq!(bench.run(3), status);
         }
         assert_eq!(bench.get::<Text>("text").as_deref(), Some("got true"));
+    }
+
+    #[test]
+    fn what_says_whether_it_was_a_success_has_to_be_a_boolean_of_the_response() {
+        for (success, fault) in [
+            ("success", None),
+            ("state.open", None),
+            (
+                "sucess",
+                Some("success: a/srv/B: there is no field `sucess`: did you mean `success`?"),
+            ),
+            ("message", Some("success: `message` of a/srv/B is not a boolean")),
+            ("state", Some("success: `state` of a/srv/B is not a boolean")),
+            ("{path}", None),
+        ] {
+            let mut bench = Bench::new(&format!(
+                "<RosService service_name=\"x\" service_type=\"a/srv/B\" success=\"{success}\"/>"
+            ));
+            let response = json!({"success": false, "message": "", "state": {"open": false}});
+            bench.interfaces([(Part::Response, "a/srv/B", response)]);
+            let faults = bench.faults();
+            assert_eq!(
+                faults.len(),
+                usize::from(fault.is_some()),
+                "{success}: {faults:?}"
+            );
+            assert!(
+                faults.iter().all(|found| found.ends_with(fault.unwrap_or(""))),
+                "{faults:?}"
+            );
+        }
     }
 
     #[test]
