@@ -301,8 +301,8 @@ impl RosNode {
         }));
     }
 
-    /// How long the next spin may wait before something is due.
-    pub(super) fn patience(&self, now: Instant) -> Duration {
+    /// How long a spin may wait before something is due.
+    fn patience(&self, now: Instant) -> Duration {
         let chores = self.chores.iter().filter(|chore| !chore.period.is_zero());
         let due = chores.map(|chore| chore.next);
         let look = (!self.watches.is_empty()).then_some(self.next_look);
@@ -311,16 +311,23 @@ impl RosNode {
             .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
     }
 
-    /// One spin, and everything that it brought. Whether it brought anything.
-    pub(super) fn spin(&mut self, timeout: Duration) -> bool {
-        let now = Instant::now();
+    /// One spin from `now` on, which waits for `most` at the longest, and everything that it brought. How long it was
+    /// allowed to wait, and whether it brought anything.
+    pub(super) fn spin(&mut self, now: Instant, most: Duration) -> (Duration, bool) {
+        let mut most = most;
         if self.next_look <= now {
             let hasty = now < self.hasty_until;
             self.next_look = now + if hasty { HASTY_LOOK } else { LOOK };
             for watch in &mut self.watches {
                 watch.begin();
             }
+            // Somebody may be waiting for a server that is not there: the answer is heard at once. That one is still there
+            // can be heard when the wait is over, which saves a second wait set a look.
+            if self.watches.iter().any(|watch| !watch.present) {
+                most = Duration::ZERO;
+            }
         }
+        let timeout = self.patience(now).min(most);
         self.node.spin_once(timeout);
         let mut gone = false;
         for watch in &mut self.watches {
@@ -338,7 +345,7 @@ impl RosNode {
             any |= drain();
         }
         self.do_chores();
-        any
+        (timeout, any)
     }
 
     /// A server was opened or lost, and somebody may be waiting for it.

@@ -106,8 +106,7 @@ pub(super) fn run(
                 }
             }
             let begin = Instant::now();
-            let timeout = node.patience(begin).min(IDLE);
-            let brought = node.spin(timeout);
+            let (timeout, brought) = node.spin(begin, IDLE);
             interrupt.disarm();
             let took = begin.elapsed();
             metrics.record(took, timeout, brought, node.entities());
