@@ -33,9 +33,9 @@ const FAREWELL: Duration = Duration::from_millis(2000);
 /// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
 const TREE_FAREWELL: Duration = Duration::from_millis(1500);
 
-/// After how long everything that happens once has happened: the others on the graph are discovered, the default trees
-/// are made.
-const START: Duration = Duration::from_secs(3);
+/// After how long everything that happens once has happened: the default trees are made, and the rest of a stack that is
+/// launched with the node is up and discovered, for which three seconds were too few.
+const START: Duration = Duration::from_secs(10);
 
 /// Why the node could not start.
 #[derive(Debug, thiserror::Error)]
