@@ -54,11 +54,11 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     };
     let (mut errors, mut warnings) = (0, 0);
     let mut values = Vec::new();
+    let loader = Loader::new(&registry).levels(levels).beside(&files);
+    #[cfg(feature = "ros")]
+    let loader = loader.trial(&rehearse);
     for file in &files {
         // Each file by itself: two files of one directory may well hold trees of the same ID.
-        let loader = Loader::new(&registry).levels(levels.clone());
-        #[cfg(feature = "ros")]
-        let loader = loader.trial(&rehearse);
         let Checked { diagnostics, sources } = loader.check_files(&[file]);
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);

@@ -4,8 +4,9 @@
 //! a [`Loaded`] in hand (guarantee G7).
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bt::{self, Registry, TreeDef};
@@ -13,13 +14,14 @@ use crate::bt::{self, Registry, TreeDef};
 use super::code::Severity;
 use super::compilation::Compilation;
 use super::diagnostic::Diagnostics;
+use super::document::Document;
 use super::files::{AmentIndex, Disk, Files};
 use super::forest::Forest;
 use super::includes::Documents;
 use super::levels::Levels;
 use super::main_tree::{main_attribute, main_tree, no_such_tree, stated_main};
 use super::render::Colour;
-use super::source::Sources;
+use super::source::{Sources, Span};
 
 /// A tree that can run, and what is doubtful about its files.
 #[derive(Debug)]
@@ -90,6 +92,7 @@ pub struct Loader<'l> {
     index: AmentIndex,
     levels: Levels,
     trial: Option<&'l Trial<'l>>,
+    used: BTreeSet<(PathBuf, String)>,
 }
 
 /// Tries a tree that was compiled: places and texts of what its nodes ask for in vain.
@@ -104,6 +107,7 @@ impl<'l> Loader<'l> {
             index: AmentIndex::from_environment(),
             levels: Levels::new(),
             trial: None,
+            used: BTreeSet::new(),
         }
     }
 
@@ -112,6 +116,45 @@ impl<'l> Loader<'l> {
     pub fn trial(mut self, trial: &'l Trial<'l>) -> Self {
         self.trial = Some(trial);
         self
+    }
+
+    /// Says which other files [`Loader::check_files`] is called for: a tree of one file that another one uses as a subtree
+    /// gets its keys there, so keys that nothing writes are looked for there only. To be called last.
+    #[must_use]
+    pub fn beside(mut self, paths: &[PathBuf]) -> Self {
+        if paths.len() < 2 {
+            return self;
+        }
+        for path in paths {
+            // What is wrong with these files is said when they are checked.
+            let mut unsaid = Diagnostics::new();
+            let documents = Documents::read_file(path, self.files, &self.index, &mut unsaid);
+            let entry = documents.entry().map(Document::file);
+            let forest = Forest::build(&documents, self.registry, &mut unsaid);
+            let callees = forest.calls.values().flat_map(|calls| &calls.trees);
+            for id in callees.copied().collect::<BTreeSet<_>>() {
+                let Some(tree) = forest.spec.trees.get(id) else {
+                    continue;
+                };
+                let file = Span::from(tree.span).file;
+                if Some(file) != entry
+                    && let Some(source) = documents.sources.get(file)
+                {
+                    let identity = self.files.identity(Path::new(source.name()));
+                    self.used.insert((identity, id.to_owned()));
+                }
+            }
+        }
+        self
+    }
+
+    /// The tree for which keys that nothing writes are looked for: that of the file, unless another file uses it.
+    fn alone<'d>(&self, documents: &'d Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
+        let main = stated_main(documents, forest)?;
+        let source = documents.sources.get(documents.entry()?.file())?;
+        let identity = self.files.identity(Path::new(source.name()));
+        let is_used = self.used.contains(&(identity, main.to_string()));
+        (!is_used).then_some(main)
     }
 
     /// Reads from elsewhere.
@@ -179,7 +222,7 @@ impl<'l> Loader<'l> {
         if let Some(trial) = self.trial {
             compilation.try_on(trial);
         }
-        compilation.rest(stated_main(&documents, &forest).as_deref(), false);
+        compilation.rest(self.alone(&documents, &forest).as_deref(), false);
         self.grade(&documents, &mut diagnostics);
         Checked {
             diagnostics,
@@ -338,6 +381,39 @@ mod tests {
         assert_eq!(loaded.def.place(say).as_deref(), Some("b.xml:1:29"));
         let by_name = loader.load_file(Path::new("main.xml"), Some("B")).unwrap();
         assert_eq!(by_name.def.id(), "B");
+    }
+
+    #[test]
+    fn a_tree_that_another_file_uses_gets_its_keys_there() {
+        let includes = |attributes: &str| {
+            format!(
+                "<root BTCPP_format='4'><include path='lib.xml'/><BehaviorTree ID='A'>\
+                 <SubTree ID='B'{attributes}/></BehaviorTree></root>"
+            )
+        };
+        let (gives, forgets) = (includes(" text='five'"), includes(""));
+        let registry = registry();
+        let said = |main: &str, paths: &[PathBuf]| {
+            let files = memory(&[
+                (
+                    "lib.xml",
+                    "<root BTCPP_format='4'><BehaviorTree ID='B'><Say message='{text}'/></BehaviorTree></root>",
+                ),
+                ("main.xml", main),
+            ]);
+            let loader = Loader::new(&registry)
+                .files(&files, AmentIndex::default())
+                .beside(paths);
+            let checked = paths.iter().map(|path| loader.check_files(&[path]));
+            checked
+                .flat_map(|checked| lines(&checked.diagnostics, &checked.sources))
+                .collect::<Vec<_>>()
+        };
+        let [lib, main] = ["lib.xml", "main.xml"].map(PathBuf::from);
+        let never = "lib.xml:1:59: warning[NT0406]: nothing ever writes the key `text`";
+        assert_eq!(said(&gives, &[lib.clone(), main.clone()]), [""; 0]);
+        assert_eq!(said(&forgets, &[lib.clone(), main]), [never]);
+        assert_eq!(said(&gives, &[lib]), [never]);
     }
 
     #[test]
