@@ -108,7 +108,7 @@ impl<'f, 's> Compiler<'f, 's> {
         Self {
             forest,
             registry,
-            scopes: Scopes::new(dialect),
+            scopes: Scopes::new(dialect, Arc::clone(registry.provided())),
             behaviors: Vec::new(),
             info: Vec::new(),
             attributes: Attributes::default(),
@@ -547,10 +547,11 @@ impl<'f, 's> Compiler<'f, 's> {
             children: &children,
             guards: &self.guards,
             dialect,
+            latch_on_activation: self.registry.latches_on_activation(),
             written: Written {
                 scopes: &self.scopes,
                 dialect,
-                provided: self.registry.provided_keys(),
+                provided: self.registry.provided(),
                 ports: self.forest.models.get(main).map_or(&[], Vec::as_slice),
             },
         };

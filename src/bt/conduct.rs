@@ -67,6 +67,9 @@ pub struct Conduct {
     /// Takes a reference when it is activated, and answers later how things compare with it. Such a node is blind
     /// where it is activated anew at every tick.
     pub latches: bool,
+    /// It [latches](Self::latches) only where the program around the tree says so
+    /// ([`Registry::set_latch_on_activation`](super::Registry::set_latch_on_activation)).
+    pub latches_on_request: bool,
 }
 
 impl Conduct {
@@ -105,6 +108,7 @@ impl Conduct {
             reached: usize::MAX,
             reactive: false,
             latches: false,
+            latches_on_request: false,
         }
     }
 
@@ -173,6 +177,13 @@ impl Conduct {
     #[must_use]
     pub fn latching(mut self) -> Self {
         self.latches = true;
+        self
+    }
+
+    /// The same, and [`Conduct::latches_on_request`].
+    #[must_use]
+    pub fn latching_on_request(mut self) -> Self {
+        self.latches_on_request = true;
         self
     }
 }

@@ -1,6 +1,6 @@
 //! Which node types there are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
@@ -9,7 +9,11 @@ use super::conduct::Conduct;
 use super::port::{Binding, PortDecl, PortSink, Ports};
 use super::script::{Access, Script};
 use super::substitute::Substitute;
+use super::types::{PortValue, TypeInfo};
 use super::{Context, Enums};
+
+/// The keys that the program around a tree writes, with the types of those it names.
+pub(crate) type Provided = BTreeMap<String, Option<&'static TypeInfo>>;
 
 type Make = Arc<dyn Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync>;
 
@@ -53,8 +57,9 @@ pub struct Registry {
     enums: Enums,
     substitute: Option<Arc<dyn Substitute>>,
     /// Keys that the program around a tree writes.
-    provided: BTreeSet<String>,
+    provided: Arc<Provided>,
     watch_foreign: bool,
+    latch_on_activation: bool,
 }
 
 impl Registry {
@@ -87,6 +92,16 @@ impl Registry {
 
     pub(crate) fn watches_foreign_nodes(&self) -> bool {
         self.watch_foreign
+    }
+
+    /// Says that nodes that can tell an activation from a reset by a reactive parent shall not do so, as in Nav2
+    /// (`spec/nav2.md` E7): trees in which they then never fire are warned of.
+    pub fn set_latch_on_activation(&mut self, latch: bool) {
+        self.latch_on_activation = latch;
+    }
+
+    pub(crate) fn latches_on_activation(&self) -> bool {
+        self.latch_on_activation
     }
 
     /// Adds a node type under its own ID.
@@ -217,11 +232,37 @@ impl Registry {
     /// Says that the program writes this key to a tree's blackboard before it ticks it, so that nobody is warned of a
     /// key that nothing writes.
     pub fn provide_key(&mut self, key: impl Into<String>) {
-        self.provided.insert(key.into());
+        Arc::make_mut(&mut self.provided).insert(key.into(), None);
+    }
+
+    /// The same, and what it writes is of this type: a port of another type that points there is refused.
+    ///
+    /// ```
+    /// use navtree::bt::builder::{forest, leaf, tree};
+    /// use navtree::bt::{List, Registry, compile};
+    /// use std::sync::Arc;
+    ///
+    /// let mut registry = Registry::builtin();
+    /// registry.provide_key_as::<Arc<List<f64>>>("ranges");
+    /// let forest = forest([tree("Main", leaf("Sleep").port("msec", "{ranges}"))]);
+    /// let problems = compile(&forest, "Main", &registry).unwrap_err();
+    /// assert!(problems[0].message.contains("list<double>"));
+    /// ```
+    pub fn provide_key_as<T: PortValue>(&mut self, key: impl Into<String>) {
+        Arc::make_mut(&mut self.provided).insert(key.into(), Some(T::TYPE));
+    }
+
+    /// Takes back what was said of a key: the program writes another one.
+    pub fn withdraw_key(&mut self, key: &str) {
+        Arc::make_mut(&mut self.provided).remove(key);
     }
 
     /// The keys that the program writes.
-    pub fn provided_keys(&self) -> &BTreeSet<String> {
+    pub fn provided_keys(&self) -> impl Iterator<Item = &str> {
+        self.provided.keys().map(String::as_str)
+    }
+
+    pub(crate) fn provided(&self) -> &Arc<Provided> {
         &self.provided
     }
 

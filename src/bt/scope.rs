@@ -8,6 +8,7 @@ use super::blackboard::{ScopeId, SlotId};
 use super::definition::{ScopeDef, SlotDef, Span};
 use super::port::Direction;
 use super::problem::{Problem, ProblemKind};
+use super::registry::Provided;
 use super::spec::{ModelPort, NodeSpec, SubTreeForm};
 use super::types::{self, Family, PortValue, TypeInfo};
 use super::value::Value;
@@ -26,6 +27,8 @@ pub(crate) struct SlotUse {
     pub(crate) scope: ScopeId,
     /// Named with `@` somewhere.
     pub(crate) global: bool,
+    /// What the program around the tree writes there.
+    pub(crate) provided: Option<&'static TypeInfo>,
 }
 
 /// What the text of a port value is.
@@ -54,17 +57,29 @@ pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
     }
 }
 
+/// Whether a port of a type may use an entry that was declared to be of another.
+fn are_compatible(declared: &TypeInfo, port: &TypeInfo) -> bool {
+    declared == port
+        || !port.is_strong()
+        || !declared.is_strong()
+        || declared.family == Family::Text
+        // BehaviorTree.CPP refuses any two number types; they convert without loss or fail when they do not.
+        || (declared.is_numeric() && port.is_numeric())
+}
+
 pub(crate) struct Scopes {
     scopes: Vec<ScopeDef>,
     pub(crate) slots: Vec<SlotUse>,
     /// Some node writes keys whose names are known at run time only.
     pub(crate) writes_any: bool,
     dialect: Dialect,
+    provided: Arc<Provided>,
 }
 
 impl Scopes {
-    pub(crate) fn new(dialect: Dialect) -> Self {
+    pub(crate) fn new(dialect: Dialect, provided: Arc<Provided>) -> Self {
         Self {
+            provided,
             scopes: Vec::new(),
             slots: Vec::new(),
             writes_any: false,
@@ -210,6 +225,10 @@ impl Scopes {
 
     fn make(&mut self, scope: ScopeId, key: &str) -> SlotId {
         let slot = SlotId(self.slots.len() as u32);
+        let provided = match scope {
+            ScopeId::ROOT => self.provided.get(key).copied().flatten(),
+            _ => None,
+        };
         let key: Arc<str> = key.into();
         self.slots.push(SlotUse {
             key: Arc::clone(&key),
@@ -220,6 +239,7 @@ impl Scopes {
             written: false,
             scope,
             global: false,
+            provided,
         });
         let scope = &mut self.scopes[scope.0 as usize];
         scope.own.push((Arc::clone(&key), slot));
@@ -270,6 +290,19 @@ impl Scopes {
         problems: &mut Vec<Problem>,
     ) {
         let place = &mut self.slots[slot.0 as usize];
+        if let Some(provided) = place.provided
+            && !are_compatible(provided, info)
+        {
+            let message = format!(
+                "the key `{}` is of type {} and this port of type {}",
+                place.key, provided.name, info.name
+            );
+            problems.push(
+                Problem::new(ProblemKind::TypeClash, span, message)
+                    .help("the program around the tree writes this key: take another one for anything else"),
+            );
+            return;
+        }
         match direction {
             Direction::Input if by_default => {}
             Direction::Input => place.read_at = place.read_at.or(Some(span)),
@@ -286,13 +319,7 @@ impl Scopes {
             }
         }
         let Some(declared) = place.info else { return };
-        let compatible = declared == info
-            || !info.is_strong()
-            || !declared.is_strong()
-            || declared.family == Family::Text
-            // BehaviorTree.CPP refuses any two number types; they convert without loss or fail when they do not.
-            || (declared.is_numeric() && info.is_numeric());
-        if !compatible {
+        if !are_compatible(declared, info) {
             let message = format!(
                 "the key `{}` is of type {} and this port of type {}",
                 place.key, declared.name, info.name

@@ -18,6 +18,10 @@ pub(crate) struct Arguments {
     /// A palette (TreeNodesModel) whose nodes are taken as known.
     #[arg(long, value_name = "FILE")]
     palette: Vec<PathBuf>,
+    /// Check for a node whose parameter of this name is true: GoalUpdated, DistanceTraveled and TimeExpired then forget
+    /// their reference whenever a reactive parent resets them.
+    #[arg(long)]
+    latch_on_activation: bool,
     #[command(flatten)]
     trees: TreeArguments,
 }
@@ -35,6 +39,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
+    registry.set_latch_on_activation(arguments.latch_on_activation);
     let outcome = arguments.trees.levels().and_then(|levels| {
         super::are_there(&arguments.paths)?;
         super::add_palettes(&mut registry, &arguments.palette)?;

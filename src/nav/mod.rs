@@ -55,7 +55,10 @@ pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
 pub use settings::Settings;
 pub use world::{Note, Progress, Sample, World};
 
+use std::sync::Arc;
+
 use crate::bt::{Registry, RegistryError};
+use crate::msg::{Goals, Path, PoseStamped};
 
 /// Adds every node of Nav2 to a registry.
 ///
@@ -72,24 +75,53 @@ pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     sync::register(registry)
 }
 
-/// What a navigator writes to the blackboard before it ticks, under the default names (`spec/nav2.md` 2.7).
-const PROVIDED: [&str; 6] = [
-    "goal",
-    "goals",
-    "path",
-    "number_recoveries",
-    "follow_path_error_code",
-    "compute_path_error_code",
-];
+/// What a navigator writes to the blackboard before it ticks (`spec/nav2.md` 2.7): under the default names in
+/// [`registry`], under others where its parameters say so.
+#[derive(Clone, Copy, Debug)]
+pub struct ProvidedKeys<'k> {
+    /// `goal_blackboard_id`.
+    pub goal: &'k str,
+    /// `goals_blackboard_id`.
+    pub goals: &'k str,
+    /// `path_blackboard_id`.
+    pub path: &'k str,
+    /// `error_code_names`.
+    pub error_codes: &'k [&'k str],
+}
+
+impl ProvidedKeys<'_> {
+    const DEFAULT: ProvidedKeys<'static> = ProvidedKeys {
+        goal: "goal",
+        goals: "goals",
+        path: "path",
+        error_codes: &["follow_path_error_code", "compute_path_error_code"],
+    };
+
+    /// Says so to a registry, in place of the default names.
+    pub fn declare(self, registry: &mut Registry) {
+        let default = Self::DEFAULT;
+        for key in [default.goal, default.goals, default.path]
+            .iter()
+            .chain(default.error_codes)
+        {
+            registry.withdraw_key(key);
+        }
+        registry.provide_key_as::<Arc<PoseStamped>>(self.goal);
+        registry.provide_key_as::<Arc<Goals>>(self.goals);
+        registry.provide_key_as::<Arc<Path>>(self.path);
+        registry.provide_key_as::<i32>("number_recoveries");
+        for key in self.error_codes {
+            registry.provide_key_as::<u16>(*key);
+        }
+    }
+}
 
 /// BehaviorTree.CPP's nodes, navtree's own and Nav2's.
 pub fn registry() -> Registry {
     let mut registry = Registry::builtin();
     let outcome = register(&mut registry);
     debug_assert_eq!(outcome, Ok(()), "the IDs are distinct");
-    for key in PROVIDED {
-        registry.provide_key(key);
-    }
+    ProvidedKeys::DEFAULT.declare(&mut registry);
     registry.adopt_all();
     registry
 }
@@ -97,12 +129,12 @@ pub fn registry() -> Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xml::Loader;
-    use std::path::{Path, PathBuf};
+    use crate::xml::{Loaded, Loader};
+    use std::path::{Path as FilePath, PathBuf};
 
     /// Nav2's own trees. They are not part of this repository: they are looked for beside it.
     fn corpus() -> Vec<PathBuf> {
-        let places = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+        let places = FilePath::new(env!("CARGO_MANIFEST_DIR")).ancestors();
         let mut roots = places.map(|place| place.join("shared/corpus"));
         let root = roots.find(|root| root.is_dir()).unwrap_or_default();
         let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
@@ -130,6 +162,125 @@ mod tests {
                 panic!("{}:\n{refused}", file.display());
             }
         }
+    }
+
+    #[test]
+    fn what_never_fires_where_activations_latch_is_reported() {
+        for condition in ["GoalUpdated", "DistanceTraveled", "TimeExpired"] {
+            for (latch, expected) in [(false, 0), (true, 1)] {
+                let mut registry = registry();
+                registry.set_latch_on_activation(latch);
+                let text = format!(
+                    "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\">\n<ReactiveFallback><{condition}/><Wait/>\
+                     </ReactiveFallback></BehaviorTree></root>"
+                );
+                let loaded = Loader::new(&registry).load_text("t.xml", &text, FilePath::new("."), None);
+                let Loaded {
+                    warnings, sources, ..
+                } = loaded.unwrap();
+                let said: Vec<_> = warnings
+                    .iter()
+                    .map(|warning| warning.one_line(&sources))
+                    .collect();
+                assert_eq!(said.len(), expected, "{condition} {said:?}");
+                let place = format!("t.xml:2:20: warning[NT0702]: `{condition}` can never fire");
+                assert!(said.iter().all(|said| said.starts_with(&place)), "{said:?}");
+            }
+        }
+    }
+
+    /// What loading a tree of one node with such keys says.
+    fn said(node: &str, keys: ProvidedKeys<'_>) -> String {
+        let mut registry = registry();
+        keys.declare(&mut registry);
+        let text =
+            format!("<root BTCPP_format=\"4\">\n<BehaviorTree ID=\"T\">\n{node}</BehaviorTree></root>");
+        let loaded = Loader::new(&registry).load_text("t.xml", &text, FilePath::new("."), None);
+        loaded
+            .err()
+            .map_or_else(String::new, |refused| refused.one_line())
+    }
+
+    #[test]
+    fn the_navigators_own_keys_have_types() {
+        for (node, column, key, is, port) in [
+            (
+                "<ComputePathThroughPoses goals=\"{goal}\" path=\"{path}\"/>",
+                33,
+                "goal",
+                "geometry_msgs/PoseStamped",
+                "list<geometry_msgs/PoseStamped>",
+            ),
+            (
+                "<FollowPath path=\"{goal}\"/>",
+                19,
+                "goal",
+                "geometry_msgs/PoseStamped",
+                "nav_msgs/Path",
+            ),
+            (
+                "<Sleep msec=\"{goals}\"/>",
+                14,
+                "goals",
+                "list<geometry_msgs/PoseStamped>",
+                "unsigned",
+            ),
+            (
+                "<FollowPath path=\"{number_recoveries}\"/>",
+                19,
+                "number_recoveries",
+                "int",
+                "nav_msgs/Path",
+            ),
+            (
+                "<FollowPath path=\"{compute_path_error_code}\"/>",
+                19,
+                "compute_path_error_code",
+                "uint16",
+                "nav_msgs/Path",
+            ),
+        ] {
+            let said = said(node, ProvidedKeys::DEFAULT);
+            let expected = format!(
+                "t.xml:3:{column}: error[NT0404]: the key `{key}` is of type {is} and this port of type {port}"
+            );
+            assert!(said.starts_with(&expected), "{said}");
+        }
+        for node in [
+            "<ComputePathThroughPoses goals=\"{goals}\" path=\"{path}\"/>",
+            "<ComputePathToPose goal=\"{goal}\" path=\"{path}\" error_code_id=\"{compute_path_error_code}\"/>",
+            "<Sleep msec=\"{number_recoveries}\"/>",
+            "<SetBlackboard value=\"{goal}\" output_key=\"other\"/>",
+        ] {
+            assert_eq!(said(node, ProvidedKeys::DEFAULT), "");
+        }
+    }
+
+    #[test]
+    fn the_types_follow_the_navigators_parameters() {
+        let keys = ProvidedKeys {
+            goal: "target",
+            error_codes: &["code"],
+            ..ProvidedKeys::DEFAULT
+        };
+        assert_eq!(said("<Sleep msec=\"{goal}\"/>", keys), "");
+        assert_eq!(said("<FollowPath path=\"{follow_path_error_code}\"/>", keys), "");
+        assert!(said("<Sleep msec=\"{target}\"/>", keys).contains("NT0404"));
+        assert!(said("<FollowPath path=\"{code}\"/>", keys).contains("uint16"));
+    }
+
+    #[test]
+    fn a_key_that_a_subtree_hands_on_keeps_its_type() {
+        let text = "<root BTCPP_format=\"4\" main_tree_to_execute=\"A\">\n\
+            <BehaviorTree ID=\"A\"><SubTree ID=\"B\" way=\"{goal}\"/></BehaviorTree>\n\
+            <BehaviorTree ID=\"B\"><FollowPath path=\"{way}\"/></BehaviorTree></root>";
+        let registry = registry();
+        let loaded = Loader::new(&registry).load_text("t.xml", text, FilePath::new("."), None);
+        let said = loaded.unwrap_err().one_line();
+        assert!(
+            said.starts_with("t.xml:3:40: error[NT0404]: the key `goal`"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{NavigatorKind, Options, TreeLibrary, share_file};
 use crate::bt::{HaltOrder, Registry};
 use crate::goal::GoalOptions;
-use crate::nav::Settings;
+use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue, Rehearsal};
 
 /// What the node is made from.
@@ -118,12 +118,15 @@ impl Parameters {
             false,
             "Read the tree file again for each goal.",
         )?;
-        for key in [&options.goal_key, &options.goals_key, &options.path_key]
-            .into_iter()
-            .chain(&options.error_code_keys)
-        {
-            registry.provide_key(key);
+        let error_codes: Vec<&str> = options.error_code_keys.iter().map(|key| &**key).collect();
+        ProvidedKeys {
+            goal: &options.goal_key,
+            goals: &options.goals_key,
+            path: &options.path_key,
+            error_codes: &error_codes,
         }
+        .declare(&mut registry);
+        registry.set_latch_on_activation(settings.latch_on_activation);
         registry.watch_foreign_nodes();
         let library = Arc::new(TreeLibrary::new(
             registry,

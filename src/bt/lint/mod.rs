@@ -28,6 +28,8 @@ pub(crate) struct Subject<'l> {
     pub(crate) guards: &'l FxHashMap<u32, Guards>,
     pub(crate) dialect: Dialect,
     pub(crate) written: Written<'l>,
+    /// [`Conduct::latches_on_request`]: it is requested.
+    pub(crate) latch_on_activation: bool,
 }
 
 impl Subject<'_> {
@@ -70,6 +72,7 @@ impl Subject<'_> {
         } else {
             behavior.conduct(kind, children)
         };
+        conduct.latches |= conduct.latches_on_request && self.latch_on_activation;
         if let Some(guards) = self.guards.get(&(node as u32)) {
             for (script, forced) in [
                 (&guards.failure_if, Outcomes::FAILURE),

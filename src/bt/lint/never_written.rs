@@ -1,10 +1,9 @@
 //! Keys that are read and that nothing ever writes.
 
-use std::collections::BTreeSet;
-
 use crate::bt::behavior::Dialect;
 use crate::bt::blackboard::ScopeId;
 use crate::bt::problem::{Problem, ProblemKind};
+use crate::bt::registry::Provided;
 use crate::bt::scope::{Scopes, SlotUse};
 use crate::bt::spec::ModelPort;
 use crate::bt::suggest::nearest;
@@ -14,7 +13,7 @@ pub(crate) struct Written<'l> {
     pub(crate) scopes: &'l Scopes,
     pub(crate) dialect: Dialect,
     /// Keys that the program around the tree writes to its blackboard.
-    pub(crate) provided: &'l BTreeSet<String>,
+    pub(crate) provided: &'l Provided,
     /// The ports that the main tree declares: whoever uses it as a subtree gives them.
     pub(crate) ports: &'l [ModelPort],
 }
@@ -22,7 +21,8 @@ pub(crate) struct Written<'l> {
 impl Written<'_> {
     fn is_provided(&self, slot: &SlotUse) -> bool {
         slot.scope == ScopeId::ROOT
-            && (self.provided.contains(&*slot.key) || self.ports.iter().any(|port| port.name == *slot.key))
+            && (self.provided.contains_key(&*slot.key)
+                || self.ports.iter().any(|port| port.name == *slot.key))
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         .iter()
         .filter(|other| other.written && other.scope == ScopeId::ROOT)
         .map(|other| &*other.key)
-        .chain(written.provided.iter().map(String::as_str))
+        .chain(written.provided.keys().map(String::as_str))
         .take(200)
         .collect();
     let mut looked_up = 0;
