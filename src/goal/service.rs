@@ -19,6 +19,11 @@ pub enum CallPhase {
 impl CallPhase {
     /// Every phase, in the order of a life.
     pub const ALL: [Self; 4] = [Self::Absent, Self::Sent, Self::Left, Self::Ended];
+
+    /// Whether a leaf waits for its outcome.
+    pub fn has_leaf(self) -> bool {
+        matches!(self, Self::Absent | Self::Sent)
+    }
 }
 
 /// What can happen to a call.

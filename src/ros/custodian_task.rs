@@ -484,16 +484,8 @@ impl Owner {
     }
 
     fn halt(&mut self, which: impl Fn(Ticket) -> bool, reason: HaltReason, now: Time) {
-        let mut tickets: Vec<Ticket> = self
-            .custodian
-            .live_goals()
-            .into_iter()
-            .filter(|goal| goal.phase.has_leaf())
-            .filter_map(|goal| goal.ticket)
-            .filter(|ticket| which(*ticket))
-            .collect();
-        tickets.dedup();
-        for ticket in tickets {
+        let open = self.custodian.open_tickets().into_iter();
+        for ticket in open.filter(|ticket| which(*ticket)) {
             let halt = Command::Halt { ticket, reason };
             self.custodian.command(halt, now, &mut self.effects);
         }

@@ -166,6 +166,25 @@ mod tests {
     }
 
     #[test]
+    fn g8_a_call_that_is_halted_before_its_server_is_there_is_never_sent() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let absent = [rig.start(1), rig.call(5)];
+        assert_eq!(rig.custodian.open_tickets(), absent);
+        for ticket in absent {
+            rig.halt(ticket);
+        }
+        rig.back();
+        assert_eq!(rig.wanted(), NOTHING);
+        let sent = rig.call(6);
+        assert_eq!(rig.custodian.open_tickets(), [sent]);
+        rig.halt(sent);
+        assert_eq!(rig.custodian.open_tickets(), []);
+        rig.pass(10_000);
+        rig.assert_at_rest();
+    }
+
+    #[test]
     fn g6_a_silent_service_is_a_failure_within_its_timeout_and_the_request_is_accounted_for() {
         let mut rig = Rig::new();
         let _ = rig.call(5);

@@ -343,6 +343,16 @@ impl<P> Custodian<P> {
             .collect()
     }
 
+    /// The activations whose outcome is open, those of goals and those of calls: what a halt of everything halts.
+    pub fn open_tickets(&self) -> Vec<Ticket> {
+        let calls = self.calls.iter().filter(|(_, call)| call.call.phase().has_leaf());
+        self.leaves
+            .keys()
+            .chain(calls.map(|(ticket, _)| ticket))
+            .copied()
+            .collect()
+    }
+
     /// Whether nothing is left to look after: after a shut-down, the moment to exit.
     pub fn is_idle(&self) -> bool {
         self.goals.is_empty() && self.calls.is_empty()
