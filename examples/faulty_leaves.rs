@@ -1,11 +1,12 @@
-//! What becomes of leaves that misbehave, to try it out: one that panics, one that never comes back, and one whose job
-//! does not end when it is cancelled.
+//! What becomes of leaves that misbehave, to try it out: one that panics, one that comes back late, one that never does,
+//! and one whose job does not end when it is cancelled.
 //!
 //! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
 //! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
 //! ends when it is told to.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use navtree::bt::{NodeStatus, Registry, RegistryError};
 use navtree::job::{self, Threads};
@@ -14,6 +15,10 @@ fn registry() -> Result<Registry, RegistryError> {
     let mut registry = navtree::nav::registry();
     #[expect(clippy::panic, reason = "what this example is about")]
     registry.action("Panics", |_| panic!("the gripper has no fingers"))?;
+    registry.action("Dawdles", |_| {
+        std::thread::sleep(DAWDLING);
+        Ok(NodeStatus::Success)
+    })?;
     registry.action("Hangs", |_| {
         sleep_for_ever();
         Ok(NodeStatus::Success)
@@ -24,6 +29,9 @@ fn registry() -> Result<Registry, RegistryError> {
     })?;
     Ok(registry)
 }
+
+/// Stands for a device that is waited for where it answers: much longer than a tick.
+const DAWDLING: Duration = Duration::from_secs(3);
 
 /// Stands for a device that does not answer.
 fn sleep_for_ever() {

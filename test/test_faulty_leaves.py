@@ -70,6 +70,36 @@ def test_leaf_that_hangs_does_not_keep_a_cancel_from_the_robot(faulty):
     still(stack)
 
 
+def test_g6_a_cancel_of_another_goal_leaves_the_one_alone_whose_leaf_keeps_the_thread(faulty):
+    stack, goal = faulty("Dawdles")
+    stack.node.wait_for_line("leaf `arm` has kept the tick thread for", 10.0)
+    other = stack.navigation.send_through([(1.0, 0.0)])
+    other.cancel()
+    stack.node.wait_for_line("the tick thread goes on after", 10.0)
+    assert other.result()[0] in ("ABORTED", "CANCELED")
+    controller = stack.robot.controller
+    assert controller.executing() == 1 and not controller.seen("cancel")
+    assert "goals are cancelled without it" not in stack.node.output
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+    still(stack)
+
+
+def test_g6_a_goal_whose_motion_was_cancelled_without_its_tree_is_ended_and_the_next_one_moves(faulty, tmp_path):
+    stack, goal = faulty("Dawdles")
+    stack.node.wait_for_line("leaf `arm` has kept the tick thread for", 10.0)
+    # It waits to take the first one's place in the same tree.
+    second = stack.navigation.send(2.0, 0.0, tree=tmp_path / "faulty.xml")
+    goal.cancel()
+    still(stack)
+    assert goal.result()[0] == "CANCELED"
+    controller = stack.robot.controller
+    wait_for(controller.executing, 10, "the second goal's motion")
+    second.cancel()
+    assert second.result()[0] == "CANCELED"
+    wait_for(lambda: stack.robot.executing() == 0, 2.0, "every goal to end")
+
+
 def test_g8_job_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
     stack, goal = faulty("HangsInItsJob")
     # It is begun half a second after the controller, and then runs as any other.

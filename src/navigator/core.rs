@@ -209,6 +209,23 @@ impl Navigator {
         }
     }
 
+    /// Ends the run of a tree whose leaves' goals were all cancelled without it, because the client of `goal` wanted that
+    /// one cancelled: nothing would ever come of them (guarantee G6).
+    pub fn leaves_were_halted(&mut self, goal: GoalId, now: Time) {
+        let State::Running(session) = &self.state else {
+            return;
+        };
+        let report = if session.id() == goal {
+            Report::canceled("")
+        } else {
+            Report::aborted(
+                0,
+                "its leaves were stopped with those of a goal that was cancelled",
+            )
+        };
+        self.stop(HaltReason::GoalCanceled, report, now);
+    }
+
     /// Halts the tree that runs and waits, without blocking, for what it had started.
     fn stop(&mut self, reason: HaltReason, report: Report, now: Time) {
         self.wind_up(reason, Then::Tell(report), now);
@@ -451,6 +468,9 @@ impl Navigator {
                         // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
                         let asked = tree.resource::<World>().map_or(0, |world| world.goals_asked());
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
+                        if let Some(pulse) = &self.pulse {
+                            pulse.pursue(request.client.id());
+                        }
                         let old = session.replace(request.poses, request.client, asked, now);
                         old.finish(Report::aborted(0, DISPLACED));
                     }
@@ -495,6 +515,7 @@ impl Navigator {
         self.current = request.kind;
         if let Some(pulse) = &self.pulse {
             pulse.follow(tree.whereabouts());
+            pulse.pursue(request.client.id());
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {

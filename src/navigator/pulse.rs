@@ -1,9 +1,10 @@
 //! What the tick thread tells of itself, for whoever watches it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bt::Whereabouts;
+use crate::goal::GoalId;
 
 /// What the tick thread tells of itself, for two stores a tick. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +16,20 @@ struct PulseInner {
     beats: AtomicU64,
     /// Of the tree that runs.
     whereabouts: Mutex<Option<Whereabouts>>,
-    /// Somebody wants a goal cancelled, and the thread has not taken note.
-    cancel_waits: AtomicBool,
+    goals: Mutex<Goals>,
+    /// Whether [`Goals::cancelled_without`] is there: looked at before every tick.
+    is_cancelled_without: AtomicBool,
+}
+
+/// The navigation goals that matter to a watchdog.
+#[derive(Debug, Default)]
+struct Goals {
+    /// Whose tree runs, or ran last.
+    pursued: Option<GoalId>,
+    /// Those that somebody wants cancelled, while the thread has not taken note.
+    cancels: Vec<GoalId>,
+    /// What its tree had started was cancelled without the thread, which has not taken note.
+    cancelled_without: Option<GoalId>,
 }
 
 impl Pulse {
@@ -46,14 +59,53 @@ impl Pulse {
         *self.0.whereabouts.lock().unwrap_or_else(PoisonError::into_inner) = Some(whereabouts);
     }
 
-    /// Somebody has asked for a cancel, or the thread has taken note of it.
-    pub(crate) fn set_cancel_waits(&self, waits: bool) {
-        self.0.cancel_waits.store(waits, Ordering::Relaxed);
+    fn goals(&self) -> MutexGuard<'_, Goals> {
+        self.0.goals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a cancel has been asked for that the thread has not taken note of.
-    pub(super) fn cancel_waits(&self) -> bool {
-        self.0.cancel_waits.load(Ordering::Relaxed)
+    /// The tree is about to run for this goal.
+    pub(crate) fn pursue(&self, goal: GoalId) {
+        self.goals().pursued = Some(goal);
+    }
+
+    /// Somebody has asked for a cancel.
+    pub(crate) fn cancel_asked(&self, goal: GoalId) {
+        let mut goals = self.goals();
+        if !goals.cancels.contains(&goal) {
+            goals.cancels.push(goal);
+        }
+    }
+
+    /// The thread has taken note of it.
+    pub(crate) fn cancel_taken(&self, goal: GoalId) {
+        self.goals().cancels.retain(|asked| *asked != goal);
+    }
+
+    /// The goal that is pursued, where a cancel of it waits for the thread. A cancel of another goal is no reason to
+    /// stop this one.
+    pub(super) fn waiting_cancel(&self) -> Option<GoalId> {
+        let goals = self.goals();
+        goals.pursued.filter(|goal| goals.cancels.contains(goal))
+    }
+
+    /// What leaves had started was cancelled without the thread, for the sake of this goal.
+    pub(crate) fn cancelled_without(&self, goal: GoalId) {
+        self.goals().cancelled_without = Some(goal);
+        self.0.is_cancelled_without.store(true, Ordering::Release);
+    }
+
+    /// Whether the thread has not taken note of that: a load.
+    pub(super) fn is_cancelled_without(&self) -> bool {
+        self.0.is_cancelled_without.load(Ordering::Acquire)
+    }
+
+    /// Takes note of that.
+    pub(crate) fn take_cancelled_without(&self) -> Option<GoalId> {
+        if !self.is_cancelled_without() {
+            return None;
+        }
+        self.0.is_cancelled_without.store(false, Ordering::Release);
+        self.goals().cancelled_without.take()
     }
 
     pub(super) fn beats(&self) -> u64 {

@@ -283,6 +283,11 @@ impl Remote {
         self.thread.handle().goal(request(number, tree, &self.clients));
     }
 
+    fn is_running(&self) -> bool {
+        let survey = self.thread.handle().survey().wait(PATIENCE).unwrap();
+        survey.navigator.is_running
+    }
+
     fn ticks(&self) -> u64 {
         self.thread.handle().statistics().wait(PATIENCE).unwrap().ticks
     }
@@ -495,4 +500,116 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_hold_up_the_end() {
         begin.elapsed()
     );
     let_go.send(()).unwrap();
+}
+
+/// A tree whose leaf keeps the tick thread while another one turns the robot, and what a watchdog of it says and does.
+struct Kept {
+    remote: Remote,
+    tree: Arc<TreeDef>,
+    let_go: Sender<()>,
+    inside: Receiver<()>,
+    said: Receiver<String>,
+    stopped: Receiver<()>,
+    watchdog: Watchdog,
+}
+
+/// What a watchdog may take to do what it should not do.
+const A_WHILE: Duration = Duration::from_millis(300);
+
+impl Kept {
+    fn new() -> Self {
+        let mut registry = registry();
+        let (let_go, inside) = stuck(&mut registry);
+        let mut remote = Remote::new();
+        remote.bench.action::<Spin>("spin", |_| Plan::endless());
+        let tree = load(
+            &registry,
+            r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#,
+        );
+        let (saying, said) = channel();
+        let (stopping, stopped) = channel();
+        let mut halt_all = remote.bench.halting();
+        let watchdog = Watchdog::start(
+            remote.pulse.clone(),
+            remote.jobs.clone(),
+            Duration::from_millis(100),
+            move |text| drop(saying.send(text)),
+            move || {
+                halt_all();
+                let _ = stopping.send(());
+            },
+        );
+        Self {
+            remote,
+            tree,
+            let_go,
+            inside,
+            said,
+            stopped,
+            watchdog: watchdog.unwrap(),
+        }
+    }
+
+    /// Until a leaf that has been ticked keeps the thread, and that was noticed.
+    fn keep(&mut self) {
+        while self.inside.try_recv().is_err() {
+            self.remote.bench.wait(10);
+            self.remote.clock.0.fetch_add(10, Ordering::SeqCst);
+            self.remote.thread.handle().wake();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let text = self.said.recv_timeout(PATIENCE).unwrap();
+        assert!(text.starts_with("leaf `arm` has kept"), "{text}");
+        assert_eq!(self.remote.bench.active("spin"), 1);
+    }
+}
+
+#[test]
+fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
+    let mut kept = Kept::new();
+    kept.remote.goal(1, &kept.tree);
+    kept.keep();
+    let handle = kept.remote.thread.handle();
+    let mut other = request(2, &kept.tree, &kept.remote.clients);
+    other.kind = NavigatorKind::ToPose;
+    handle.goal(other);
+    handle.cancel(GoalId([2; 16]));
+    assert!(kept.stopped.recv_timeout(A_WHILE).is_err());
+    kept.let_go.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((client, report.ending), (2, Ending::Aborted));
+    kept.remote.periods(3);
+    assert!(kept.remote.is_running());
+    let bench = &kept.remote.bench;
+    assert_eq!((bench.active("spin"), bench.cancels("spin")), (1, 0));
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told() {
+    let mut kept = Kept::new();
+    kept.remote.goal(1, &kept.tree);
+    kept.keep();
+    // It would take the first one's place in its tree, whose leaves would wait for ever for what was cancelled.
+    kept.remote.goal(2, &kept.tree);
+    kept.remote.thread.handle().cancel(GoalId([1; 16]));
+    kept.stopped.recv_timeout(PATIENCE).unwrap();
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 0);
+    let deadline = Instant::now() + PATIENCE;
+    while !kept.remote.pulse.is_cancelled_without() && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    kept.let_go.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((client, report.ending), (1, Ending::Canceled), "{report:?}");
+    assert!(
+        kept.remote.is_running(),
+        "the second one has a tree that knows nothing of it"
+    );
+    kept.remote.periods(1);
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 1);
+    kept.let_go.send(()).unwrap();
+    drop(kept.watchdog);
 }

@@ -129,7 +129,7 @@ impl Handle {
 
     /// Cancels a goal: no tick is waited for.
     pub fn cancel(&self, goal: GoalId) {
-        self.pulse.set_cancel_waits(true);
+        self.pulse.cancel_asked(goal);
         let _ = self.sender.send(Message::Cancel(goal));
     }
 
@@ -314,6 +314,7 @@ impl Loop {
             let timeout = self.timeout();
             let received = receiver.recv_timeout(timeout);
             self.pulse.begin();
+            self.mend();
             let goes_on = match received {
                 Ok(message) => self.handle(message),
                 Err(RecvTimeoutError::Timeout) => true,
@@ -346,7 +347,7 @@ impl Loop {
         match message {
             Message::Goal(request) => self.navigator.goal(request, now),
             Message::Cancel(goal) => {
-                self.pulse.set_cancel_waits(false);
+                self.pulse.cancel_taken(goal);
                 self.navigator.cancel(goal, now);
             }
             Message::Wake => {}
@@ -397,7 +398,16 @@ impl Loop {
         self.halts.push(reply);
     }
 
+    /// Where a watchdog has cancelled the goals of all leaves, they would be RUNNING for ever: ends their tree.
+    fn mend(&mut self) {
+        if let Some(goal) = self.pulse.take_cancelled_without() {
+            self.navigator.leaves_were_halted(goal, self.clock.now());
+        }
+    }
+
     fn step(&mut self) {
+        // After a message that was worked on for long, too: no tick comes before it.
+        self.mend();
         let now = self.clock.now();
         if self.navigator.is_running() {
             let period = self.navigator.options().period;

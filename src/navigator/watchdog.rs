@@ -18,7 +18,8 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Watches the tick thread and the jobs of its trees. `limit`: how long work may take before it is reported. `stop` is
-    /// called when a cancel waits for a thread that hangs: goals can be cancelled without it.
+    /// called when a cancel of the goal that is pursued waits for a thread that hangs: what its leaves have started can
+    /// be cancelled without it. The tree is then halted as soon as the thread comes back.
     ///
     /// # Errors
     /// Where no thread can be had.
@@ -52,12 +53,17 @@ impl Watchdog {
                         }
                         None => {}
                     }
-                    if hanging && !stopped && pulse.cancel_waits() {
+                    if hanging
+                        && !stopped
+                        && let Some(goal) = pulse.waiting_cancel()
+                    {
                         stopped = true;
                         report(
                             "a cancel waits for the tick thread: goals are cancelled without it".to_owned(),
                         );
                         stop();
+                        // Not before: whatever tree runs when the thread reads this may have lost its goals.
+                        pulse.cancelled_without(goal);
                     }
                     for text in jobs.look(now, limit) {
                         report(text);

@@ -167,6 +167,13 @@ impl Bench {
         Box::new(BenchLink(Arc::clone(&self.network)))
     }
 
+    /// What halts every leaf from whatever thread, and tells none.
+    #[cfg(test)]
+    pub(crate) fn halting(&self) -> impl FnMut() + Send + 'static {
+        let network = Arc::clone(&self.network);
+        move || lock(&network).halt_all(HaltReason::GoalCanceled)
+    }
+
     /// Sets the time between ticks, milliseconds.
     #[must_use]
     pub fn period(mut self, milliseconds: u64) -> Self {

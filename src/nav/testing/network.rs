@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::plan::Script;
+#[cfg(test)]
+use crate::bt::HaltReason;
 use crate::bt::Time;
 use crate::goal::{
     CancelCode, Command, Custodian, Effect, End, GivenUp, GoalId, GoalIds, GoalOptions, GoalTable, Selection,
@@ -178,6 +180,14 @@ impl Network {
             let mut effects = Vec::new();
             self.custodian.command(command, self.now, &mut effects);
             self.carry_out(effects);
+        }
+    }
+
+    /// Halts every leaf that waits for something, as a node does from outside of its tick thread.
+    #[cfg(test)]
+    pub(super) fn halt_all(&mut self, reason: HaltReason) {
+        for ticket in self.custodian.open_tickets() {
+            self.submit(&mut vec![Command::Halt { ticket, reason }]);
         }
     }
 
