@@ -1,5 +1,5 @@
 //! What becomes of leaves that misbehave, to try it out: one that panics, one that comes back late, one that never does,
-//! and one whose job does not end when it is cancelled.
+//! one whose job does not end when it is cancelled, and one that takes long to be made when its tree is read.
 //!
 //! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
 //! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use navtree::bt::{NodeStatus, Registry, RegistryError};
+use navtree::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, RegistryError, Tick};
 use navtree::job::{self, Threads};
 
 fn registry() -> Result<Registry, RegistryError> {
@@ -23,6 +23,10 @@ fn registry() -> Result<Registry, RegistryError> {
         sleep_for_ever();
         Ok(NodeStatus::Success)
     })?;
+    registry.register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", |_| {
+        std::thread::sleep(MAKING);
+        Box::new(Done)
+    })?;
     job::register_function(&mut registry, "HangsInItsJob", Threads, |_cancel| async {
         sleep_for_ever();
         NodeStatus::Success
@@ -32,6 +36,17 @@ fn registry() -> Result<Registry, RegistryError> {
 
 /// Stands for a device that is waited for where it answers: much longer than a tick.
 const DAWDLING: Duration = Duration::from_secs(3);
+
+/// Stands for a map that a leaf reads when it is made.
+const MAKING: Duration = Duration::from_millis(1500);
+
+struct Done;
+
+impl Behavior for Done {
+    fn tick(&self, _: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Success)
+    }
+}
 
 /// Stands for a device that does not answer.
 fn sleep_for_ever() {

@@ -23,10 +23,15 @@ class Managed:
         answer = self.graph.ask(lambda: self.state_client.call_async(GetState.Request()), "the state")
         return answer.current_state.id
 
-    def change(self, transition):
+    def begin(self, transition):
+        """Asks for a transition; the future has ``success``."""
         request = ChangeState.Request()
         request.transition.id = transition
-        return self.graph.call(self.change_client, request).success
+        wait_for(self.change_client.service_is_ready, 10, "the life cycle's services")
+        return self.change_client.call_async(request)
+
+    def change(self, transition):
+        return self.graph.result(self.begin(transition), 10, "the transition").success
 
 
 @pytest.fixture
@@ -66,6 +71,74 @@ def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     assert node.change(Transition.TRANSITION_ACTIVATE)
     controller.behaviour.duration = 0.1
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+# One and a half seconds pass until its leaf is made.
+SLOW_TREE = """<root BTCPP_format="4">
+  <BehaviorTree ID="Slow">
+    <Sequence>
+      <IsMadeLate/>
+      <ComputePathToPose goal="{goal}" path="{path}"/>
+      <FollowPath path="{path}"/>
+    </Sequence>
+  </BehaviorTree>
+</root>
+"""
+
+
+@pytest.fixture
+def slow(stack_factory, tmp_path):
+    """A node that is active, and sends a goal whose tree takes long to read."""
+    stack = stack_factory(program="examples/faulty_leaves")
+    path = tmp_path / "slow.xml"
+
+    def send():
+        # A file that was read before is read again when it has changed.
+        path.write_text(SLOW_TREE)
+        goal = stack.navigation.send(1.0, 0.0, tree=path)
+        assert goal.accepted
+        return goal
+
+    return stack, Managed(stack), send
+
+
+def refused(goal):
+    status, result = goal.result(5.0)
+    return (status, result.error_msg) == ("ABORTED", "the node stopped taking goals before this one was taken up")
+
+
+def test_g8_a_goal_whose_tree_is_still_read_at_a_deactivation_does_not_start_after_it(slow):
+    stack, node, send = slow
+    goal = send()
+    assert node.change(Transition.TRANSITION_DEACTIVATE)
+    assert node.state() == State.PRIMARY_STATE_INACTIVE
+    assert not goal.done(), "its tree was read too soon for this test"
+    assert refused(goal)
+    # Nor when the node is active again by then.
+    assert node.change(Transition.TRANSITION_ACTIVATE)
+    goal = send()
+    assert node.change(Transition.TRANSITION_DEACTIVATE)
+    assert node.change(Transition.TRANSITION_ACTIVATE)
+    assert not goal.done(), "its tree was read too soon for this test"
+    assert refused(goal)
+    assert not stack.robot.planner.seen("requested")
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+def test_g8_a_goal_that_comes_while_a_deactivation_waits_for_the_robot_does_not_start(slow):
+    stack, node, send = slow
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 2.5
+    running = stack.navigation.send(1.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    late = send()
+    deactivated = node.begin(Transition.TRANSITION_DEACTIVATE)
+    assert refused(late)
+    assert controller.executing(), "the robot stopped too soon for this test"
+    assert node.graph.result(deactivated, 4.0, "the deactivation").success
+    assert running.result(2.0)[0] == "ABORTED"
+    assert stack.robot.executing() == 0
+    assert len(stack.robot.planner.seen("requested")) == 1
 
 
 def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):

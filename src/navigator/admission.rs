@@ -3,31 +3,33 @@
 use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use super::client::{NavigateAction, WireGoal};
 use super::goal::{ClientGoal, Request};
-use super::{Handle, NavigatorKind, TreeLibrary};
+use super::{Handle, NavigatorKind, Pass, TreeLibrary};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
 
 enum Job {
-    Goal {
-        kind: NavigatorKind,
-        poses: Vec<PoseStamped>,
-        tree: String,
-        client: Box<dyn ClientGoal>,
-    },
+    Goal(Pass, WantedGoal),
     Cancel(GoalId),
+}
+
+/// A goal that was accepted, before its tree is read.
+pub(crate) struct WantedGoal {
+    pub(crate) kind: NavigatorKind,
+    pub(crate) poses: Vec<PoseStamped>,
+    /// A file or an ID; empty for the default tree.
+    pub(crate) tree: String,
+    pub(crate) client: Box<dyn ClientGoal>,
 }
 
 /// Takes goals in while the node is active. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Admission {
     jobs: Sender<Job>,
-    active: Arc<AtomicBool>,
     navigator: Handle,
 }
 
@@ -41,55 +43,43 @@ impl Admission {
             .spawn(move || {
                 while let Ok(job) = inbox.recv() {
                     match job {
-                        Job::Goal {
-                            kind,
-                            poses,
-                            tree,
-                            client,
-                        } => {
-                            let tree = library.for_goal(kind, &tree);
-                            handle.goal(Request {
-                                kind,
-                                poses,
+                        Job::Goal(pass, goal) => {
+                            // The node may have been deactivated by the time this is done.
+                            let tree = library.for_goal(goal.kind, &goal.tree);
+                            pass.hand_in(Request {
+                                kind: goal.kind,
+                                poses: goal.poses,
                                 tree,
-                                client,
+                                client: goal.client,
                             });
                         }
                         Job::Cancel(goal) => handle.cancel(goal),
                     }
                 }
             })?;
-        Ok(Self {
-            jobs,
-            active: Arc::default(),
-            navigator,
-        })
+        // Until the node is active.
+        navigator.shut();
+        Ok(Self { jobs, navigator })
     }
 
-    /// Whether goals are accepted.
+    /// Has goals taken in from now on, or refused: those too whose tree is being read.
     pub(crate) fn set_active(&self, active: bool) {
-        self.active.store(active, Ordering::Release);
+        if active {
+            self.navigator.open();
+        } else {
+            self.navigator.shut();
+        }
     }
 
-    pub(crate) fn is_active(&self) -> bool {
-        self.active.load(Ordering::Acquire)
+    /// Leave for one goal, while the node is active.
+    pub(crate) fn admit(&self) -> Option<Pass> {
+        self.navigator.admit()
     }
 
     /// Hands in a goal that was accepted.
-    pub(crate) fn goal(
-        &self,
-        kind: NavigatorKind,
-        poses: Vec<PoseStamped>,
-        tree: String,
-        client: Box<dyn ClientGoal>,
-    ) {
+    pub(crate) fn goal(&self, pass: Pass, goal: WantedGoal) {
         // Where the thread is gone, the client is dropped, which aborts the goal.
-        let _ = self.jobs.send(Job::Goal {
-            kind,
-            poses,
-            tree,
-            client,
-        });
+        let _ = self.jobs.send(Job::Goal(pass, goal));
     }
 
     /// Cancels a goal: at once if it runs, and behind it if its tree is still being read.
@@ -121,19 +111,23 @@ where
     ServerGoal<A>: Send,
 {
     fn goal(&mut self, request: GoalRequest<A>) {
-        if !self.admission.is_active() {
+        let Some(pass) = self.admission.admit() else {
             tracing::warn!(
                 "{}: a goal is rejected because the node is not active",
                 A::KIND.action()
             );
             return;
-        }
+        };
         if let Ok(goal) = request.execute() {
             let wanted = Arc::clone(goal.goal());
-            let tree = A::tree(&wanted).to_owned();
             let sender = self.sender.clone();
-            let client = Box::new(WireGoal { goal, sender });
-            self.admission.goal(A::KIND, A::poses(&wanted), tree, client);
+            let goal = WantedGoal {
+                kind: A::KIND,
+                poses: A::poses(&wanted),
+                tree: A::tree(&wanted).to_owned(),
+                client: Box::new(WireGoal { goal, sender }),
+            };
+            self.admission.goal(pass, goal);
         }
     }
 

@@ -141,7 +141,7 @@ pub struct Request {
 
 impl Request {
     /// Tells its client that it is not taken up.
-    pub(crate) fn refuse(self, error: NavigationError, reason: &str) {
+    pub fn refuse(self, error: NavigationError, reason: &str) {
         let error_code = error.code(self.kind);
         tracing::warn!(
             "{}: goal {} not taken up: {reason}",

@@ -12,6 +12,7 @@ mod client;
 mod core;
 mod durations;
 mod feedback;
+mod gate;
 mod global_frame;
 mod goal;
 #[cfg(feature = "ros")]
@@ -56,5 +57,5 @@ pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 pub use shares::share_file;
 pub use snapshot::Snapshot;
-pub use thread::{Handle, Pending, Survey, TickClock, TickStatistics, TickThread, Unacknowledged};
+pub use thread::{Handle, Pass, Pending, Survey, TickClock, TickStatistics, TickThread, Unacknowledged};
 pub use watchdog::Watchdog;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::admission::{Admission, Handler};
+use super::admission::{Admission, Handler, WantedGoal};
 use super::client::TopicGoal;
 use super::life::Life;
 use super::parameters::Parameters;
@@ -272,15 +272,20 @@ impl Node {
         let topic = parameters.goal_topic.clone();
         self.ros.handle().with_node_blocking(PATIENCE, move |node| {
             node.subscribe_topic::<PoseStamped>(&topic, move |pose| {
-                if !admission.is_active() {
+                let Some(pass) = admission.admit() else {
                     tracing::warn!("a goal from the topic is ignored because the node is not active");
                     return;
-                }
+                };
                 count += 1;
                 let mut id = [0xff; 16];
                 id[8..].copy_from_slice(&count.to_be_bytes());
-                let client = Box::new(TopicGoal(GoalId(id)));
-                admission.goal(NavigatorKind::ToPose, vec![pose], String::new(), client);
+                let goal = WantedGoal {
+                    kind: NavigatorKind::ToPose,
+                    poses: vec![pose],
+                    tree: String::new(),
+                    client: Box::new(TopicGoal(GoalId(id))),
+                };
+                admission.goal(pass, goal);
             })
         })??;
         Ok(())

@@ -222,13 +222,25 @@ fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
     assert_eq!(rig.report().1.ending, Ending::Succeeded);
 }
 
-/// The clock of a tick thread under test.
+/// The clock of a tick thread under test: that of ticks, which a simulation may stop, and that of people.
 #[derive(Clone, Default)]
-struct VirtualClock(Arc<AtomicU64>);
+struct VirtualClock(Arc<[AtomicU64; 2]>);
+
+impl VirtualClock {
+    fn advance(&self, milliseconds: u64) {
+        for clock in &*self.0 {
+            clock.fetch_add(milliseconds, Ordering::SeqCst);
+        }
+    }
+}
 
 impl TickClock for VirtualClock {
     fn now(&self) -> Time {
-        Time::from_millis(self.0.load(Ordering::SeqCst))
+        Time::from_millis(self.0[0].load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Time {
+        Time::from_millis(self.0[1].load(Ordering::SeqCst))
     }
 
     /// It looks again when it is woken.
@@ -252,9 +264,7 @@ impl Remote {
     fn new() -> Self {
         let bench = bench();
         let clock = VirtualClock::default();
-        clock
-            .0
-            .store(bench.now().as_nanos() / 1_000_000, Ordering::SeqCst);
+        clock.advance(bench.now().as_nanos() / 1_000_000);
         let link = bench.link();
         let (clients, reports) = channel();
         let (pulse, jobs) = (Pulse::new(), Roster::new());
@@ -296,7 +306,7 @@ impl Remote {
     fn periods(&mut self, count: usize) {
         for _ in 0..count {
             self.bench.wait(10);
-            self.clock.0.fetch_add(10, Ordering::SeqCst);
+            self.clock.advance(10);
             self.thread.handle().wake();
             // Answered after the wake-up was worked off.
             self.ticks();
@@ -362,6 +372,68 @@ fn a_halt_of_what_does_not_stop_is_acknowledged_when_that_was_reported() {
 }
 
 #[test]
+fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    remote.goal(1, &tree);
+    remote.periods(3);
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    remote.goal(2, &tree);
+    remote.periods(5);
+    assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.periods(10);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.reports.try_recv().unwrap().0, 1);
+    assert!(remote.is_running());
+}
+
+#[test]
+fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    let handle = remote.thread.handle().clone();
+    let [stopping, idle, again] = [(); 3].map(|()| handle.admit().unwrap());
+    remote.goal(1, &tree);
+    remote.periods(3);
+    handle.shut();
+    assert!(handle.admit().is_none());
+    let halted = handle.halt(HaltReason::ShuttingDown);
+    remote.periods(2);
+    let refused = |remote: &Remote, number: u8| {
+        let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+        assert_eq!((client, report.ending), (number, Ending::Aborted));
+        assert_eq!(
+            report.error_message,
+            "the node stopped taking goals before this one was taken up"
+        );
+    };
+    // While the first one's server takes its time, ...
+    stopping.hand_in(request(2, &tree, &remote.clients));
+    refused(&remote, 2);
+    remote.periods(20);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.reports.try_recv().unwrap().0, 1);
+    // ... when it has stopped, and when goals are taken again.
+    idle.hand_in(request(3, &tree, &remote.clients));
+    refused(&remote, 3);
+    handle.open();
+    again.hand_in(request(4, &tree, &remote.clients));
+    refused(&remote, 4);
+    assert!(!remote.is_running());
+    handle
+        .admit()
+        .unwrap()
+        .hand_in(request(5, &tree, &remote.clients));
+    assert!(remote.is_running());
+}
+
+#[test]
 fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
     let (mut remote, registry) = (Remote::new(), registry());
     remote
@@ -413,7 +485,7 @@ fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends()
     remote.periods(5);
     assert_eq!(stopped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
     remote.bench.wait(100);
-    remote.clock.0.fetch_add(100, Ordering::SeqCst);
+    remote.clock.advance(100);
     remote.thread.handle().wake();
     assert_eq!(stopped.wait(PATIENCE), Ok(()));
     assert_eq!(remote.bench.active("spin"), 0);
@@ -554,7 +626,7 @@ impl Kept {
     fn keep(&mut self) {
         while self.inside.try_recv().is_err() {
             self.remote.bench.wait(10);
-            self.remote.clock.0.fetch_add(10, Ordering::SeqCst);
+            self.remote.clock.advance(10);
             self.remote.thread.handle().wake();
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::durations::Durations;
-use super::goal::Request;
+use super::gate::Gate;
+use super::goal::{NavigationError, Request};
 use super::missed::MissedTicks;
 use super::{Navigator, NavigatorKind, Pulse, Schedule, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
@@ -56,7 +57,8 @@ pub struct Survey {
 }
 
 enum Message {
-    Goal(Request),
+    /// A goal, and the number of the gate under which it was let in.
+    Goal(Request, u64),
     Cancel(GoalId),
     Wake,
     /// Pauses or resumes ticking: the tree keeps its state, its goals go on.
@@ -118,13 +120,53 @@ impl<T> Pending<T> {
 pub struct Handle {
     sender: Sender<Message>,
     pulse: Pulse,
+    gate: Gate,
+}
+
+/// Leave to hand in one goal: had when its client is told that it is accepted, so that it is known for what it is where
+/// goals are refused by the time its tree has been read.
+#[must_use = "a goal that was accepted is to be handed in"]
+pub struct Pass {
+    handle: Handle,
+    number: u64,
+}
+
+impl Pass {
+    /// Hands over the goal. If goals have been refused since, however briefly, its client is told so.
+    pub fn hand_in(self, request: Request) {
+        self.handle.send_goal(request, self.number);
+    }
 }
 
 impl Handle {
-    /// Hands over a goal that was accepted.
+    /// Hands over a goal that was accepted just now.
     pub fn goal(&self, request: Request) {
+        self.send_goal(request, self.gate.number());
+    }
+
+    fn send_goal(&self, request: Request, number: u64) {
         // A thread that is gone drops the request, and dropping its client answers it.
-        let _ = self.sender.send(Message::Goal(request));
+        let _ = self.sender.send(Message::Goal(request, number));
+    }
+
+    /// Leave to hand in a goal; `None` where goals are refused.
+    pub fn admit(&self) -> Option<Pass> {
+        let number = self.gate.number();
+        self.gate.admits(number).then(|| Pass {
+            handle: self.clone(),
+            number,
+        })
+    }
+
+    /// Refuses goals from now on: also those that were let in and have not reached the thread, which a halt that is
+    /// asked for afterwards does not find (guarantee G8). [`Handle::stop`] does so by itself.
+    pub fn shut(&self) {
+        self.gate.shut();
+    }
+
+    /// Takes goals in again, as it does from the start.
+    pub fn open(&self) {
+        self.gate.open();
     }
 
     /// Cancels a goal: no tick is waited for.
@@ -149,7 +191,8 @@ impl Handle {
     }
 
     /// Halts whatever runs. Acknowledged when everything that it had started has stopped, or has been reported for not
-    /// stopping (guarantee G8), and its client has its result.
+    /// stopping (guarantee G8), and its client has its result. Goals that come later are taken up, unless they are
+    /// [refused](Handle::shut).
     pub fn halt(&self, reason: HaltReason) -> Pending<()> {
         self.ask(|reply| Message::Halt(reason, reply))
     }
@@ -163,6 +206,7 @@ impl Handle {
 
     /// As [`Handle::halt`], and the thread ends: what is asked for afterwards is never done.
     pub fn stop(&self, reason: HaltReason) -> Pending<()> {
+        self.gate.shut();
         self.ask(|reply| Message::Stop(reason, reply))
     }
 
@@ -207,9 +251,11 @@ impl TickThread {
         pulse: Pulse,
     ) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
+        let gate = Gate::new();
         let handle = Handle {
             sender,
             pulse: pulse.clone(),
+            gate: gate.clone(),
         };
         let inner = handle.clone();
         let (alive, ended) = mpsc::channel();
@@ -229,6 +275,7 @@ impl TickThread {
                     navigator,
                     clock,
                     pulse,
+                    gate,
                     schedule: None,
                     paused: false,
                     ending: false,
@@ -277,6 +324,7 @@ struct Loop {
     navigator: Navigator,
     clock: Arc<dyn TickClock>,
     pulse: Pulse,
+    gate: Gate,
     /// While a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
@@ -345,7 +393,11 @@ impl Loop {
     fn handle(&mut self, message: Message) -> bool {
         let now = self.clock.now();
         match message {
-            Message::Goal(request) => self.navigator.goal(request, now),
+            Message::Goal(request, number) if self.gate.admits(number) => self.navigator.goal(request, now),
+            Message::Goal(request, _) => request.refuse(
+                NavigationError::None,
+                "the node stopped taking goals before this one was taken up",
+            ),
             Message::Cancel(goal) => {
                 self.pulse.cancel_taken(goal);
                 self.navigator.cancel(goal, now);
@@ -439,12 +491,11 @@ impl Loop {
         }
         // Whoever is told that something is done has had the results of it.
         self.navigator.hand_over();
+        // What ran has stopped. A goal that came meanwhile may run already: whoever asked for a halt does not wait for it.
         if !self.navigator.is_stopping() {
             for (_, reply) in self.swaps.drain(..) {
                 let _ = reply.send(Ok(()));
             }
-        }
-        if self.navigator.is_idle() {
             for reply in self.halts.drain(..) {
                 let _ = reply.send(());
             }

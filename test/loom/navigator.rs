@@ -1,5 +1,7 @@
 //! Between the tick thread and whoever asks something of it.
 
+#[path = "../../src/navigator/gate.rs"]
+mod gate;
 #[path = "../../src/navigator/missed.rs"]
 mod missed;
 #[path = "../../src/navigator/pulse.rs"]
@@ -33,7 +35,7 @@ mod durations {
 }
 
 mod goal {
-    pub(crate) use navtree::navigator::Request;
+    pub(crate) use navtree::navigator::{NavigationError, Request};
 }
 
 /// Time stands still: a tick is due whenever the thread looks.
@@ -183,6 +185,30 @@ fn a_halt_is_acknowledged_after_the_client_was_answered() {
             1,
             "acknowledged before it was done"
         );
+    });
+}
+
+#[test]
+fn a_goal_that_comes_after_goals_were_refused_never_runs_whenever_it_was_let_in() {
+    let tree = endless();
+    explore(move || {
+        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
+        let handle = thread.handle().clone();
+        let asked = request(&results, &tree);
+        let letting_in = threads::spawn(move || {
+            if let Some(pass) = handle.admit() {
+                pass.hand_in(asked);
+            }
+        });
+        thread.handle().shut();
+        assert_eq!(
+            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            Ok(())
+        );
+        letting_in.join().unwrap();
+        let survey = thread.handle().survey().wait(FOR_EVER).unwrap();
+        assert!(!survey.navigator.is_running, "it runs after the halt");
+        assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
     });
 }
 
