@@ -27,3 +27,38 @@ def test_g8_signal_while_idle(stack):
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
+
+
+SLOW = {"stop_delay": 1.6}
+DEAF = {"accept_cancel": False}
+
+
+@pytest.mark.parametrize("how", [SLOW, DEAF], ids=["slow", "deaf"])
+def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack, how):
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    for name, value in how.items():
+        setattr(controller.behaviour, name, value)
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    stack.node.interrupt()
+    code, seconds = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+    assert seconds < 3.0
+    status, result = goal.result(2.0)
+    assert (status, result.error_code) == ("ABORTED", 9003)
+    assert "did not stop in time: follow_path: goal of FollowPath" in result.error_msg
+
+
+def test_g8_a_client_is_answered_whose_tree_is_still_being_read(stack_factory, tmp_path):
+    # One and a half seconds pass until its leaf is made.
+    path = tmp_path / "slow.xml"
+    path.write_text('<root BTCPP_format="4"><BehaviorTree ID="Slow"><IsMadeLate/></BehaviorTree></root>')
+    stack = stack_factory(program="examples/faulty_leaves")
+    goal = stack.navigation.send(1.0, 0.0, tree=path)
+    stack.node.interrupt()
+    code, seconds = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+    assert seconds < 3.0
+    status, result = goal.result(2.0)
+    assert (status, result.error_msg) == ("ABORTED", "the node ended before its tree was read")

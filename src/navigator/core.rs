@@ -226,6 +226,13 @@ impl Navigator {
         self.stop(HaltReason::GoalCanceled, report, now);
     }
 
+    /// What has not stopped by now is reported, whatever time it had yet.
+    pub fn wait_no_longer(&mut self, now: Time) {
+        if let State::Stopping { deadline, .. } = &mut self.state {
+            *deadline = now.min(*deadline);
+        }
+    }
+
     /// Halts the tree that runs and waits, without blocking, for what it had started.
     fn stop(&mut self, reason: HaltReason, report: Report, now: Time) {
         self.wind_up(reason, Then::Tell(report), now);

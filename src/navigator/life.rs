@@ -11,6 +11,8 @@ use crate::ros::{Bond, CustodianHandle, LifecycleHandler, ParameterStore};
 
 /// How long a deactivation may take. Nav2's has no bound and hangs with a tree that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long what the tree had started may take to stop, even where `stop_timeout` is more: then its client is told.
+const STOPPING: Duration = Duration::from_millis(4_800);
 /// How long the tick thread may take to halt its tree before goals are cancelled without it.
 const SOON: Duration = Duration::from_millis(300);
 
@@ -49,7 +51,7 @@ impl LifecycleHandler for Life {
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }
-                let halted = self.navigator.halt(HaltReason::ShuttingDown);
+                let halted = self.navigator.halt_within(HaltReason::ShuttingDown, STOPPING);
                 let mut outcome = halted.wait(SOON);
                 if outcome.is_err() {
                     // A leaf may keep the tick thread; the robot must stop all the same.

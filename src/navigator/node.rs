@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_millis(2000);
 /// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
 const TREE_FAREWELL: Duration = Duration::from_millis(1500);
+/// How much of that what the tree had started gets to stop: less, so that the client is told by the tick thread, which
+/// knows what did not.
+const STOP_FAREWELL: Duration = Duration::from_millis(1300);
 
 /// After how long everything that happens once has happened: the default trees are made, and the rest of a stack that is
 /// launched with the node is up and discovered, for which three seconds were too few.
@@ -295,13 +298,17 @@ impl Node {
     fn run(self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
+        // Before the transition, whose own halt has more time, and which may have to wait for another one.
+        self.admission.set_active(false);
+        let reason = HaltReason::ShuttingDown;
+        let halted = self.ticks.handle().halt_within(reason, STOP_FAREWELL);
         // As a lifecycle manager would end it, and with a limit of our own.
         let ended = self
             .lifecycle
             .handle()
             .change(Transition::ShutDown, TREE_FAREWELL);
         if ended.is_err() {
-            tracing::error!("the tree did not stop in time");
+            tracing::error!("the life cycle did not come to its end in time");
         }
         let left = FAREWELL.saturating_sub(started.elapsed());
         self.custodian.handle().shut_down(left);
@@ -311,14 +318,15 @@ impl Node {
         while started.elapsed() < FAREWELL && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
-        // Only a leaf that keeps the tick thread leaves any: its client must not wait for it.
-        if let (Err(_), Some(servers)) = (ended, &self.servers) {
-            servers
-                .to_pose
-                .abort_active("the node ended, and a leaf did not let its tree go");
-            servers
-                .through_poses
-                .abort_active("the node ended, and a leaf did not let its tree go");
+        // The tick thread has told its clients; those that it has not been given, or whose tree a leaf keeps, must not
+        // wait for it.
+        let reason = match halted.look() {
+            Ok(()) => "the node ended before its tree was read",
+            Err(_) => "the node ended, and a leaf did not let its tree go",
+        };
+        if let Some(servers) = &self.servers {
+            servers.to_pose.abort_active(reason);
+            servers.through_poses.abort_active(reason);
         }
         drop(self.watchdog);
         match fault {

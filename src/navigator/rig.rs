@@ -232,6 +232,11 @@ impl VirtualClock {
             clock.fetch_add(milliseconds, Ordering::SeqCst);
         }
     }
+
+    /// The simulation stands still.
+    fn advance_steady(&self, milliseconds: u64) {
+        self.0[1].fetch_add(milliseconds, Ordering::SeqCst);
+    }
 }
 
 impl TickClock for VirtualClock {
@@ -388,6 +393,38 @@ fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
     assert_eq!(halted.wait(PATIENCE), Ok(()));
     assert_eq!(remote.reports.try_recv().unwrap().0, 1);
     assert!(remote.is_running());
+}
+
+#[test]
+fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulated_time_stands_still() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    remote.goal(1, &load(&registry, r#"<Spin name="turn" spin_dist="1.0"/>"#));
+    remote.periods(3);
+    let limit = Duration::from_millis(200);
+    let halted = remote
+        .thread
+        .handle()
+        .halt_within(HaltReason::ShuttingDown, limit);
+    // An earlier one, with more time, is no longer waited for either.
+    let patient = remote
+        .thread
+        .handle()
+        .halt_within(HaltReason::ShuttingDown, PATIENCE);
+    remote.ticks();
+    remote.clock.advance_steady(190);
+    remote.thread.handle().wake();
+    remote.ticks();
+    assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.clock.advance_steady(10);
+    remote.thread.handle().wake();
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(patient.wait(PATIENCE), Ok(()));
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(report.ending, Ending::Aborted);
+    assert!(report.error_message.contains("turn"), "{report:?}");
 }
 
 #[test]

@@ -63,8 +63,8 @@ enum Message {
     Wake,
     /// Pauses or resumes ticking: the tree keeps its state, its goals go on.
     Pause(bool, Sender<()>),
-    /// Ends the running goal and answers when everything has stopped, or its deadline has passed.
-    Halt(HaltReason, Sender<()>),
+    /// Ends the running goal and answers when everything has stopped, its deadline has passed, or that time.
+    Halt(HaltReason, Option<Duration>, Sender<()>),
     /// Puts a tree in the place of a navigator's.
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
     /// As [`Message::Halt`], and then the thread ends.
@@ -194,7 +194,13 @@ impl Handle {
     /// stopping (guarantee G8), and its client has its result. Goals that come later are taken up, unless they are
     /// [refused](Handle::shut).
     pub fn halt(&self, reason: HaltReason) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, reply))
+        self.ask(|reply| Message::Halt(reason, None, reply))
+    }
+
+    /// As [`Handle::halt`]; what has not stopped after so long, by a clock that no simulation stops, is reported even
+    /// where it had more time. What an earlier halt waits for is cut short with it.
+    pub fn halt_within(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
+        self.ask(|reply| Message::Halt(reason, Some(limit), reply))
     }
 
     /// Puts a tree in the place of a navigator's. A goal that runs goes on with the new tree, from its root, when what
@@ -276,6 +282,7 @@ impl TickThread {
                     clock,
                     pulse,
                     gate,
+                    cut: None,
                     schedule: None,
                     paused: false,
                     ending: false,
@@ -325,6 +332,8 @@ struct Loop {
     clock: Arc<dyn TickClock>,
     pulse: Pulse,
     gate: Gate,
+    /// While somebody waits for a halt, and no longer than until then.
+    cut: Option<Time>,
     /// While a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
@@ -407,7 +416,11 @@ impl Loop {
                 self.paused = paused;
                 let _ = reply.send(());
             }
-            Message::Halt(reason, reply) => {
+            Message::Halt(reason, limit, reply) => {
+                if let Some(limit) = limit {
+                    let cut = self.clock.steady() + limit;
+                    self.cut = Some(self.cut.map_or(cut, |earlier| earlier.min(cut)));
+                }
                 self.halt(reason, reply, now);
             }
             Message::Stop(reason, reply) => {
@@ -461,6 +474,9 @@ impl Loop {
         // After a message that was worked on for long, too: no tick comes before it.
         self.mend();
         let now = self.clock.now();
+        if self.cut.is_some_and(|cut| self.clock.steady() >= cut) {
+            self.navigator.wait_no_longer(now);
+        }
         if self.navigator.is_running() {
             let period = self.navigator.options().period;
             let schedule = self.schedule.get_or_insert_with(|| Schedule::new(now, period));
@@ -493,6 +509,7 @@ impl Loop {
         self.navigator.hand_over();
         // What ran has stopped. A goal that came meanwhile may run already: whoever asked for a halt does not wait for it.
         if !self.navigator.is_stopping() {
+            self.cut = None;
             for (_, reply) in self.swaps.drain(..) {
                 let _ = reply.send(Ok(()));
             }
