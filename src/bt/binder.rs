@@ -1,10 +1,13 @@
 //! Answers a node's port declarations with what its file says.
 
+use std::ops::Range;
+
 use super::Enums;
 use super::behavior::{Dialect, Manifest};
 use super::blackboard::{ScopeId, SlotId, is_key};
 use super::definition::Span;
 use super::guard::Guards;
+use super::misfit::{ScriptOperand, WrittenLiteral};
 use super::port::{Binding, Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
 use super::registry::is_port_name;
@@ -13,6 +16,7 @@ use super::script::{Access, Names, Script};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
 use super::types::{ignored, ignored_in_list};
+use super::value::Value;
 
 pub(crate) struct Binder<'b, 's> {
     pub(crate) spec: &'b NodeSpec<'s>,
@@ -201,8 +205,23 @@ impl PortSink for Binder<'_, '_> {
             scope: self.scope,
             scopes: self.scopes,
             span: self.spec.span,
+            length: 0,
         };
         Some(names.slot(key, access))
+    }
+
+    fn stores(&mut self, name: &str, slot: SlotId) {
+        let Some(attribute) = self.spec.attributes.iter().find(|it| it.name == name) else {
+            return;
+        };
+        if let PortText::Literal(text) = port_text(&attribute.value, self.dialect) {
+            self.scopes.suspects.written.push(WrittenLiteral {
+                slot,
+                value: Value::text(text),
+                span: attribute.value_span,
+                kind: ProblemKind::BadLiteral,
+            });
+        }
     }
 
     fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script> {
@@ -255,23 +274,12 @@ pub(crate) fn compile_script(
         scope,
         scopes,
         span: attribute.value_span,
+        length: attribute.value.len(),
     };
     match Script::compile(&attribute.value, enums, &mut names) {
         Ok(script) => Some(script),
         Err(error) => {
-            let whole = attribute.value_span;
-            // Entities make the text shorter than its source; then the whole value is marked.
-            let exact = (whole.end - whole.start) as usize == attribute.value.len();
-            let span = if exact && error.range.end <= attribute.value.len() {
-                let offset = |at: usize| whole.start + at as u32;
-                Span {
-                    start: offset(error.range.start),
-                    end: offset(error.range.end),
-                    ..whole
-                }
-            } else {
-                whole
-            };
+            let span = names.part(error.range);
             let message = format!("script in `{}`: {}", attribute.name, error.message);
             problems.push(Problem::new(ProblemKind::BadScript, span, message));
             None
@@ -282,7 +290,26 @@ pub(crate) fn compile_script(
 struct ScriptNames<'n> {
     scope: ScopeId,
     scopes: &'n mut Scopes,
+    /// The value of the attribute.
     span: Span,
+    /// Its bytes.
+    length: usize,
+}
+
+impl ScriptNames<'_> {
+    /// Where a part of the script stands in its file. Entities make the text shorter than its source; then the whole
+    /// value is marked.
+    fn part(&self, range: Range<usize>) -> Span {
+        let whole = self.span;
+        if (whole.end - whole.start) as usize != self.length || range.end > self.length {
+            return whole;
+        }
+        Span {
+            start: whole.start + range.start as u32,
+            end: whole.start + range.end as u32,
+            ..whole
+        }
+    }
 }
 
 impl Names for ScriptNames<'_> {
@@ -291,8 +318,29 @@ impl Names for ScriptNames<'_> {
         let place = &mut self.scopes.slots[slot.0 as usize];
         match access {
             Access::Read => place.read_at = place.read_at.or(Some(self.span)),
-            Access::Create | Access::Assign => place.written = true,
+            Access::Create | Access::Assign => {
+                place.written = true;
+                place.rewritten = true;
+            }
         }
         slot
+    }
+
+    fn assigns(&mut self, slot: SlotId, literal: &Value, range: Range<usize>) {
+        let span = self.part(range);
+        self.scopes.suspects.written.push(WrittenLiteral {
+            slot,
+            value: literal.clone(),
+            span,
+            kind: ProblemKind::BadScript,
+        });
+    }
+
+    fn calculates(&mut self, slot: SlotId, operator: &'static str, range: Range<usize>) {
+        let span = self.part(range);
+        self.scopes
+            .suspects
+            .operands
+            .push(ScriptOperand { slot, operator, span });
     }
 }

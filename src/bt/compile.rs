@@ -15,6 +15,7 @@ use super::conduct::Outcomes;
 use super::definition::{NodeDef, NodeIndex, NodeInfo, TreeDef};
 use super::guard::Guards;
 use super::lint::{Subject, Written, lint};
+use super::misfit;
 use super::nodes::SubTree;
 use super::port::Ports;
 use super::priority::Priorities;
@@ -566,6 +567,17 @@ impl<'f, 's> Compiler<'f, 's> {
                     | ProblemKind::ChildCount
             )
         });
+        // One that is removed loses its type.
+        let may_be_removed = self
+            .types
+            .iter()
+            .any(|types| types.contains_key("UnsetBlackboard"));
+        misfit::check(
+            &self.scopes,
+            self.registry.enums(),
+            may_be_removed,
+            &mut self.problems,
+        );
         if is_whole {
             lint(&subject, &mut self.problems);
         }

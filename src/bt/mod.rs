@@ -22,6 +22,7 @@ mod guard;
 mod halt;
 mod hooks;
 mod lint;
+mod misfit;
 pub mod nodes;
 mod observer;
 mod port;

@@ -100,6 +100,8 @@ pub(crate) trait PortSink {
     fn script(&mut self, declaration: &PortDecl) -> Option<Script>;
     /// The entry of a key that the node names in another way than as a port's pointer.
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId>;
+    /// The literal of a port, if it has one, is written to an entry.
+    fn stores(&mut self, name: &str, slot: SlotId);
     /// A script that stands in no attribute, with more names than the registry's.
     fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script>;
     fn writes_any(&mut self);
@@ -158,6 +160,12 @@ impl<'b> Ports<'b> {
     /// `None` while declarations are collected.
     pub fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
         self.sink.key(key, access)
+    }
+
+    /// Says that the node writes the value of a port to an entry: a literal that cannot become the type of the entry is
+    /// refused.
+    pub fn stores(&mut self, name: &str, slot: SlotId) {
+        self.sink.stores(name, slot);
     }
 
     /// Compiles a script that stands in no attribute: `name` is what messages call it, `names` are numbers beside the

@@ -368,6 +368,8 @@ impl PortSink for Collector {
         None
     }
 
+    fn stores(&mut self, _name: &str, _slot: SlotId) {}
+
     fn compile(&mut self, _name: &str, _text: &str, _names: &[(&str, i64)]) -> Option<Script> {
         None
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::behavior::Dialect;
 use super::blackboard::{ScopeId, SlotId};
 use super::definition::{ScopeDef, SlotDef, Span};
+use super::misfit::{Reader, Suspects};
 use super::port::Direction;
 use super::problem::{Problem, ProblemKind};
 use super::registry::Provided;
@@ -23,6 +24,8 @@ pub(crate) struct SlotUse {
     /// The first place that reads it.
     pub(crate) read_at: Option<Span>,
     pub(crate) written: bool,
+    /// Written by something else than what gave it its first value.
+    pub(crate) rewritten: bool,
     /// Where it lives.
     pub(crate) scope: ScopeId,
     /// Named with `@` somewhere.
@@ -72,6 +75,8 @@ pub(crate) struct Scopes {
     pub(crate) slots: Vec<SlotUse>,
     /// Some node writes keys whose names are known at run time only.
     pub(crate) writes_any: bool,
+    /// What is looked at when the whole tree is known.
+    pub(crate) suspects: Suspects,
     dialect: Dialect,
     provided: Arc<Provided>,
 }
@@ -83,6 +88,7 @@ impl Scopes {
             scopes: Vec::new(),
             slots: Vec::new(),
             writes_any: false,
+            suspects: Suspects::default(),
             dialect,
         }
     }
@@ -237,6 +243,7 @@ impl Scopes {
             typed_at: Span::default(),
             read_at: None,
             written: false,
+            rewritten: false,
             scope,
             global: false,
             provided,
@@ -306,7 +313,14 @@ impl Scopes {
         match direction {
             Direction::Input if by_default => {}
             Direction::Input => place.read_at = place.read_at.or(Some(span)),
-            Direction::Output | Direction::InOut => place.written = true,
+            Direction::Output | Direction::InOut => {
+                place.written = true;
+                place.rewritten = true;
+            }
+        }
+        let is_literal = matches!(&place.initial, Some(value) if !value.is_empty());
+        if is_literal && direction == Direction::Input && info.is_strong() && info.family != Family::Text {
+            self.suspects.readers.push(Reader { slot, info, span });
         }
         if place.initial.is_none() {
             if !by_default {

@@ -35,6 +35,12 @@ pub enum Access {
 pub trait Names {
     /// The entry of a key.
     fn slot(&mut self, key: &str, access: Access) -> SlotId;
+
+    /// Every run of the script writes this literal to the entry. `range` is the place of the assignment in its text.
+    fn assigns(&mut self, _slot: SlotId, _literal: &Value, _range: Range<usize>) {}
+
+    /// Every run of the script calculates with the entry, or compares it. `range` is the place of the operation.
+    fn calculates(&mut self, _slot: SlotId, _operator: &'static str, _range: Range<usize>) {}
 }
 
 /// What is wrong with a script, and where in its text.

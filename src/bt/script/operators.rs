@@ -251,14 +251,13 @@ fn holds(operator: Comparison, ordering: Ordering) -> bool {
 }
 
 pub(super) fn prefix(operator: Prefix, value: &Value) -> Result<Value, Refusal> {
-    let symbol = match operator {
-        Prefix::Negate => "-",
-        Prefix::Complement => "~",
-        Prefix::Not => "!",
-    };
     if !is_number(value) {
-        initialized(value, "only", symbol)?;
-        return Err(format!("`{symbol}` does not apply to {}", described(value)));
+        initialized(value, "only", operator.symbol())?;
+        return Err(format!(
+            "`{}` does not apply to {}",
+            operator.symbol(),
+            described(value)
+        ));
     }
     let number = number(value)?;
     Ok(Value::Real(match operator {

@@ -160,6 +160,13 @@ impl<'p> Parser<'p> {
                     self.resolve(&mut term);
                     let (right, right_value) = self.right(right);
                     let place = term.place.to(right_value.1);
+                    if !chained {
+                        self.operand(operator.symbol(), &right, place);
+                        // In a chain the left side of this one is the right side of the one before.
+                        if let (First::Operand(left), true) = (&term.first, term.links.is_empty()) {
+                            self.operand(operator.symbol(), left, place);
+                        }
+                    }
                     if let (Some(left), Operand::Literal(right)) = (term.literal(), &right)
                         && let Err(message) = operators::compare(operator, left, right, self.enums)
                         && self.certain
@@ -244,6 +251,9 @@ impl<'p> Parser<'p> {
             let message = "a prefix does not apply to text".to_owned();
             return Err(fault(message, place));
         }
+        if let (First::Operand(only), true) = (&operand.first, operand.links.is_empty()) {
+            self.operand(operator.symbol(), only, place);
+        }
         let operand = self.expression(operand);
         Ok(Term {
             first: First::Operand(Operand::Prefix(operator, operand, place)),
@@ -301,6 +311,10 @@ impl<'p> Parser<'p> {
         let kinds = (term.kind, right.kind);
         let (right, (_, right_place)) = self.right(right);
         let place = term.place.to(right_place);
+        self.operand(operator.symbol(), &right, place);
+        if let (First::Operand(left), true) = (&term.first, term.links.is_empty()) {
+            self.operand(operator.symbol(), left, place);
+        }
         if let (Some(left), Operand::Literal(right)) = (term.literal(), &right) {
             match operators::binary(operator, left, right) {
                 Ok(value) if !value.is_empty() => {
@@ -391,6 +405,13 @@ impl<'p> Parser<'p> {
             let message = format!("`{}` does not apply to text", operator.symbol());
             return Err(fault(message, place));
         }
+        if self.certain {
+            if calculates {
+                self.names.calculates(slot, operator.symbol(), place.range());
+            } else if let Some(literal) = value.literal() {
+                self.names.assigns(slot, literal, place.range());
+            }
+        }
         let value = self.expression(value);
         Ok(Term {
             first: First::Operand(Operand::Assign(operator, slot, value, term.place)),
@@ -399,6 +420,13 @@ impl<'p> Parser<'p> {
             kind: Kind::Unknown,
             place,
         })
+    }
+
+    /// Tells of an entry that is one side of an operation which every run of the script comes to.
+    fn operand(&mut self, operator: &'static str, operand: &Operand, place: Place) {
+        if let (Operand::Read(slot, _), true) = (operand, self.certain) {
+            self.names.calculates(*slot, operator, place.range());
+        }
     }
 
     /// Settles that a name is read: an enumeration name is its number, anything else an entry.

@@ -52,12 +52,35 @@ pub(super) enum Comparison {
     GreaterOrEqual,
 }
 
+impl Comparison {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+}
+
 /// Prefixes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Prefix {
     Negate,
     Complement,
     Not,
+}
+
+impl Prefix {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Negate => "-",
+            Self::Complement => "~",
+            Self::Not => "!",
+        }
+    }
 }
 
 /// Assignments.

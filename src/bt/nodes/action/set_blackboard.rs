@@ -43,6 +43,9 @@ impl Node for SetBlackboard {
                 None
             }
         };
+        if let Some(slot) = fixed {
+            ports.stores("value", slot);
+        }
         Self {
             value,
             output_key,
