@@ -117,32 +117,39 @@ fn check_tries_trees_on_the_interfaces_of_the_build_as_the_node_does() {
         folder.ends("check good.xml"),
         (0, "1 files: 0 errors, 0 warnings\n".to_owned())
     );
-    for (node, words) in [
+    for (node, place, words) in [
         (
             "<RosPublish topic_name='x' message_type='std_msgs/msg/UInt8' message.data='256'/>",
+            "256",
             "message.data: invalid value: integer `256`",
         ),
         (
             "<RosAction server_name='x' action_type='nav2_msgs/action/Spin' goal.target_jaw='1'/>",
+            "1'/>",
             "there is no field `target_jaw`: did you mean `target_yaw`?",
         ),
         (
             "<RosService service_name='a//b' service_type='std_srvs/srv/SetBool'/>",
+            "a//b",
             "`a//b` is not a valid ROS name",
         ),
         (
             "<RosSubscribe topic_name='x' message_type='no_msgs/msg/None'/>",
+            "no_msgs",
             "the interface `no_msgs/msg/None` is unknown",
         ),
         (
             "<RosParameterSet node='n' parameter='p' value='1;256' kind='byte_array'/>",
+            "1;256",
             "value: invalid value: integer `256`",
         ),
     ] {
         folder.file("tree.xml", &tree(node));
         let (code, text) = folder.ends("check --format short tree.xml");
         assert_eq!(code, 1, "{text}");
-        assert!(text.starts_with("tree.xml:4:2: error[NT0408]: "), "{text}");
+        let column = node.find(place).unwrap() + 1;
+        let start = format!("tree.xml:4:{column}: error[NT0408]: ");
+        assert!(text.starts_with(&start), "{start} {text}");
         assert!(text.contains(words), "{text}");
     }
     folder.file(
@@ -156,9 +163,63 @@ fn check_tries_trees_on_the_interfaces_of_the_build_as_the_node_does() {
     assert_eq!(code, 1, "{text}");
     let words = "the topic `x` has the type std_msgs/msg/Bool here, not std_msgs/msg/String";
     assert!(
-        text.starts_with("two.xml:5:2: ") && text.contains(words),
+        text.starts_with("two.xml:5:44: ") && text.contains(words),
         "{text}"
     );
+    // Whatever else is wrong in the file.
+    folder.file(
+        "more.xml",
+        &tree(
+            "<Sleep msec='soon'/>\n<Slep/>\n\
+             <RosAction server_name='x' action_type='nav2_msgs/action/Spin' goal.target_jaw='1'/>\n\
+             <RosSubscribe topic_name='x' message_type='{of_what' message.data='{x}'/>\n\
+             <RosSubscribe topic_name='y'/>",
+        ),
+    );
+    let (_, text) = folder.ends("check --format short more.xml");
+    let starts: Vec<&str> = text
+        .lines()
+        .map(|line| line.split_once("]:").unwrap().0)
+        .collect();
+    assert_eq!(
+        starts,
+        [
+            "more.xml:4:14: error[NT0403",
+            "more.xml:5:2: error[NT0301",
+            "more.xml:6:81: error[NT0408",
+            "more.xml:7:44: error[NT0408",
+            "more.xml:8:2: error[NT0402",
+        ],
+        "{text}"
+    );
+}
+
+#[test]
+fn what_a_node_refuses_is_marked_where_it_stands() {
+    let folder = Folder::new("marked");
+    for (node, place, code) in [
+        (
+            "<ComputePathToPose goal='{g}' viapoints='{v}' path='{p}'/>",
+            "viapoints",
+            "warning[NT0407]",
+        ),
+        (
+            "<RosPublish topic_name='x' message_type='a/msg/B' qos='fast'/>",
+            "fast",
+            "error[NT0308]",
+        ),
+        (
+            "<RosParameterGet value='{v}' node='' parameter='p'/>",
+            "' parameter",
+            "error[NT0308]",
+        ),
+    ] {
+        let tree = format!("<root BTCPP_format='4'><BehaviorTree ID='T'>{node}</BehaviorTree></root>");
+        folder.file("tree.xml", &tree);
+        let (_, text) = folder.ends("check --format short tree.xml");
+        let start = format!("tree.xml:1:{}: {code}", tree.find(place).unwrap() + 1);
+        assert!(text.contains(&start), "{start}\n{text}");
+    }
 }
 
 #[test]

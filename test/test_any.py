@@ -369,7 +369,7 @@ def test_g7_tree_with_an_unknown_type_field_or_literal_is_refused_with_its_place
         path = trees.file(nodes)
         answer = stack.set_tree(path)
         assert not answer.successful, nodes
-        assert f"{path}:4:2" in answer.reason and words in answer.reason, (nodes, answer.reason)
+        assert f"{path}:4:" in answer.reason and words in answer.reason, (nodes, answer.reason)
     assert stack.get_tree() == str(tree("plan_and_follow.xml"))
     # For a single goal as well.
     status, message = trees.run(REFUSED[1][0])
@@ -464,7 +464,7 @@ def test_topic_that_others_publish_with_another_type_is_a_failure_with_a_reason(
     path = trees.file(say)
     status, result = stack.navigation.send(1.0, 0.0, tree=path).result()
     assert status == "ABORTED"
-    assert words in result.error_msg and f"{path}:4:2" in result.error_msg, "refused when the goal's tree is loaded"
+    assert words in result.error_msg and f"{path}:4:" in result.error_msg, "refused when the goal's tree is loaded"
     # A tree that was good when it was loaded fails where it stands.
     listen = '<RosSubscribe topic_name="/light" message_type="std_msgs/msg/Float32" message.data="{x}"/>'
     goal = trees.send(listen)
@@ -490,7 +490,7 @@ def test_g7_topic_that_the_node_itself_has_with_another_type_is_refused_at_load(
     ):
         path = trees.file(nodes)
         answer = stack.set_tree(path)
-        assert not answer.successful and words in answer.reason and f"{path}:4:2" in answer.reason, answer.reason
+        assert not answer.successful and words in answer.reason and f"{path}:4:" in answer.reason, answer.reason
     # A name that is read from the blackboard is known when the node is ticked.
     name = '<Script code="name := \'/count\'"/>' + count.format("{name}", "UInt8")
     assert trees.run(name)[0] == "ABORTED"

@@ -29,10 +29,14 @@ pub(crate) struct Binder<'b, 's> {
 }
 
 impl<'b, 's> Binder<'b, 's> {
+    fn named(&self, name: &str) -> Option<&'b AttributeSpec<'s>> {
+        let mut attributes = self.spec.attributes.iter();
+        attributes.find(|attribute| attribute.name == name)
+    }
+
     fn attribute(&self, declaration: &PortDecl) -> Option<&'b AttributeSpec<'s>> {
-        let attributes = &self.spec.attributes;
-        let named = |name: &str| attributes.iter().find(|attribute| attribute.name == name);
-        named(&declaration.name).or_else(|| named(declaration.alias?))
+        let named = self.named(&declaration.name);
+        named.or_else(|| self.named(declaration.alias?))
     }
 
     fn missing(&mut self, declaration: &PortDecl) {
@@ -251,14 +255,16 @@ impl PortSink for Binder<'_, '_> {
         self.dialect
     }
 
-    fn problem(&mut self, message: String) {
+    fn problem(&mut self, port: &str, message: String) {
+        let span = self.named(port).map_or(self.spec.span, |it| it.value_span);
         self.problems
-            .push(Problem::new(ProblemKind::Refused, self.spec.span, message));
+            .push(Problem::new(ProblemKind::Refused, span, message));
     }
 
-    fn warn(&mut self, message: String) {
+    fn warn(&mut self, port: &str, message: String) {
+        let span = self.named(port).map_or(self.spec.span, |it| it.name_span);
         self.problems
-            .push(Problem::new(ProblemKind::Unsupported, self.spec.span, message));
+            .push(Problem::new(ProblemKind::Unsupported, span, message));
     }
 }
 

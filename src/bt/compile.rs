@@ -56,6 +56,37 @@ pub struct Compiled {
 /// # Errors
 /// All problems found, warnings among them, in the order of the file.
 pub fn compile(forest: &ForestSpec<'_>, main: &str, registry: &Registry) -> Result<Compiled, Vec<Problem>> {
+    match compile_for(forest, main, registry, Purpose::Run) {
+        (Some(def), warnings) => Ok(Compiled { def, warnings }),
+        (None, problems) => Err(problems),
+    }
+}
+
+/// All problems, and what could be made of the tree in spite of them: to look for more in what its nodes ask for, never
+/// to be run.
+pub(crate) fn compile_to_check(
+    forest: &ForestSpec<'_>,
+    main: &str,
+    registry: &Registry,
+) -> (Option<Arc<TreeDef>>, Vec<Problem>) {
+    compile_for(forest, main, registry, Purpose::Check)
+}
+
+/// What a definition is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Without an error.
+    Run,
+    /// As far as it goes.
+    Check,
+}
+
+fn compile_for(
+    forest: &ForestSpec<'_>,
+    main: &str,
+    registry: &Registry,
+    purpose: Purpose,
+) -> (Option<Arc<TreeDef>>, Vec<Problem>) {
     let Some(tree) = forest.trees.get(main) else {
         let known: Vec<&str> = forest.trees.keys().map(|id| &**id).collect();
         let mut problem = Problem::new(
@@ -67,12 +98,12 @@ pub fn compile(forest: &ForestSpec<'_>, main: &str, registry: &Registry) -> Resu
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the trees are: {}", known.join(", ")),
         });
-        return Err(vec![problem]);
+        return (None, vec![problem]);
     };
     let mut compiler = Compiler::new(forest, registry, tree.dialect);
     let scope = compiler.scopes.open(&tree.id, "", None);
     compiler.instantiate(tree, scope, None, 0);
-    compiler.finish(main, tree.dialect)
+    compiler.finish(main, tree.dialect, purpose)
 }
 
 struct Compiler<'f, 's> {
@@ -522,7 +553,12 @@ impl<'f, 's> Compiler<'f, 's> {
         self.instantiate(inner, inner_scope, Some(index), depth + 1);
     }
 
-    fn finish(mut self, main: &str, dialect: Dialect) -> Result<Compiled, Vec<Problem>> {
+    fn finish(
+        mut self,
+        main: &str,
+        dialect: Dialect,
+        purpose: Purpose,
+    ) -> (Option<Arc<TreeDef>>, Vec<Problem>) {
         let count = self.info.len();
         let mut first_child = vec![0_u32; count + 1];
         for info in &self.info {
@@ -583,8 +619,9 @@ impl<'f, 's> Compiler<'f, 's> {
         }
         self.problems.sort_by_key(|problem| (problem.span, problem.kind));
         self.problems.dedup();
-        if !self.problems.iter().all(Problem::is_warning) {
-            return Err(self.problems);
+        let is_cut = self.overflowed || self.given_up;
+        if is_cut || (purpose == Purpose::Run && !self.problems.iter().all(Problem::is_warning)) {
+            return (None, self.problems);
         }
         let nodes = self
             .behaviors
@@ -618,10 +655,7 @@ impl<'f, 's> Compiler<'f, 's> {
             dialect,
             places: self.forest.places.clone(),
         };
-        Ok(Compiled {
-            def: Arc::new(def),
-            warnings: self.problems,
-        })
+        (Some(Arc::new(def)), self.problems)
     }
 }
 

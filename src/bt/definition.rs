@@ -49,6 +49,9 @@ pub struct Span {
 pub trait Places: Send + Sync {
     /// The place for messages; `None` for spans that come from no file.
     fn place(&self, span: Span) -> Option<String>;
+
+    /// Where the value of an attribute stands, of the element whose name has this span.
+    fn attribute(&self, element: Span, name: &str) -> Option<Span>;
 }
 
 /// What a visit needs, and nothing else: one cache line holds two.
@@ -227,7 +230,21 @@ impl TreeDef {
 
     /// `file:line:column` of a node.
     pub fn place(&self, node: NodeIndex) -> Option<String> {
-        self.places.as_ref()?.place(self.node(node).span)
+        self.place_of(self.node(node).span)
+    }
+
+    /// `file:line:column` of a span.
+    pub fn place_of(&self, span: Span) -> Option<String> {
+        self.places.as_ref()?.place(span)
+    }
+
+    /// Where an attribute of a node stands; the node where it has none of that name.
+    pub fn span_of(&self, node: NodeIndex, attribute: &str) -> Span {
+        let span = self.node(node).span;
+        let places = self.places.as_ref();
+        places
+            .and_then(|places| places.attribute(span, attribute))
+            .unwrap_or(span)
     }
 
     /// The slot that a key leads to, where the tree names it.

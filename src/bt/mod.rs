@@ -51,6 +51,7 @@ mod whereabouts;
 pub use behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Thrown, Tick};
 pub use blackboard::{Blackboard, Entry, ScopeId, SlotId, TypeClash, is_key};
 pub use builder::NodeBuilder;
+pub(crate) use compile::compile_to_check;
 pub use compile::{Compiled, MOST_DEPTH, MOST_NODES, compile};
 pub use conduct::{Conduct, Outcomes};
 pub use context::{Context, Memory};

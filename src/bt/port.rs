@@ -107,8 +107,9 @@ pub(crate) trait PortSink {
     fn writes_any(&mut self);
     fn children(&self) -> usize;
     fn dialect(&self) -> Dialect;
-    fn problem(&mut self, message: String);
-    fn warn(&mut self, message: String);
+    /// Something wrong with the attribute of a port, or with the node where the name is empty or no attribute's.
+    fn problem(&mut self, port: &str, message: String);
+    fn warn(&mut self, port: &str, message: String);
 }
 
 /// Given to [`Node::bind`](super::Node::bind).
@@ -197,12 +198,17 @@ impl<'b> Ports<'b> {
 
     /// Refuses the node with a reason that a user can act on.
     pub fn problem(&mut self, message: impl Into<String>) {
-        self.sink.problem(message.into());
+        self.sink.problem("", message.into());
     }
 
-    /// Says what of the node's file this build cannot serve; the tree runs all the same.
-    pub fn warn(&mut self, message: impl Into<String>) {
-        self.sink.warn(message.into());
+    /// Refuses what the attribute of a port says.
+    pub fn problem_of(&mut self, port: &str, message: impl Into<String>) {
+        self.sink.problem(port, message.into());
+    }
+
+    /// Says that this build cannot serve a port that the file sets; the tree runs all the same.
+    pub fn warn_of(&mut self, port: &str, message: impl Into<String>) {
+        self.sink.warn(port, message.into());
     }
 }
 
@@ -510,6 +516,11 @@ impl<T: PortValue> Output<T> {
     /// The entry behind it.
     pub fn slot(&self) -> Option<SlotId> {
         self.slot
+    }
+
+    /// The attribute name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 }
 

@@ -384,9 +384,9 @@ impl PortSink for Collector {
         self.dialect
     }
 
-    fn problem(&mut self, _message: String) {}
+    fn problem(&mut self, _port: &str, _message: String) {}
 
-    fn warn(&mut self, _message: String) {}
+    fn warn(&mut self, _port: &str, _message: String) {}
 }
 
 /// A leaf that ends within one tick.

@@ -591,7 +591,7 @@ mod tests {
         let mut bench = Bench::new("<Wait server_name=\"no name\" error_code_id=\"{code}\"/>");
         assert_eq!(
             bench.faults(),
-            ["test.xml:1:49: `no name` is not a valid ROS name"]
+            ["test.xml:1:67: `no name` is not a valid ROS name"]
         );
         assert_eq!(bench.tick(), Failure);
         assert_eq!(bench.get::<u16>("code"), Some(2));

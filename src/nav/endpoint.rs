@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::link::{EndpointKind, Form};
+use super::link::{EndpointKind, Form, LinkError};
 use super::values::Milliseconds;
-use super::world::World;
+use super::world::{Fault, World};
 use crate::bt::{Context, Input, Ports, Text};
 use crate::goal::{GoalOptions, ServerId};
 
@@ -32,15 +32,18 @@ pub(crate) fn path_of(cx: &Context<'_>) -> Arc<str> {
     Arc::clone(&cx.definition().node(cx.node()).path)
 }
 
-/// Tells whoever loads the tree that a node's configuration cannot be served, with the place in its file.
-pub(crate) fn report_fault(cx: &mut Context<'_>, text: &str) {
-    let path = path_of(cx);
-    let text = match cx.definition().place(cx.node()) {
-        Some(place) => format!("{place}: {text}"),
-        None => text.to_owned(),
+/// Tells whoever loads the tree that what a port says cannot be served, with the place in its file: that of the port's
+/// attribute, or of the node where there is none.
+pub(crate) fn report_fault(cx: &mut Context<'_>, port: &str, text: impl Into<String>) {
+    let span = cx.definition().span_of(cx.node(), port);
+    let fault = Fault {
+        leaf: path_of(cx),
+        span,
+        place: cx.definition().place_of(span),
+        text: text.into(),
     };
     if let Some(world) = cx.resource::<World>() {
-        world.report_fault(&path, text);
+        world.report_fault(fault);
     }
 }
 
@@ -71,6 +74,8 @@ pub(crate) struct Client {
     /// What was opened: a name on the blackboard may change.
     name: Option<Text>,
     fault: String,
+    /// The port at fault is the one of the type, not of the name.
+    is_of_type: bool,
 }
 
 impl Endpoint {
@@ -191,7 +196,11 @@ impl Endpoint {
         let Some(name) = self.wanted(cx) else { return };
         self.open(cx, name, client);
         if client.server.is_none() && !client.fault.is_empty() {
-            report_fault(cx, &client.fault);
+            let port = match &self.type_name {
+                TypeName::Port(port) if client.is_of_type => port.name(),
+                TypeName::Port(_) | TypeName::Fixed(_) => self.name.name(),
+            };
+            report_fault(cx, port, &*client.fault);
         }
     }
 
@@ -202,6 +211,7 @@ impl Endpoint {
                 Ok(name) => name,
                 Err(error) => {
                     client.fault = format!("port `{}`: {error}", port.name());
+                    client.is_of_type = true;
                     return;
                 }
             },
@@ -218,6 +228,7 @@ impl Endpoint {
             }
             Err(error) => {
                 client.server = None;
+                client.is_of_type = matches!(error, LinkError::UnknownInterface(_));
                 client.fault = error.to_string();
             }
         }

@@ -53,7 +53,7 @@ pub use rehearsal::{rehearse, rehearse_with_spans};
 pub use selector::{Selector, SelectorNode};
 pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
 pub use settings::Settings;
-pub use world::{Note, Progress, Sample, World};
+pub use world::{Fault, Note, Progress, Sample, World};
 
 use std::sync::Arc;
 

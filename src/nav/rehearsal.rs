@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::world::Note;
+use super::world::Fault;
 use super::{Link, Settings, World};
 use crate::bt::{Resources, Span, Time, Tree, TreeDef};
 
 /// Gives a tree a world, and takes it away again: what its nodes asked for in vain (interfaces, names, fields, literals
-/// that do not fit), each with `file:line:column`. With a link that makes nothing, nothing was made (guarantee G7).
+/// that do not fit), each with its place. With a link that makes nothing, nothing was made (guarantee G7).
 ///
 /// # Errors
 /// The tree could not even be tried.
-pub fn rehearse(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Result<Vec<Note>, String> {
+pub fn rehearse(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Result<Vec<Fault>, String> {
     let mut resources = Resources::default();
     resources.insert(World::new(link, Settings::default()));
     let mut tree = Tree::new(Arc::clone(def));
@@ -21,23 +21,13 @@ pub fn rehearse(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Result<Vec<Note>, St
     Ok(world.map(World::take_faults).unwrap_or_default())
 }
 
-/// The same with the span of each node, and the texts without their places: for who shows places otherwise.
+/// The same with the span of each fault, and the texts without their places: for who shows places otherwise.
 pub fn rehearse_with_spans(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Vec<(Span, String)> {
-    let faults = match rehearse(def, link) {
-        Ok(faults) => faults,
+    match rehearse(def, link) {
+        Ok(faults) => faults.into_iter().map(|fault| (fault.span, fault.text)).collect(),
         Err(text) => {
             let root = def.nodes().next();
-            return root.map(|(_, root)| (root.span, text)).into_iter().collect();
+            root.map(|(_, root)| (root.span, text)).into_iter().collect()
         }
-    };
-    let placed = faults.into_iter().filter_map(|fault| {
-        def.nodes()
-            .filter(|(_, node)| node.path == fault.leaf)
-            .find_map(|(index, node)| {
-                let place = def.place(index)?;
-                let text = fault.text.strip_prefix(&place)?.strip_prefix(": ")?;
-                Some((node.span, text.to_owned()))
-            })
-    });
-    placed.collect()
+    }
 }

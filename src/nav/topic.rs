@@ -65,8 +65,8 @@ impl Subscription {
         self.topic
     }
 
-    /// Subscribes to a name; what is wrong with it is reported to whoever loads the tree.
-    pub(crate) fn open(&mut self, cx: &mut Context<'_>, kind: TopicKind, name: &Text) {
+    /// Subscribes to a name that a port gives; what is wrong with it is reported to whoever loads the tree.
+    pub(crate) fn open(&mut self, cx: &mut Context<'_>, kind: TopicKind, name: &Text, port: &str) {
         let Some(world) = cx.resource::<World>() else {
             return;
         };
@@ -75,7 +75,7 @@ impl Subscription {
             Ok(topic) => self.topic = Some(topic),
             Err(error) => {
                 self.topic = None;
-                report_fault(cx, &error.to_string());
+                report_fault(cx, port, error.to_string());
             }
         }
     }
@@ -85,7 +85,7 @@ impl Subscription {
         if let Ok(name) = port.get(cx)
             && self.name.as_ref() != Some(&name)
         {
-            self.open(cx, kind, &name);
+            self.open(cx, kind, &name, port.name());
         }
     }
 }

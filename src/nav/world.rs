@@ -10,7 +10,7 @@ use super::link::{
 };
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
-use crate::bt::{HaltOrder, HaltReason, Resource, Time};
+use crate::bt::{HaltOrder, HaltReason, Resource, Span, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
@@ -48,6 +48,29 @@ pub struct Note {
     pub text: String,
 }
 
+/// What a leaf asks for in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The path of the leaf.
+    pub leaf: Arc<str>,
+    /// The attribute that asks, or the leaf.
+    pub span: Span,
+    /// `file:line:column` of it, where the tree is of a file.
+    pub place: Option<String>,
+    /// What.
+    pub text: String,
+}
+
+impl std::fmt::Display for Fault {
+    /// With its place.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
 /// How many notes are kept until somebody takes them.
 const MOST_NOTES: usize = 64;
 
@@ -72,7 +95,7 @@ pub struct World {
     events: Vec<Event>,
     listeners: Vec<Listener>,
     odometry: Option<(TopicId, OdometrySmoother)>,
-    faults: Vec<Note>,
+    faults: Vec<Fault>,
     notes: Vec<Note>,
     /// Servers that were opened since somebody last asked.
     opened: Vec<ServerId>,
@@ -425,15 +448,12 @@ impl World {
 
     /// Records that a leaf's configuration cannot be served: for whoever loads the tree, after
     /// [`Tree::attach`](crate::bt::Tree::attach).
-    pub fn report_fault(&mut self, leaf: &Arc<str>, text: impl Into<String>) {
-        self.faults.push(Note {
-            leaf: Arc::clone(leaf),
-            text: text.into(),
-        });
+    pub fn report_fault(&mut self, fault: Fault) {
+        self.faults.push(fault);
     }
 
     /// Takes what [`World::report_fault`] recorded.
-    pub fn take_faults(&mut self) -> Vec<Note> {
+    pub fn take_faults(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.faults)
     }
 

@@ -320,7 +320,7 @@ impl Navigator {
             .map(World::take_faults)
             .unwrap_or_default()
         {
-            tracing::error!("{}: {}", fault.leaf, fault.text);
+            tracing::error!("{}: {fault}", fault.leaf);
         }
         let servers = tree
             .resource::<World>()
@@ -558,7 +558,7 @@ impl Navigator {
                 }
             }
             for fault in world.take_faults() {
-                tracing::error!("{}: {}", fault.leaf, fault.text);
+                tracing::error!("{}: {fault}", fault.leaf);
             }
         }
         let def = Arc::clone(tree.definition());

@@ -251,7 +251,7 @@ impl TreeLibrary {
         if faults.is_empty() {
             return Ok(def);
         }
-        let faults: Vec<String> = faults.into_iter().map(|fault| fault.text).collect();
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         Err(faults.join("; "))
     }
 }

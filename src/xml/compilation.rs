@@ -119,16 +119,17 @@ impl<'c, 'd> Compilation<'c, 'd> {
             if self.spent > MOST_NODES {
                 return;
             }
-            let problems = match bt::compile(&forest.spec, id, self.registry) {
-                Ok(compiled) => {
-                    let trial = self.trial.map(|trial| trial(&compiled.def));
-                    for (span, text) in trial.into_iter().flatten() {
-                        self.diagnostics
-                            .push(Diagnostic::new(Code::Unserved, span.into(), text));
-                    }
-                    compiled.warnings
+            let problems = match self.trial {
+                Some(trial) => {
+                    let (def, problems) = bt::compile_to_check(&forest.spec, id, self.registry);
+                    let tried = def.map(|def| trial(&def)).unwrap_or_default();
+                    self.report_trial(tried, &problems);
+                    problems
                 }
-                Err(problems) => problems,
+                None => match bt::compile(&forest.spec, id, self.registry) {
+                    Ok(compiled) => compiled.warnings,
+                    Err(problems) => problems,
+                },
             };
             if problems.iter().any(|problem| problem.kind == ProblemKind::Limit) {
                 // What is so large costs as much, however few its nodes.
@@ -138,6 +139,18 @@ impl<'c, 'd> Compilation<'c, 'd> {
             self.report(&problems, worst, |kind| {
                 main == Some(id) || kind != ProblemKind::NeverWritten
             });
+        }
+    }
+
+    /// Reports what nodes asked for in vain, but for what the compiler has an error at already: a port that could not
+    /// be read is one that asks for nothing.
+    fn report_trial(&mut self, tried: Vec<(bt::Span, String)>, problems: &[Problem]) {
+        for (span, text) in tried {
+            let is_known = |problem: &Problem| !problem.is_warning() && problem.span == span;
+            if !problems.iter().any(is_known) {
+                self.diagnostics
+                    .push(Diagnostic::new(Code::Unserved, span.into(), text));
+            }
         }
     }
 

@@ -234,6 +234,33 @@ impl bt::Places for Sources {
         self.get(span.file)?;
         Some(self.place(span))
     }
+
+    /// Read from the text again, when something is wrong: a definition that kept the spans of all attributes would be
+    /// half as large again.
+    fn attribute(&self, element: bt::Span, name: &str) -> Option<bt::Span> {
+        let text = self.get(Span::from(element).file)?.text();
+        let mut rest = text.get(element.end as usize..)?;
+        loop {
+            rest = rest.trim_start();
+            let (found, value) = rest.split_once('=')?;
+            let found = found.trim_end();
+            if found.contains(['<', '>', '/', '"', '\'']) {
+                return None;
+            }
+            let value = value.trim_start();
+            let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+            let (value, after) = value[1..].split_once(quote)?;
+            if found == name {
+                let end = offset_u32(text.len() - after.len() - 1);
+                return Some(bt::Span {
+                    start: end - offset_u32(value.len()),
+                    end,
+                    ..element
+                });
+            }
+            rest = after;
+        }
+    }
 }
 
 /// The largest character boundary that is not after `offset`.

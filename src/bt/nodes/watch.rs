@@ -24,7 +24,10 @@ impl Watch {
             .bind();
         let slot = match bare {
             Some(key) if key.is_empty() => {
-                ports.problem("port `entry` is empty: it names the entry that is watched");
+                ports.problem_of(
+                    "entry",
+                    "port `entry` is empty: it names the entry that is watched",
+                );
                 None
             }
             Some(key) => ports.key(&key, Access::Read),

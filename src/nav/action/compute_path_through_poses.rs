@@ -41,7 +41,10 @@ impl ActionNode for ComputePathThroughPoses {
             .doc("Nav2 main: the last goal that the path reaches. Jazzy's planner does not say.")
             .bind();
         if last_reached.slot().is_some() {
-            ports.warn("last_reached_index is never written: the action of Jazzy has no such field");
+            ports.warn_of(
+                "last_reached_index",
+                "last_reached_index is never written: the action of Jazzy has no such field",
+            );
         }
         node
     }

@@ -48,7 +48,10 @@ impl ActionNode for ComputePathToPose {
             .doc("Nav2 main: poses that the path has to pass. Jazzy's planner cannot be told.")
             .bind();
         if viapoints.is_set() {
-            ports.warn("viapoints have no effect: the action of Jazzy has no such field");
+            ports.warn_of(
+                "viapoints",
+                "viapoints have no effect: the action of Jazzy has no such field",
+            );
         }
         node
     }

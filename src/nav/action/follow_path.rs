@@ -52,7 +52,10 @@ impl ActionNode for FollowPath {
             .doc("Nav2 main: the path handler plugin. Jazzy's controller has none.")
             .bind();
         if handler.literal().is_some_and(|text| !text.is_empty()) || handler.slot().is_some() {
-            ports.warn("path_handler_id has no effect: the action of Jazzy has no such field");
+            ports.warn_of(
+                "path_handler_id",
+                "path_handler_id has no effect: the action of Jazzy has no such field",
+            );
         }
         node
     }

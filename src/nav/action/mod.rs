@@ -93,6 +93,9 @@ fn warn_of_collision_checks(ports: &mut Ports<'_>) {
         .doc("Nav2 main: move although something is in the way. Jazzy's servers cannot be told.")
         .bind();
     if !matches!(port.literal(), Some(false) | None) || port.slot().is_some() {
-        ports.warn("disable_collision_checks has no effect: the actions of Jazzy have no such field");
+        ports.warn_of(
+            "disable_collision_checks",
+            "disable_collision_checks has no effect: the actions of Jazzy have no such field",
+        );
     }
 }

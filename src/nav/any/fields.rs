@@ -84,7 +84,7 @@ impl MessageIn {
                 }),
             };
             if let Some(fault) = fault {
-                report_fault(cx, &fault);
+                report_fault(cx, port.name(), fault);
             }
         }
     }
@@ -275,7 +275,7 @@ impl MessageOut {
         }
         for field in &self.fields {
             if let Err(fault) = at(&template, &field.path) {
-                report_fault(cx, &format!("{type_name}: {fault}"));
+                report_fault(cx, field.port.name(), format!("{type_name}: {fault}"));
             }
         }
     }
@@ -294,7 +294,7 @@ impl MessageOut {
             Ok(_) => format!("`{}` of {type_name} is not a boolean", path.join(".")),
             Err(fault) => format!("{type_name}: {fault}"),
         };
-        report_fault(cx, &format!("{}: {fault}", port.name()));
+        report_fault(cx, port.name(), format!("{}: {fault}", port.name()));
     }
 
     /// Writes it; `Err` where a field does not fit its key.
@@ -343,7 +343,8 @@ pub(super) fn type_name(cx: &Context<'_>, port: &Input<Text>) -> Text {
 /// Refuses a node whose port names nothing.
 pub(super) fn refuse_empty(ports: &mut Ports<'_>, port: &Input<Text>) {
     if port.literal().is_some_and(|name| name.is_empty()) {
-        ports.problem(format!("port `{}` is empty: it has to be a name", port.name()));
+        let fault = format!("port `{}` is empty: it has to be a name", port.name());
+        ports.problem_of(port.name(), fault);
     }
 }
 

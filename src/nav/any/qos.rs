@@ -25,7 +25,7 @@ impl Quality {
             .doc("Words of: reliable, best_effort, volatile, transient_local, depth=N; or one of default, latched, sensor_data.")
             .bind();
         if let Some(Err(fault)) = port.literal().map(|text| Self::parse(text)) {
-            ports.problem(fault);
+            ports.problem_of("qos", fault);
         }
         port
     }

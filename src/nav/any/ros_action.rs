@@ -88,7 +88,7 @@ impl ActionNode for RosAction {
             && !matches!(&**word, "ignore" | "preempt" | "cancel_first")
         {
             let fault = format!("on_change: `{word}` is none of ignore, preempt, cancel_first");
-            ports.problem(fault);
+            ports.problem_of("on_change", fault);
         }
         node
     }

@@ -55,7 +55,7 @@ impl ServiceNode for RosParameterSet {
             && !is_kind(kind)
         {
             let fault = format!("kind: `{kind}` is none of {}", kinds());
-            ports.problem(fault);
+            ports.problem_of("kind", fault);
         }
         node
     }
@@ -69,7 +69,7 @@ impl ServiceNode for RosParameterSet {
             return;
         };
         if let Err(fault) = request("", value, &kind).and_then(|request| sendable(cx, request)) {
-            report_fault(cx, &format!("value: {fault}"));
+            report_fault(cx, "value", format!("value: {fault}"));
         }
     }
 

@@ -1,7 +1,7 @@
 //! `RosPublish`: a message on any topic.
 
 use super::fields::{MessageIn, note, type_name};
-use super::topic_ports::{OpenTopic, TopicPorts};
+use super::topic_ports::{OpenTopic, TopicFault, TopicPorts};
 use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 use crate::nav::World;
 use crate::nav::endpoint::world;
@@ -29,7 +29,7 @@ impl Node for RosPublish {
 }
 
 impl RosPublish {
-    fn open(&self, cx: &mut Context<'_>) -> Result<(), String> {
+    fn open(&self, cx: &mut Context<'_>) -> Result<(), TopicFault> {
         self.topic
             .open(cx, |topic: &mut OpenTopic| topic, World::advertise)
     }
@@ -39,7 +39,9 @@ impl Behavior for RosPublish {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let opened = self.open(cx);
         let name = type_name(cx, &self.topic.type_name);
-        let message = opened.and_then(|()| self.message.build(cx, &name));
+        let message = opened
+            .map_err(|fault| fault.text)
+            .and_then(|()| self.message.build(cx, &name));
         match (message, cx.state::<OpenTopic>().id) {
             (Ok(message), Some(topic)) => {
                 world!(cx).publish(topic, Payload::new(message));

@@ -3,7 +3,7 @@
 use serde_json::Value as JsonValue;
 
 use super::fields::{MessageOut, note};
-use super::topic_ports::{OpenTopic, TopicPorts};
+use super::topic_ports::{OpenTopic, TopicFault, TopicPorts};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick, Time};
 use crate::nav::World;
 use crate::nav::endpoint::world;
@@ -52,14 +52,14 @@ impl Node for RosSubscribe {
             && !matches!(&**word, "latest" | "fresh")
         {
             let fault = format!("mode: `{word}` is none of latest, fresh");
-            ports.problem(fault);
+            ports.problem_of("mode", fault);
         }
         node
     }
 }
 
 impl RosSubscribe {
-    fn open(&self, cx: &mut Context<'_>) -> Result<(), String> {
+    fn open(&self, cx: &mut Context<'_>) -> Result<(), TopicFault> {
         self.topic
             .open(cx, |state: &mut State| &mut state.topic, World::subscribe)
     }
@@ -67,7 +67,7 @@ impl RosSubscribe {
     fn wait(&self, cx: &mut Context<'_>, since: Time) -> Tick {
         // No message will come of a topic that turns out to be of another type.
         if let Err(fault) = self.open(cx) {
-            note(cx, &fault)?;
+            note(cx, &fault.text)?;
             return Ok(NodeStatus::Failure);
         }
         let Ok(timeout) = self.timeout.get(cx) else {
@@ -85,7 +85,7 @@ impl Behavior for RosSubscribe {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.status() != NodeStatus::Running {
             if let Err(fault) = self.open(cx) {
-                note(cx, &fault)?;
+                note(cx, &fault.text)?;
                 return Ok(NodeStatus::Failure);
             }
             let now = cx.now();

@@ -35,20 +35,18 @@ impl TopicPorts {
         cx: &mut Context<'_>,
         kept: fn(&mut S) -> &mut OpenTopic,
         make: fn(&mut World, &TopicSpec) -> Result<TopicId, LinkError>,
-    ) -> Result<(), String> {
+    ) -> Result<(), TopicFault> {
         let Some(spec) = self.spec(cx) else {
-            return Err("topic_name, message_type or qos is not written yet".to_owned());
+            return Err("topic_name, message_type or qos is not written yet".into());
         };
         let spec = spec?;
         let open = kept(cx.state());
         if let (Some(id), true) = (open.id, open.spec.as_ref() == Some(&spec)) {
             let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
-            return world
-                .topic_fault(id)
-                .map_or(Ok(()), |fault| Err(fault.to_string()));
+            return world.topic_fault(id).map_or(Ok(()), |fault| Err(fault.into()));
         }
         let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
-        let id = make(world, &spec).map_err(|error| error.to_string())?;
+        let id = make(world, &spec)?;
         *kept(cx.state()) = OpenTopic {
             id: Some(id),
             spec: Some(spec),
@@ -61,21 +59,21 @@ impl TopicPorts {
     pub(super) fn attach(
         &self,
         cx: &mut Context<'_>,
-        open: impl FnOnce(&mut Context<'_>) -> Result<(), String>,
+        open: impl FnOnce(&mut Context<'_>) -> Result<(), TopicFault>,
     ) -> Option<Text> {
         if let Err(fault) = self.spec(cx)?.and_then(|_| open(cx)) {
-            report_fault(cx, &fault);
+            report_fault(cx, fault.port, fault.text);
             return None;
         }
         Some(type_name(cx, &self.type_name))
     }
 
     /// The topic; `None` where a port cannot be read yet.
-    fn spec(&self, cx: &Context<'_>) -> Option<Result<TopicSpec, String>> {
+    fn spec(&self, cx: &Context<'_>) -> Option<Result<TopicSpec, TopicFault>> {
         let (name, type_name) = (self.name.get(cx).ok()?, self.type_name.get(cx).ok()?);
         let quality = match Quality::parse(&self.qos.get(cx).ok()?) {
             Ok(quality) => quality,
-            Err(fault) => return Some(Err(fault)),
+            Err(text) => return Some(Err(TopicFault { port: "qos", text })),
         };
         Some(Ok(TopicSpec {
             name,
@@ -85,6 +83,34 @@ impl TopicPorts {
             transient_local: quality.transient_local,
             form: Form::Json,
         }))
+    }
+}
+
+/// Why a topic is of no use.
+pub(super) struct TopicFault {
+    /// The port that says so; empty where it is none of one.
+    port: &'static str,
+    pub(super) text: String,
+}
+
+impl From<&str> for TopicFault {
+    fn from(text: &str) -> Self {
+        Self {
+            port: "",
+            text: text.to_owned(),
+        }
+    }
+}
+
+impl From<LinkError> for TopicFault {
+    fn from(error: LinkError) -> Self {
+        Self {
+            port: match error {
+                LinkError::BadName(_) | LinkError::Refused(_) => "topic_name",
+                LinkError::UnknownInterface(_) | LinkError::OtherType { .. } => "message_type",
+            },
+            text: error.to_string(),
+        }
     }
 }
 

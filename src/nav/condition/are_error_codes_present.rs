@@ -28,7 +28,10 @@ pub(super) fn fixed_list(ports: &mut Ports<'_>) -> Input<u16> {
         .doc("Has no effect: this node knows its codes.")
         .bind();
     if codes.is_set() {
-        ports.warn("error_codes_to_check has no effect: this node knows its codes");
+        ports.warn_of(
+            "error_codes_to_check",
+            "error_codes_to_check has no effect: this node knows its codes",
+        );
     }
     code
 }

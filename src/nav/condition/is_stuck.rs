@@ -48,7 +48,7 @@ pub(in crate::nav) fn open_odometry(cx: &mut Context<'_>) {
     if let Some(world) = cx.resource::<World>()
         && let Err(error) = world.open_odometry()
     {
-        report_fault(cx, &error.to_string());
+        report_fault(cx, "", error.to_string());
     }
 }
 

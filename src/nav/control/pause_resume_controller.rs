@@ -135,7 +135,7 @@ impl Behavior for PauseResumeController {
             match cx.resource::<World>()?.serve_trigger(&name) {
                 Ok(topic) => Some(topic),
                 Err(error) => {
-                    report_fault(cx, &error.to_string());
+                    report_fault(cx, port.name(), error.to_string());
                     None
                 }
             }

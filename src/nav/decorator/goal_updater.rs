@@ -130,10 +130,10 @@ impl Behavior for GoalUpdater {
         ];
         let mut state = cx.take_state::<State>();
         if self.output_goal.slot().is_some() {
-            state.goal.open(cx, TopicKind::GOAL, &names[0]);
+            state.goal.open(cx, TopicKind::GOAL, &names[0], "output_goal");
         }
         if self.output_goals.slot().is_some() {
-            state.goals.open(cx, TopicKind::GOALS, &names[1]);
+            state.goals.open(cx, TopicKind::GOALS, &names[1], "output_goals");
         }
         cx.put_state(state);
     }

@@ -65,7 +65,8 @@ impl Node for SpeedController {
         };
         for rate in [&node.min_rate, &node.max_rate] {
             if rate.literal().is_some_and(|rate| *rate <= 0.0) {
-                ports.problem(format!("`{}` has to be greater than 0", rate.name()));
+                let fault = format!("`{}` has to be greater than 0", rate.name());
+                ports.problem_of(rate.name(), fault);
             }
         }
         node

@@ -49,6 +49,9 @@ fn warn_of_plugins(ports: &mut Ports<'_>) {
         .bind();
     let is_empty = port.literal().is_some_and(|list| list.0.is_empty());
     if port.is_set() && !is_empty {
-        ports.warn("plugins has no effect: the services of Jazzy have no such field, and clear all layers");
+        ports.warn_of(
+            "plugins",
+            "plugins has no effect: the services of Jazzy have no such field, and clear all layers",
+        );
     }
 }

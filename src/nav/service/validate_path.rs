@@ -89,9 +89,8 @@ impl ServiceNode for ValidatePath {
             ),
         ];
         for (name, _) in set.iter().filter(|(_, set)| *set) {
-            ports.warn(format!(
-                "{name} has no effect: the service of Jazzy has no such field"
-            ));
+            let text = format!("{name} has no effect: the service of Jazzy has no such field");
+            ports.warn_of(name, text);
         }
         node
     }

@@ -326,8 +326,8 @@ impl Bench {
     pub fn faults(&mut self) -> Vec<String> {
         self.world()
             .take_faults()
-            .into_iter()
-            .map(|note| note.text)
+            .iter()
+            .map(ToString::to_string)
             .collect()
     }
 

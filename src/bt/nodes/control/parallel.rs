@@ -176,9 +176,8 @@ pub(super) fn check(ports: &mut Ports<'_>, port: &Input<i32>) {
         && threshold as usize > children
     {
         let name = port.name();
-        ports.problem(format!(
-            "{name} is {threshold} and there are only {children} children"
-        ));
+        let fault = format!("{name} is {threshold} and there are only {children} children");
+        ports.problem_of(name, fault);
     }
 }
 

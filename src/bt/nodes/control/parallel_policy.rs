@@ -27,7 +27,7 @@ impl Node for ParallelMofN {
             && children > 0
             && (wanted == 0 || wanted < -1 || wanted > 0 && wanted as usize > children)
         {
-            ports.problem(format!("m is {wanted} and there are {children} children"));
+            ports.problem_of("m", format!("m is {wanted} and there are {children} children"));
         }
         Self { m }
     }

@@ -57,7 +57,7 @@ impl<T: Element> Node for Loop<T> {
             Some(Value::Text(text)) => match split::<T>(text, &Enums::default()) {
                 Ok(elements) => Some(elements),
                 Err(reason) => {
-                    ports.problem(format!("port `queue`: {reason}"));
+                    ports.problem_of("queue", format!("port `queue`: {reason}"));
                     None
                 }
             },
