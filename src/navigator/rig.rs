@@ -304,7 +304,8 @@ impl Remote {
     }
 
     fn ticks(&self) -> u64 {
-        self.thread.handle().statistics().wait(PATIENCE).unwrap().ticks
+        let survey = self.thread.handle().survey().wait(PATIENCE).unwrap();
+        survey.statistics.durations.total()
     }
 
     /// Lets periods pass, each with its tick.

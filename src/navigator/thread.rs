@@ -31,14 +31,12 @@ pub trait TickClock: Send + Sync {
 }
 
 /// Tick statistics, for diagnostics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct TickStatistics {
-    /// Ticks so far.
-    pub ticks: u64,
+    /// How long the ticks so far took, and how many there were.
+    pub durations: Durations,
     /// Ticks that were due and did not happen.
     pub missed: u64,
-    /// The longest tick.
-    pub longest: Duration,
 }
 
 /// What the thread is doing and has done.
@@ -46,8 +44,6 @@ pub struct TickStatistics {
 pub struct Survey {
     /// Figures on the ticks so far.
     pub statistics: TickStatistics,
-    /// How long they took.
-    pub durations: Durations,
     /// From tick to tick.
     pub period: Duration,
     /// Nothing is ticked, because somebody wants it so.
@@ -69,7 +65,6 @@ enum Message {
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
     /// As [`Message::Halt`], and then the thread ends.
     Stop(HaltReason, Sender<()>),
-    Statistics(Sender<TickStatistics>),
     Survey(Sender<Survey>),
     Quit,
 }
@@ -216,11 +211,6 @@ impl Handle {
         self.ask(|reply| Message::Stop(reason, reply))
     }
 
-    /// Figures on the ticks so far.
-    pub fn statistics(&self) -> Pending<TickStatistics> {
-        self.ask(Message::Statistics)
-    }
-
     /// What the thread is doing and has done.
     pub fn survey(&self) -> Pending<Survey> {
         self.ask(Message::Survey)
@@ -288,8 +278,7 @@ impl TickThread {
                     ending: false,
                     halts: Vec::new(),
                     swaps: Vec::new(),
-                    figures: TickStatistics::default(),
-                    durations: Durations::default(),
+                    statistics: TickStatistics::default(),
                     missed: MissedTicks::default(),
                 }
                 .run(&receiver);
@@ -343,20 +332,18 @@ struct Loop {
     halts: Vec<Sender<()>>,
     /// Whom to tell when a new tree is in its place.
     swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
-    figures: TickStatistics,
-    durations: Durations,
+    statistics: TickStatistics,
     missed: MissedTicks,
 }
 
 impl Drop for Loop {
     /// Says how long the ticks took: what a machine or a tree that is too slow shows first.
     fn drop(&mut self) {
-        let durations = &self.durations;
+        let TickStatistics { durations, missed } = &self.statistics;
         if durations.total() > 0 {
             tracing::info!(
-                "{} ticks, {} missed; they took {:?} in the median, {:?} at the 99th percentile, {:?} at most",
+                "{} ticks, {missed} missed; they took {:?} in the median, {:?} at the 99th percentile, {:?} at most",
                 durations.total(),
-                self.figures.missed,
                 durations.quantile(0.5),
                 durations.quantile(0.99),
                 durations.longest(),
@@ -437,13 +424,9 @@ impl Loop {
                     let _ = reply.send(Err(reason));
                 }
             },
-            Message::Statistics(reply) => {
-                let _ = reply.send(self.figures);
-            }
             Message::Survey(reply) => {
                 let _ = reply.send(Survey {
-                    statistics: self.figures,
-                    durations: self.durations.clone(),
+                    statistics: self.statistics.clone(),
                     period: self.navigator.options().period,
                     is_paused: self.paused,
                     navigator: self.navigator.snapshot(),
@@ -483,13 +466,11 @@ impl Loop {
             if !self.paused && now >= schedule.due() {
                 self.navigator.tick(now);
                 let after = self.clock.now();
-                self.figures.ticks += 1;
-                self.figures.longest = self.figures.longest.max(after.since(now));
-                self.durations.record(after.since(now));
+                self.statistics.durations.record(after.since(now));
                 let before = schedule.missed();
                 schedule.ticked(after);
                 let missed = schedule.missed() - before;
-                self.figures.missed += missed;
+                self.statistics.missed += missed;
                 if missed > 0 {
                     self.missed.note(missed, after.since(now));
                 }

@@ -255,7 +255,7 @@ fn dropping_the_thread_answers_its_client_and_ends_every_wait() {
         let asked = request(&results, &tree);
         let asking = threads::spawn(move || {
             other.goal(asked);
-            other.statistics().wait(FOR_EVER).is_ok()
+            other.survey().wait(FOR_EVER).is_ok()
         });
         drop(thread);
         let _ = asking.join().unwrap();

@@ -105,13 +105,12 @@ impl Diagnostics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::navigator::{Durations, NavigatorKind, Snapshot, Survey, TickStatistics};
+    use crate::navigator::{NavigatorKind, Snapshot, Survey, TickStatistics};
 
     /// Of a thread that has done nothing.
     pub(super) fn survey() -> Survey {
         Survey {
             statistics: TickStatistics::default(),
-            durations: Durations::default(),
             period: Duration::from_millis(10),
             is_paused: false,
             navigator: Snapshot {

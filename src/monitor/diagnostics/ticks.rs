@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::condition::Condition;
 use crate::bt::Time;
 use crate::msg::DiagnosticLevel as Level;
-use crate::navigator::{Durations, Survey, TickStatistics};
+use crate::navigator::{Survey, TickStatistics};
 
 /// What is judged: the ticks of so long.
 const SPAN: Duration = Duration::from_secs(10);
@@ -33,14 +33,13 @@ pub struct TicksSeen<'s> {
 
 /// The latest states of the figures, so that what is long past is not held against the node.
 #[derive(Debug, Default)]
-pub(super) struct Window(VecDeque<(Time, TickStatistics, Durations)>);
+pub(super) struct Window(VecDeque<(Time, TickStatistics)>);
 
 impl Window {
     /// Takes in the present state.
     fn take(&mut self, survey: &Survey, now: Time) {
         if self.0.back().is_none_or(|(at, ..)| now.since(*at) >= STEP) {
-            self.0
-                .push_back((now, survey.statistics, survey.durations.clone()));
+            self.0.push_back((now, survey.statistics.clone()));
         }
         while self.0.get(1).is_some_and(|(at, ..)| now.since(*at) >= SPAN) {
             self.0.pop_front();
@@ -54,14 +53,11 @@ impl Window {
             return condition;
         };
         self.take(survey, now);
-        let before = self.0.front().map(|(_, figures, _)| *figures).unwrap_or_default();
-        let earlier = self
-            .0
-            .front()
-            .map(|(.., durations)| durations.clone())
-            .unwrap_or_default();
-        let ticks = survey.statistics.ticks.saturating_sub(before.ticks);
-        let missed = survey.statistics.missed.saturating_sub(before.missed);
+        let all = &survey.statistics;
+        let before = self.0.front().map_or(all, |(_, earlier)| earlier);
+        let lately = all.durations.since(&before.durations);
+        let ticks = lately.total();
+        let missed = all.missed.saturating_sub(before.missed);
         let due = (ticks + missed) as f64;
         let share = if due > 0.0 { missed as f64 / due } else { 0.0 };
         let nominal = 1.0 / survey.period.as_secs_f64();
@@ -99,18 +95,17 @@ impl Window {
         if due > 0.0 {
             condition.value("rate (Hz)", format_args!("{:.1}", nominal * (1.0 - share)));
         }
-        let lately = survey.durations.since(&earlier);
-        for (when, durations) in [("lately", &lately), ("in all", &survey.durations)] {
+        for (when, durations) in [("lately", &lately), ("in all", &all.durations)] {
             if durations.total() > 0 {
                 let (median, last) = (durations.quantile(0.5), durations.quantile(0.99));
                 condition.value(format!("median {when} (us)"), microseconds(median));
                 condition.value(format!("99th percentile {when} (us)"), microseconds(last));
             }
         }
-        condition.value("longest in all (us)", microseconds(survey.statistics.longest));
+        condition.value("longest in all (us)", microseconds(all.durations.longest()));
         condition.value("missed lately", missed);
-        condition.value("missed in all", survey.statistics.missed);
-        condition.value("ticks in all", survey.statistics.ticks);
+        condition.value("missed in all", all.missed);
+        condition.value("ticks in all", all.durations.total());
         condition
     }
 }
@@ -127,12 +122,8 @@ mod tests {
     fn figures(ticks: u64, missed: u64) -> Survey {
         let mut survey = survey();
         survey.navigator.is_running = true;
-        survey.statistics = TickStatistics {
-            ticks,
-            missed,
-            longest: Duration::from_micros(90),
-        };
-        (0..ticks).for_each(|_| survey.durations.record(Duration::from_micros(80)));
+        survey.statistics.missed = missed;
+        (0..ticks).for_each(|_| survey.statistics.durations.record(Duration::from_micros(80)));
         survey
     }
 
