@@ -368,7 +368,8 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             "stop_timeout",
             3000,
             "How long everything that a tree had started may take to stop when it has ended or was halted, before its \
-             client is told the end all the same, and what has not stopped; 0: nothing is waited for, as in Nav2.",
+             client is told the end all the same, and what has not stopped; at most 4.8 s where the node is deactivated, \
+             and 1.3 s where it ends; 0: nothing is waited for, as in Nav2.",
         )?,
         allow_navigator_preemption: read.flag(
             "allow_navigator_preemption",
