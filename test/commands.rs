@@ -223,6 +223,36 @@ fn what_a_node_refuses_is_marked_where_it_stands() {
 }
 
 #[test]
+fn a_seed_says_what_is_drawn() {
+    let folder = Folder::new("seed");
+    let lot = "<Random><Script code='drawn := drawn * 2'/><Script code='drawn := drawn * 2 + 1'/></Random>";
+    let tree = format!(
+        "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><Script code='drawn := 0'/>{}</Sequence>\
+         </BehaviorTree></root>",
+        lot.repeat(32)
+    );
+    folder.file("tree.xml", &tree);
+    let drawn = |options: &str| -> Value {
+        let (code, text) = folder.ends(&format!("trace tree.xml --ticks 1 --json {options}"));
+        assert_eq!(code, 0, "{text}");
+        let object: Value = serde_json::from_str(&text).unwrap();
+        object["blackboard"]["drawn"].clone()
+    };
+    assert_eq!(drawn("--seed 1"), drawn("--seed 1"));
+    assert_ne!(drawn("--seed 1"), drawn("--seed 2"));
+    assert_eq!(drawn(""), drawn("--seed 0"));
+    let scenario = format!(
+        "{{tree: tree.xml, seed: 2, expect: {{root: S, blackboard: {{drawn: {}}}}}}}",
+        drawn("--seed 2")
+    );
+    folder.file("scenario.yaml", &scenario);
+    assert_eq!(
+        folder.ends("test -q scenario.yaml"),
+        (0, "1 passed, 0 failed\n".to_owned())
+    );
+}
+
+#[test]
 fn a_trace_is_one_object_a_tick() {
     let folder = Folder::new("trace");
     folder.file("tree.xml", GOOD);

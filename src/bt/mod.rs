@@ -67,6 +67,7 @@ pub use observer::Observer;
 pub use port::{Binding, Direction, InOut, Input, Output, PortBuilder, PortDecl, PortError, Ports};
 pub use problem::{Problem, ProblemKind};
 pub use queue::Queue;
+pub use random::instance_seed;
 pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_name};
 pub use resource::{Resource, Resources};
 pub(crate) use scope::{PortText, port_text};

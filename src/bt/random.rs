@@ -28,6 +28,15 @@ impl Random {
     }
 }
 
+/// The seed of one of the trees that are made with one seed: each has a sequence of its own, and the same one in every
+/// run. That of SplitMix64 (Steele, Lea, Flood 2014), since seeds that follow each other begin alike in a xorshift.
+pub fn instance_seed(seed: u64, instance: u64) -> u64 {
+    let mut word = seed.wrapping_add(instance.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
 impl Default for Random {
     fn default() -> Self {
         Self::new(0)
@@ -36,7 +45,19 @@ impl Default for Random {
 
 #[cfg(test)]
 mod tests {
-    use super::Random;
+    use super::{Random, instance_seed};
+
+    #[test]
+    fn trees_of_one_seed_differ_and_repeat() {
+        let firsts = |seed| {
+            (0..100)
+                .map(|instance| Random::new(instance_seed(seed, instance)).next())
+                .collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(firsts(1).len(), 100);
+        assert_eq!(firsts(1), firsts(1));
+        assert!(firsts(1).is_disjoint(&firsts(2)));
+    }
 
     #[test]
     fn a_seed_repeats_and_numbers_spread() {

@@ -129,7 +129,8 @@ impl Tree {
         self.run.observer = observer;
     }
 
-    /// Where the run's random numbers begin; 0 unless set.
+    /// Where the run's random numbers begin; 0 unless set. Of several trees each should have its own:
+    /// [`instance_seed`](super::instance_seed).
     pub fn set_seed(&mut self, seed: u64) {
         self.run.random = Random::new(seed);
     }

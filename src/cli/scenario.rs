@@ -6,6 +6,7 @@
 //! main: Patrol                # where the file does not say
 //! set: {charge: 0.9}          # blackboard before the first tick
 //! period: 10                  # milliseconds from tick to tick
+//! seed: 7                     # what Random and RandomSelector draw by; 0 if absent
 //! drain: false                # tick again at once while woken
 //! mocks: {DriveTo: [RUNNING, RUNNING, SUCCESS]}
 //! events:                     # before the tick of that number
@@ -53,6 +54,8 @@ pub(crate) struct Scenario {
     set: BTreeMap<String, Value>,
     #[serde(default = "default_period")]
     period: u64,
+    #[serde(default)]
+    seed: u64,
     #[serde(default)]
     drain: bool,
     #[serde(default)]
@@ -244,6 +247,7 @@ impl Scenario {
             }
         };
         let mut stage = Stage::new(loaded.def, Duration::from_millis(self.period), self.drain);
+        stage.seed(self.seed);
         for (key, value) in &self.set {
             stage.set(key, value)?;
         }

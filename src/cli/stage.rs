@@ -51,6 +51,11 @@ impl Stage {
         self.tree.definition()
     }
 
+    /// Says what `Random` and its kin draw by; 0 unless set.
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.tree.set_seed(seed);
+    }
+
     /// Writes a key of the root's blackboard.
     pub(crate) fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), String> {
         if !is_key(key) {

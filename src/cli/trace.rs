@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// A blackboard key before the first tick; the value is text, or a number, true or false.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// What Random and RandomSelector draw by: the same seed gives the same choices.
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed: u64,
     /// Tick again at once while a node asks for it, as BehaviorTree.CPP's tickOnce does.
     #[arg(long)]
     drain: bool,
@@ -77,6 +80,7 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (Stri
         Duration::from_millis(arguments.period),
         arguments.drain,
     );
+    stage.seed(arguments.seed);
     for setting in &arguments.set {
         let (key, value) = setting
             .split_once('=')

@@ -11,7 +11,7 @@ use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
 use super::{NavigatorKind, Pulse, Robot, Snapshot, global_frame};
-use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef};
+use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef, instance_seed};
 use crate::goal::{GoalId, ServerId};
 use crate::job::Roster;
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
@@ -59,6 +59,8 @@ pub struct Navigator {
     log: ChangeLog,
     log_topic: Option<TopicId>,
     pulse: Option<Pulse>,
+    /// Trees made so far: each draws its own lots.
+    made: u64,
 }
 
 impl Navigator {
@@ -78,6 +80,7 @@ impl Navigator {
             log: ChangeLog::default(),
             log_topic: None,
             pulse: None,
+            made: 0,
         };
         navigator.log_topic = navigator.advertise_log().ok();
         // For the feedback's estimate; trees that want odometry share it.
@@ -297,6 +300,8 @@ impl Navigator {
     /// A tree at its start, its clients and topics open, and the servers behind them.
     fn make_tree(&mut self, def: &Arc<TreeDef>, now: Time) -> Result<(Tree, Vec<ServerId>), String> {
         let mut tree = Tree::new(Arc::clone(def));
+        tree.set_seed(instance_seed(self.options.random_seed, self.made));
+        self.made = self.made.wrapping_add(1);
         tree.set_observer(Some(self.log.observer()));
         if let Some(pulse) = &self.pulse {
             pulse.follow(tree.whereabouts());

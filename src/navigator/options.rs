@@ -27,6 +27,8 @@ pub struct Options {
     pub error_code_keys: Vec<String>,
     /// `bt_log_idle_transitions`.
     pub log_idle_transitions: bool,
+    /// `random_seed`: what the seeds of all trees are made of.
+    pub random_seed: u64,
 }
 
 impl Default for Options {
@@ -45,6 +47,7 @@ impl Default for Options {
                 "compute_path_error_code".to_owned(),
             ],
             log_idle_transitions: true,
+            random_seed: 0,
         }
     }
 }

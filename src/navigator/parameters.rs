@@ -1,6 +1,7 @@
 //! The node's parameters: Nav2's names and, but where `docs/differences.md` says otherwise, its defaults
 //! (`spec/nav2.md` 2.1).
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -397,8 +398,29 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             default.log_idle_transitions,
             "Whether behavior_tree_log tells of resets to idle.",
         )?,
+        random_seed: random_seed(read)?,
         ..default
     })
+}
+
+/// What is drawn by lot is drawn anew in each run, unless the parameter says otherwise; either way the log tells how to
+/// have the same again (guarantee G9).
+fn random_seed(read: &Reader<'_>) -> Result<u64, ParameterError> {
+    let declaration = Declaration::new(
+        "random_seed",
+        -1_i64,
+        "What Random and RandomSelector draw by: the same seed gives the same choices, tree by tree. -1: another one in \
+         each run, which is logged.",
+    )
+    .within(-1.0, 9.0e15)
+    .read_only();
+    let given = read.value(declaration)?.as_integer().unwrap_or(-1);
+    let seed = u64::try_from(given).unwrap_or_else(|_| {
+        // From the hasher that the standard library seeds from the system; as long as a parameter may be.
+        RandomState::new().build_hasher().finish() >> 12
+    });
+    tracing::info!("random_seed: {seed}");
+    Ok(seed)
 }
 
 const PLUGINS: &str = "plugin_lib_names";

@@ -723,3 +723,31 @@ fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told
     kept.let_go.send(()).unwrap();
     drop(kept.watchdog);
 }
+
+#[test]
+fn each_tree_of_a_node_draws_its_own_lots_and_a_seed_repeats_them() {
+    let lot =
+        "<Random><Script code=\"drawn := drawn * 2\"/><Script code=\"drawn := drawn * 2 + 1\"/></Random>";
+    let tree = format!(
+        "<Sequence><Script code=\"drawn := 0\"/>{}</Sequence>",
+        lot.repeat(32)
+    );
+    let registry = registry();
+    let drawn = |random_seed: u64| {
+        let options = Options {
+            random_seed,
+            ..Options::default()
+        };
+        let mut rig = Rig::with(Settings::default(), options);
+        [1, 2].map(|number| {
+            rig.goal(number, &load(&registry, &tree));
+            rig.ticks(3);
+            let tree = rig.navigator.tree(NavigatorKind::ThroughPoses).unwrap();
+            tree.export(crate::bt::ScopeId::ROOT)["drawn"].clone()
+        })
+    };
+    let [first, second] = drawn(1);
+    assert_ne!(first, second);
+    assert_eq!(drawn(1), [first.clone(), second]);
+    assert_ne!(drawn(2)[0], first);
+}

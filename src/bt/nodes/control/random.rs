@@ -11,7 +11,7 @@ impl Node for Random {
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Chooses one child by lot when it is activated and returns what that child returns, \
         until it completes. A child's _priority is its weight; children without one weigh 1, and none below 0. The \
-        same seed gives the same choices.";
+        same seed (parameter random_seed of the node, option --seed of navtree trace) gives the same choices.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -58,7 +58,7 @@ impl Node for RandomSelector {
     const DOC: &'static str = "Tries its children in an order by lot until one succeeds: a child that fails is not \
         tried again before all have failed, which is FAILURE. A child that runs goes on. A child's _priority is its \
         weight; children without one weigh 1, and one that weighs 0 or less is not tried. SKIPPED when all that were \
-        tried were skipped.";
+        tried were skipped. Draws by the same seed as Random.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
