@@ -61,6 +61,8 @@ pub struct Navigator {
     pulse: Option<Pulse>,
     /// Trees made so far: each draws its own lots.
     made: u64,
+    /// What deadlines for servers and clients go by; see [`Navigator::set_steady`].
+    steady: Time,
 }
 
 impl Navigator {
@@ -81,6 +83,7 @@ impl Navigator {
             log_topic: None,
             pulse: None,
             made: 0,
+            steady: Time::ZERO,
         };
         navigator.log_topic = navigator.advertise_log().ok();
         // For the feedback's estimate; trees that want odometry share it.
@@ -94,6 +97,13 @@ impl Navigator {
     pub fn be_watched(&mut self, pulse: Pulse, jobs: Roster) {
         self.pulse = Some(pulse);
         self.resources.insert(jobs);
+    }
+
+    /// Tells the time that goes on whatever a simulation does, before anything else is called with the time of trees.
+    /// What has to stop, and what a goal waits for, has so long by this one: a paused simulation leaves no client without
+    /// an answer, and a fast one cuts no server short (`spec/nav2.md` 3.5).
+    pub fn set_steady(&mut self, steady: Time) {
+        self.steady = steady;
     }
 
     /// Makes the tree of goals that are yet to come, so that its clients and topics are open before the first of them:
@@ -176,7 +186,7 @@ impl Navigator {
             request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
             return;
         }
-        let deadline = now + self.options.arrival_patience;
+        let deadline = self.steady + self.options.arrival_patience;
         self.arrivals.push(request, deadline);
         self.settle_arrivals(now);
     }
@@ -230,9 +240,9 @@ impl Navigator {
     }
 
     /// What has not stopped by now is reported, whatever time it had yet.
-    pub fn wait_no_longer(&mut self, now: Time) {
+    pub fn wait_no_longer(&mut self) {
         if let State::Stopping { deadline, .. } = &mut self.state {
-            *deadline = now.min(*deadline);
+            *deadline = self.steady.min(*deadline);
         }
     }
 
@@ -247,7 +257,7 @@ impl Navigator {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(session) => {
                 self.halt_tree(&session, reason, now);
-                let deadline = now + self.options.stop_timeout;
+                let deadline = self.steady + self.options.stop_timeout;
                 self.state = State::Stopping {
                     session,
                     then,
@@ -380,7 +390,7 @@ impl Navigator {
             self.resources.begin(now);
         }
         self.settle_arrivals(now);
-        self.settle_session(now);
+        self.settle_session();
         if matches!(self.state, State::Idle)
             && let Some(next) = self.next.take()
         {
@@ -389,11 +399,11 @@ impl Navigator {
     }
 
     /// Sees to a session that is stopping, when everything that it had started has stopped, or its time is over.
-    fn settle_session(&mut self, now: Time) {
+    fn settle_session(&mut self) {
         let State::Stopping { deadline, .. } = &self.state else {
             return;
         };
-        let overdue = now >= *deadline;
+        let overdue = self.steady >= *deadline;
         let Some(world) = self.resources.get::<World>() else {
             return;
         };
@@ -431,7 +441,7 @@ impl Navigator {
             return;
         }
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        let settled = arrivals.settle(now, |request| self.prospect(request));
+        let settled = arrivals.settle(self.steady, |request| self.prospect(request));
         self.arrivals = arrivals;
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);

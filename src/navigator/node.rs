@@ -63,6 +63,10 @@ impl TickClock for Clock {
         Clock::steady(self)
     }
 
+    fn has_started(&self) -> bool {
+        Clock::has_started(self)
+    }
+
     fn wall_time_until(&self, due: Time) -> Duration {
         // How fast a simulation runs is not known beforehand; it wakes the thread when its time advances.
         const SIMULATED: Duration = Duration::from_millis(2);
@@ -193,7 +197,7 @@ impl Node {
                 for kind in NavigatorKind::ALL {
                     // Without a default tree there is nothing to prepare, and goals are told so.
                     if let Ok(def) = library.for_goal(kind, "") {
-                        navigator.prepare(kind, &def, clock.steady());
+                        navigator.prepare(kind, &def, clock.now());
                     }
                 }
                 navigator

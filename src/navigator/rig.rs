@@ -1,16 +1,17 @@
 //! A navigator among scripted servers, on a virtual clock: what it does with leaves that misbehave, and when its handle
 //! acknowledges.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::goal::{ClientGoal, Ending, Feedback, Report, Request};
+use super::goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
 use super::{Navigator, NavigatorKind, Options, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, Time, TreeDef};
 use crate::goal::GoalId;
 use crate::job::Roster;
+use crate::msg::PoseStamped;
 use crate::msg::action::Spin;
 use crate::nav::testing::{Bench, Plan};
 use crate::nav::{Settings, World};
@@ -136,12 +137,21 @@ impl Rig {
 
     pub(super) fn goal(&mut self, number: u8, tree: &Arc<TreeDef>) {
         let request = request(number, tree, &self.clients);
-        self.navigator.goal(request, self.bench.now());
+        let now = self.now();
+        self.navigator.goal(request, now);
+    }
+
+    /// What time it is, which the navigator is told.
+    pub(super) fn now(&mut self) -> Time {
+        let now = self.bench.now();
+        self.navigator.set_steady(now);
+        now
     }
 
     pub(super) fn ticks(&mut self, count: usize) {
         for _ in 0..count {
-            self.navigator.tick(self.bench.now());
+            let now = self.now();
+            self.navigator.tick(now);
             self.bench.wait(10);
         }
     }
@@ -195,7 +205,8 @@ fn g8_a_leaf_that_panics_when_it_is_halted_does_not_keep_others_from_stopping() 
     );
     rig.goal(1, &tree);
     rig.ticks(3);
-    rig.navigator.cancel(GoalId([1; 16]), rig.bench.now());
+    let now = rig.now();
+    rig.navigator.cancel(GoalId([1; 16]), now);
     rig.ticks(5);
     assert_eq!(rig.report().1.ending, Ending::Canceled);
     assert_eq!(rig.bench.active("spin"), 0);
@@ -222,9 +233,10 @@ fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
     assert_eq!(rig.report().1.ending, Ending::Succeeded);
 }
 
-/// The clock of a tick thread under test: that of ticks, which a simulation may stop, and that of people.
+/// The clock of a tick thread under test: that of ticks, which a simulation may stop, and that of people; and
+/// whether that of ticks is yet to be heard of.
 #[derive(Clone, Default)]
-struct VirtualClock(Arc<[AtomicU64; 2]>);
+struct VirtualClock(Arc<[AtomicU64; 2]>, Arc<AtomicBool>);
 
 impl VirtualClock {
     fn advance(&self, milliseconds: u64) {
@@ -246,6 +258,10 @@ impl TickClock for VirtualClock {
 
     fn steady(&self) -> Time {
         Time::from_millis(self.0[1].load(Ordering::SeqCst))
+    }
+
+    fn has_started(&self) -> bool {
+        !self.1.load(Ordering::SeqCst)
     }
 
     /// It looks again when it is woken.
@@ -311,12 +327,24 @@ impl Remote {
     /// Lets periods pass, each with its tick.
     fn periods(&mut self, count: usize) {
         for _ in 0..count {
-            self.bench.wait(10);
             self.clock.advance(10);
-            self.thread.handle().wake();
-            // Answered after the wake-up was worked off.
-            self.ticks();
+            self.period();
         }
+    }
+
+    /// Lets periods pass of which a simulation that stands still knows nothing.
+    fn paused_periods(&mut self, count: usize) {
+        for _ in 0..count {
+            self.clock.advance_steady(10);
+            self.period();
+        }
+    }
+
+    fn period(&mut self) {
+        self.bench.wait(10);
+        self.thread.handle().wake();
+        // Answered after the wake-up was worked off.
+        self.ticks();
     }
 }
 
@@ -750,4 +778,83 @@ fn each_tree_of_a_node_draws_its_own_lots_and_a_seed_repeats_them() {
     assert_ne!(first, second);
     assert_eq!(drawn(1), [first.clone(), second]);
     assert_ne!(drawn(2)[0], first);
+}
+
+#[test]
+fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    remote.goal(1, &load(&registry, r#"<Spin name="turn" spin_dist="1.0"/>"#));
+    remote.periods(3);
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.paused_periods(290);
+    assert!(remote.reports.try_recv().is_err(), "it has its three seconds");
+    remote.paused_periods(20);
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(report.ending, Ending::Canceled);
+    assert!(report.error_message.contains("turn"), "{report:?}");
+}
+
+#[test]
+fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote
+        .bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(1000));
+    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    remote.periods(3);
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.ticks();
+    // An hour goes by in the simulation, and no time at all for the server.
+    remote.clock.0[0].fetch_add(3_600_000, Ordering::SeqCst);
+    remote.periods(50);
+    assert!(remote.reports.try_recv().is_err(), "its server is stopping");
+    remote.periods(60);
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(
+        (report.ending, report.error_message.as_str()),
+        (Ending::Canceled, "")
+    );
+}
+
+#[test]
+fn a_paused_simulation_does_not_keep_a_goal_waiting_for_a_transform() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    let mut request = request(1, &load(&registry, "<AlwaysSuccess/>"), &remote.clients);
+    let mut pose = PoseStamped::default();
+    pose.header.frame_id = "nowhere".into();
+    request.poses = vec![pose];
+    remote.thread.handle().goal(request);
+    remote.paused_periods(45);
+    assert!(remote.reports.try_recv().is_err());
+    remote.paused_periods(10);
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(
+        report.error_code,
+        NavigationError::TransformFailed.code(NavigatorKind::ThroughPoses)
+    );
+}
+
+#[test]
+fn g10_nothing_is_ticked_before_a_simulation_is_heard_of_and_a_goal_that_waits_for_it_can_be_cancelled() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.clock.1.store(true, Ordering::SeqCst);
+    remote.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    remote.goal(1, &tree);
+    remote.paused_periods(100);
+    assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.paused_periods(1);
+    assert_eq!(remote.reports.try_recv().unwrap().1.ending, Ending::Canceled);
+    remote.goal(2, &tree);
+    remote.paused_periods(100);
+    remote.clock.1.store(false, Ordering::SeqCst);
+    remote.periods(5);
+    let statistics = remote.thread.handle().survey().wait(PATIENCE).unwrap().statistics;
+    assert!((4..=6).contains(&statistics.durations.total()), "{statistics:?}");
+    assert_eq!(statistics.missed, 0);
+    assert_eq!(remote.bench.active("spin"), 1);
 }

@@ -20,9 +20,14 @@ pub trait TickClock: Send + Sync {
     /// Now.
     fn now(&self) -> Time;
 
-    /// The time that people live by: no simulation's.
+    /// The time that people, servers and the network live by: no simulation's. Deadlines for them go by it.
     fn steady(&self) -> Time {
         self.now()
+    }
+
+    /// Whether there is a time to tick by: a simulation's is unknown until it is heard of.
+    fn has_started(&self) -> bool {
+        true
     }
 
     /// How long to sleep on the wall clock until `due`, at most. A simulation clock does not know: it answers with its
@@ -280,6 +285,7 @@ impl TickThread {
                     swaps: Vec::new(),
                     statistics: TickStatistics::default(),
                     missed: MissedTicks::default(),
+                    waits_for_time: false,
                 }
                 .run(&receiver);
             })?;
@@ -334,6 +340,8 @@ struct Loop {
     swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     statistics: TickStatistics,
     missed: MissedTicks,
+    /// People were told that goals wait for the clock to start.
+    waits_for_time: bool,
 }
 
 impl Drop for Loop {
@@ -388,6 +396,7 @@ impl Loop {
 
     fn handle(&mut self, message: Message) -> bool {
         let now = self.clock.now();
+        self.navigator.set_steady(self.clock.steady());
         match message {
             Message::Goal(request, number) if self.gate.admits(number) => self.navigator.goal(request, now),
             Message::Goal(request, _) => request.refuse(
@@ -449,30 +458,46 @@ impl Loop {
     /// Where a watchdog has cancelled the goals of all leaves, they would be RUNNING for ever: ends their tree.
     fn mend(&mut self) {
         if let Some(goal) = self.pulse.take_cancelled_without() {
+            self.navigator.set_steady(self.clock.steady());
             self.navigator.leaves_were_halted(goal, self.clock.now());
         }
     }
 
+    /// Whether there is a time to tick by. That goals wait for it is said once.
+    fn has_time(&mut self) -> bool {
+        let has_started = self.clock.has_started();
+        if has_started {
+            self.waits_for_time = false;
+        } else if !self.waits_for_time && !self.navigator.is_idle() {
+            self.waits_for_time = true;
+            tracing::warn!("use_sim_time is set and nothing has come on /clock: goals wait for it");
+        }
+        has_started
+    }
+
     fn step(&mut self) {
+        let began = self.clock.steady();
+        self.navigator.set_steady(began);
         // After a message that was worked on for long, too: no tick comes before it.
         self.mend();
         let now = self.clock.now();
-        if self.cut.is_some_and(|cut| self.clock.steady() >= cut) {
-            self.navigator.wait_no_longer(now);
+        if self.cut.is_some_and(|cut| began >= cut) {
+            self.navigator.wait_no_longer();
         }
-        if self.navigator.is_running() {
+        if self.has_time() && self.navigator.is_running() {
             let period = self.navigator.options().period;
             let schedule = self.schedule.get_or_insert_with(|| Schedule::new(now, period));
             if !self.paused && now >= schedule.due() {
                 self.navigator.tick(now);
-                let after = self.clock.now();
-                self.statistics.durations.record(after.since(now));
+                // How long it took is a matter of this machine, whatever a simulation's time did meanwhile.
+                let took = self.clock.steady().since(began);
+                self.statistics.durations.record(took);
                 let before = schedule.missed();
-                schedule.ticked(after);
+                schedule.ticked(self.clock.now());
                 let missed = schedule.missed() - before;
                 self.statistics.missed += missed;
                 if missed > 0 {
-                    self.missed.note(missed, after.since(now));
+                    self.missed.note(missed, took);
                 }
             }
         } else {

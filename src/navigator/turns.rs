@@ -39,7 +39,8 @@ impl Rig {
                 reports: self.clients.clone(),
             }),
         };
-        self.navigator.goal(request, self.bench.now());
+        let now = self.now();
+        self.navigator.goal(request, now);
     }
 
     fn frame(&mut self, name: &str) {
@@ -47,11 +48,13 @@ impl Rig {
     }
 
     fn cancel(&mut self, number: u8) {
-        self.navigator.cancel(id(number), self.bench.now());
+        let now = self.now();
+        self.navigator.cancel(id(number), now);
     }
 
     fn swap(&mut self, kind: NavigatorKind, tree: &Arc<TreeDef>) {
-        self.navigator.swap(kind, tree, self.bench.now()).unwrap();
+        let now = self.now();
+        self.navigator.swap(kind, tree, now).unwrap();
     }
 
     /// Ends of goals since the last call: their numbers, how, and what their clients read.

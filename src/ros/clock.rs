@@ -1,7 +1,6 @@
 //! The clocks: monotonic, or that of a simulation.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::Wake;
@@ -21,9 +20,9 @@ pub enum Woken {
 /// The time that drives trees and stamps messages: one object for the whole process, cheap to clone.
 ///
 /// Without `use_sim_time`, [`Clock::now`] is the monotonic clock, so that a tick is due at start + n·period
-/// whatever becomes of the wall clock (guarantee G10). With it, it is the time of `/clock`, and stands still while
-/// that does. Deadlines of the network are another matter: a paused simulation does not make a lost answer less
-/// lost, so the Custodian goes by [`Clock::steady`] always.
+/// whatever becomes of the wall clock (guarantee G10). With it, it goes on as far as the time of `/clock` does, and
+/// stands still while that does. Deadlines of the network are another matter: a paused simulation does not make a lost
+/// answer less lost, so the Custodian goes by [`Clock::steady`] always, and so does whoever waits for a halt.
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -32,13 +31,25 @@ pub struct Clock {
 #[derive(Debug)]
 struct Inner {
     start: Instant,
-    simulated: AtomicBool,
-    /// Nanoseconds of the latest `/clock` message; 0 before the first.
-    simulation: AtomicI64,
-    /// The same without what was taken back: a recording that starts over, or a simulation that was reset, must not
-    /// have every timer of a tree wait for as long as the last run took.
-    onward: AtomicU64,
+    hands: Mutex<Hands>,
     sleepers: Mutex<Vec<Wake>>,
+}
+
+/// Where the time of trees comes from, and how far it is. Under one lock, held for an addition: whoever mixed what was
+/// true before a switch with what is true after it could see the time go back.
+#[derive(Debug)]
+struct Hands {
+    simulated: bool,
+    /// Nanoseconds of the latest `/clock` message; 0 before the first. Zero is no time for rclcpp either.
+    simulation: i64,
+    /// Messages count from the second on since `use_sim_time` was set: what the first one says is where the simulation
+    /// is, and not how much time has passed. A recording begins decades after zero.
+    counts: bool,
+    /// The time of trees under `use_sim_time`. Without what was taken back: a recording that starts over, or a
+    /// simulation that was reset, must not have every timer of a tree wait for as long as the last run took.
+    onward: u64,
+    /// How far the time of trees is ahead of the monotonic clock otherwise. It wraps where it is behind.
+    ahead: u64,
 }
 
 impl Clock {
@@ -47,9 +58,13 @@ impl Clock {
         Self {
             inner: Arc::new(Inner {
                 start: Instant::now(),
-                simulated: AtomicBool::new(simulated),
-                simulation: AtomicI64::new(0),
-                onward: AtomicU64::new(0),
+                hands: Mutex::new(Hands {
+                    simulated,
+                    simulation: 0,
+                    counts: false,
+                    onward: 0,
+                    ahead: 0,
+                }),
                 sleepers: Mutex::new(Vec::new()),
             }),
         }
@@ -57,28 +72,43 @@ impl Clock {
 
     /// Whether time comes from `/clock`.
     pub fn is_simulated(&self) -> bool {
-        self.inner.simulated.load(Ordering::Acquire)
+        self.hands().simulated
     }
 
-    /// Switches between the two, when parameter `use_sim_time` is set. Ends every sleep.
+    /// Switches between the two, when parameter `use_sim_time` is set. The time of trees goes on from where it is:
+    /// a tree that runs is neither held up nor hurried. Ends every sleep on simulated time.
     pub fn set_simulated(&self, simulated: bool) {
-        self.inner.simulated.store(simulated, Ordering::Release);
+        let mut hands = self.hands();
+        if hands.simulated != simulated {
+            let steady = self.steady().as_nanos();
+            if simulated {
+                hands.onward = steady.wrapping_add(hands.ahead);
+                hands.counts = false;
+            } else {
+                hands.ahead = hands.onward.wrapping_sub(steady);
+            }
+            hands.simulated = simulated;
+        }
+        drop(hands);
         self.nudge();
     }
 
-    /// The time that drives trees; it never goes back. Under `use_sim_time` zero until the first `/clock` message: a
-    /// tick loop waits until [`Clock::has_started`].
+    /// The time that drives trees; it never goes back. Under `use_sim_time` it stands still until
+    /// [`Clock::has_started`], and a tick loop waits for that.
     pub fn now(&self) -> Time {
-        if self.is_simulated() {
-            Time::from_nanos(self.inner.onward.load(Ordering::Acquire))
+        let hands = self.hands();
+        Time::from_nanos(if hands.simulated {
+            hands.onward
         } else {
-            self.steady()
-        }
+            self.steady().as_nanos().wrapping_add(hands.ahead)
+        })
     }
 
-    /// Whether there is a time at all: false only under `use_sim_time` before the first `/clock` message.
+    /// Whether there is a time at all: false only under `use_sim_time`, until the first `/clock` message since it was
+    /// set.
     pub fn has_started(&self) -> bool {
-        !self.is_simulated() || self.inner.simulation.load(Ordering::Acquire) > 0
+        let hands = self.hands();
+        !hands.simulated || hands.counts
     }
 
     /// The monotonic clock, whatever drives the trees.
@@ -86,18 +116,20 @@ impl Clock {
         Time::from_nanos(u64::try_from(self.inner.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The monotonic clock's point as the system has it.
-    pub(super) fn instant(&self, steady: Time) -> Instant {
+    /// When it will be that late for trees, as the system has it. Not for simulated time.
+    fn instant(&self, due: Time) -> Instant {
+        let steady = due.as_nanos().wrapping_sub(self.hands().ahead);
         self.inner
             .start
-            .checked_add(steady.since(Time::ZERO))
+            .checked_add(Duration::from_nanos(steady))
             .unwrap_or_else(|| Instant::now() + Duration::from_secs(3600))
     }
 
     /// The ROS time, for stamps: the system's, or the simulation's.
     pub fn stamp(&self) -> Stamp {
-        if self.is_simulated() {
-            return Stamp::from_nanos(self.inner.simulation.load(Ordering::Acquire));
+        let hands = self.hands();
+        if hands.simulated {
+            return Stamp::from_nanos(hands.simulation);
         }
         Self::system_stamp()
     }
@@ -131,10 +163,19 @@ impl Clock {
     /// Takes a `/clock` message. On the thread that listens alone.
     pub(super) fn take(&self, stamp: Stamp) {
         let nanoseconds = stamp.as_nanos();
-        let before = self.inner.simulation.swap(nanoseconds, Ordering::AcqRel);
-        let advance = u64::try_from(nanoseconds.saturating_sub(before)).unwrap_or(0);
-        self.inner.onward.fetch_add(advance, Ordering::AcqRel);
+        let mut hands = self.hands();
+        if hands.counts {
+            let advance = nanoseconds.saturating_sub(hands.simulation);
+            hands.onward = hands.onward.saturating_add(u64::try_from(advance).unwrap_or(0));
+        }
+        hands.counts = nanoseconds > 0;
+        hands.simulation = nanoseconds;
+        drop(hands);
         self.nudge();
+    }
+
+    fn hands(&self) -> MutexGuard<'_, Hands> {
+        self.inner.hands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn nudge(&self) {
@@ -143,7 +184,7 @@ impl Clock {
         }
     }
 
-    fn sleepers(&self) -> std::sync::MutexGuard<'_, Vec<Wake>> {
+    fn sleepers(&self) -> MutexGuard<'_, Vec<Wake>> {
         self.inner.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,27 +241,79 @@ mod tests {
         let clock = Clock::new(true);
         assert!(!clock.has_started());
         clock.take(seconds(5));
-        assert_eq!(clock.now(), Time::from_millis(5000));
-        assert_eq!(clock.stamp(), seconds(5));
+        assert!(clock.has_started());
+        assert_eq!((clock.now(), clock.stamp()), (Time::ZERO, seconds(5)));
         let sleeper = clock.clone();
-        let thread = std::thread::spawn(move || sleeper.sleep_until(Time::from_millis(7000), &Wake::new()));
+        let thread = std::thread::spawn(move || sleeper.sleep_until(Time::from_millis(2000), &Wake::new()));
         clock.take(seconds(6));
+        assert_eq!(clock.now(), Time::from_millis(1000));
         clock.take(seconds(7));
         assert_eq!(thread.join().unwrap(), Woken::Deadline);
     }
 
     #[test]
+    fn g10_the_first_message_says_where_a_recording_begins_and_not_how_much_time_has_passed() {
+        let clock = Clock::new(true);
+        // Some publish zero until they begin.
+        clock.take(seconds(0));
+        assert!(!clock.has_started());
+        clock.take(seconds(1_700_000_000));
+        assert!(clock.has_started());
+        assert_eq!(clock.now(), Time::ZERO);
+        clock.take(seconds(1_700_000_001));
+        assert_eq!(clock.now(), Time::from_millis(1000));
+    }
+
+    #[test]
     fn g10_a_simulation_that_starts_over_does_not_turn_back_the_time_of_trees() {
         let clock = Clock::new(true);
-        for (stamp, now) in [(100, 100), (110, 110), (5, 110), (5, 110), (7, 112)] {
+        for (stamp, now) in [(100, 0), (110, 10), (5, 10), (5, 10), (7, 12)] {
             clock.take(seconds(stamp));
             assert_eq!(clock.now(), Time::from_millis(now * 1000));
             assert_eq!(clock.stamp(), seconds(stamp), "stamps are the simulation's");
         }
         let wake = Wake::new();
         assert_eq!(
-            clock.sleep_until(Time::from_millis(111_000), &wake),
+            clock.sleep_until(Time::from_millis(11_000), &wake),
             Woken::Deadline
         );
+    }
+
+    #[test]
+    fn g10_a_switch_of_the_clock_neither_turns_back_the_time_of_trees_nor_has_it_leap() {
+        let soon = Duration::from_secs(600);
+        let clock = Clock::new(false);
+        // Listened to, and of no account.
+        clock.take(seconds(3));
+        std::thread::sleep(Duration::from_millis(2));
+        let before = clock.now();
+        clock.set_simulated(true);
+        let switched = clock.now();
+        assert!(switched >= before && switched - before < soon);
+        assert!(
+            !clock.has_started(),
+            "what was said before may be of another simulation"
+        );
+        clock.take(seconds(1_700_000_000));
+        assert_eq!(clock.now(), switched);
+        clock.take(seconds(1_700_003_600));
+        let later = switched + Duration::from_secs(3600);
+        assert_eq!(clock.now(), later);
+        // Set to what it is: nothing happens.
+        clock.set_simulated(true);
+        assert!(clock.has_started());
+        assert_eq!(clock.now(), later);
+        clock.set_simulated(false);
+        let back = clock.now();
+        assert!(back >= later && back - later < soon, "{back:?} after {later:?}");
+        let due = back + Duration::from_millis(3);
+        assert_eq!(clock.sleep_until(due, &Wake::new()), Woken::Deadline);
+        assert!(clock.now() >= due && clock.now() - due < soon);
+        // Behind the monotonic clock, too.
+        clock.set_simulated(true);
+        let slow = clock.now();
+        std::thread::sleep(Duration::from_millis(5));
+        clock.set_simulated(false);
+        assert!(clock.now() >= slow);
     }
 }

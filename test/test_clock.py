@@ -1,0 +1,138 @@
+"""`use_sim_time` as people use it: switched at run time, set before anything plays, and in a simulation that is paused."""
+
+import re
+import threading
+import time
+
+import pytest
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from support.graph import wait_for
+
+#: A recording's first stamp: decades after zero.
+RECORDED = 1_700_000_000.0
+
+LIMITED_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="Limited">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <Timeout msec="60000"><FollowPath path="{path}"/></Timeout>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+class Simulation:
+    """Says on /clock what time it is: from `start` on, as fast as here, until it stands still."""
+
+    def __init__(self, graph, start):
+        self._publisher = graph.node.create_publisher(Clock, "/clock", 10)
+        self._start = start
+        self._paused = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        began = time.monotonic()
+        while not self._paused.wait(0.005):
+            now = self._start + time.monotonic() - began
+            message = Clock()
+            message.clock.sec, message.clock.nanosec = int(now), int(now % 1.0 * 1e9)
+            self._publisher.publish(message)
+
+    def pause(self):
+        self._paused.set()
+        self._thread.join()
+
+
+@pytest.fixture
+def simulate():
+    """Starts simulations: ``simulate(graph, start)``."""
+    started = []
+
+    def begin(graph, start):
+        started.append(Simulation(graph, start))
+        return started[-1]
+
+    yield begin
+    for simulation in started:
+        simulation.pause()
+
+
+def seconds(feedback):
+    return feedback.navigation_time.sec + feedback.navigation_time.nanosec * 1e-9
+
+
+def goes_on(goal, timeout=2.0):
+    """The tree is ticked: without ticks there is no feedback."""
+    seen = len(goal.feedback)
+    wait_for(lambda: len(goal.feedback) > seen + 3, timeout, "the tree to be ticked")
+
+
+@pytest.mark.parametrize("start", [1.0, RECORDED])
+def test_g10_a_tree_goes_on_when_the_clock_is_switched_under_it(stack, simulate, start):
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    simulate(stack.graph, start)
+    parameters = stack.parameter_client()
+    assert parameters.wait_for_services(10.0)
+
+    def switch(simulated):
+        value = Parameter("use_sim_time", Parameter.Type.BOOL, simulated)
+        answer = stack.graph.ask(lambda: parameters.set_parameters([value]), "answer of set_parameters")
+        assert answer.results[0].successful, answer.results[0].reason
+
+    goal = stack.navigation.send(2.0, 0.0)
+    # So long a tree would stand still whose time went back to the beginning.
+    wait_for(lambda: goal.feedback and seconds(goal.feedback[-1]) > 4.0, 20.0, "four seconds of navigation")
+    for simulated in (True, False, True):
+        switch(simulated)
+        goes_on(goal)
+    times = [seconds(feedback) for feedback in goal.feedback]
+    steps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    assert min(steps) >= 0.0
+    assert max(steps) < 2.0, "a leap"
+    assert len(controller.seen("requested")) == 1
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+
+
+def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, simulate, tmp_path):
+    path = tmp_path / "limited.xml"
+    path.write_text(LIMITED_TREE)
+    stack = stack_factory({"use_sim_time": True, "default_nav_to_pose_bt_xml": path})
+    goal = stack.navigation.send(2.0, 0.0)
+    told = "nothing has come on /clock: goals wait for it"
+    stack.node.wait_for_line(told)
+    # One that has changed its mind need not wait.
+    goal.cancel()
+    assert goal.result(5.0)[0] == "CANCELED"
+    goal = stack.navigation.send(2.0, 0.0)
+    time.sleep(0.5)
+    assert not stack.robot.planner.seen("requested"), "ticked without a clock"
+    assert not goal.done()
+    simulate(stack.graph, RECORDED)
+    status, result = goal.result()
+    assert status == "SUCCEEDED", f"{result.error_msg}\n{stack.node.output}"
+    assert sum(told in line for line in stack.node.lines) == 1, "said once"
+    missed = [int(words[0]) for words in re.findall(r"(\d+) (more )?ticks missed", stack.node.output)]
+    assert sum(missed) < 1000, "the years before the recording were counted"
+
+
+def test_g3_a_paused_simulation_keeps_no_client_waiting(stack_factory, simulate):
+    stack = stack_factory({"use_sim_time": True, "stop_timeout": 500})
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
+    simulation = simulate(stack.graph, 1.0)
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    simulation.pause()
+    goal.cancel()
+    status, result = goal.result(5.0)
+    assert (status, result.error_code) == ("CANCELED", 9003)
+    assert "follow_path" in result.error_msg
+    # Half a second is what it may wait for a transform.
+    status, result = stack.navigation.send(1.0, 0.0, frame="nowhere").result(5.0)
+    assert (status, result.error_code) == ("ABORTED", 9002)
+    controller.behaviour.accept_cancel = True
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
