@@ -67,11 +67,13 @@ pub enum Command<P> {
         options: GoalOptions,
     },
     /// Cancel goals that an earlier run of this node left executing on an action server, as they show up on
-    /// its status topic during the next `window`. Sent when the server is opened, before its first status.
+    /// its status topic. Sent when the server is opened, before its first status. Goals of this run need no
+    /// command: given up and seen again, they are cancelled whenever that is.
     Adopt {
         /// An action server.
         server: ServerId,
-        /// How long to look for them.
+        /// How long to look for them from its first status list on, again from the first one after it had
+        /// vanished. Not for ever: two nodes of one name would stop each other's goals.
         window: Duration,
     },
     /// The process ends: every leaf is halted, nothing is started any more, and whatever has not ended at

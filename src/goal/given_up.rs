@@ -12,14 +12,26 @@ pub struct GivenUpGoal {
     pub goal: GoalId,
     /// Where it may be executing.
     pub server: ServerId,
-    /// The activation that started it; `None` for a goal of an earlier run.
+    /// The activation that started it; `None` for a goal of an earlier run, or one that was given up before.
     pub ticket: Option<Ticket>,
-    /// The path of the leaf that started it; empty for a goal of an earlier run.
+    /// The path of the leaf that started it; empty where there is no activation.
     pub leaf: Arc<str>,
+    /// How: it did not stop, its server was out of reach, or never answered.
+    pub what: What,
+}
+
+impl GivenUpGoal {
+    /// As [`LiveGoal::is_left_by`](super::LiveGoal::is_left_by): whether the client of a session, whose activations are
+    /// those for which `of_session` holds, is told of it. A goal whose server is out of reach counts as stopped there.
+    pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+        self.what != What::GaveUpUnreachable && self.ticket.is_some_and(of_session)
+    }
 }
 
 /// Remembers the goals that the Custodian gave up although they were not known to be over (G3: that is reported), until
-/// their server shows that they are. For people: the Custodian itself goes on without.
+/// their server shows that they are, or the Custodian has them again because it shows that they are not. That a server
+/// vanished shows nothing: it may be the wire that was cut, and the robot goes on. For people: the Custodian itself goes
+/// on without.
 #[derive(Clone, Debug, Default)]
 pub struct GivenUp(VecDeque<GivenUpGoal>);
 
@@ -36,7 +48,7 @@ impl GivenUp {
     pub fn report(&mut self, report: &Report) {
         let Some(goal) = report.goal else { return };
         match report.what {
-            What::GaveUpStopping => {
+            What::GaveUpStopping | What::GaveUpUnreachable | What::GaveUpUnanswered => {
                 if self.0.len() >= REMEMBERED {
                     self.0.pop_front();
                 }
@@ -45,10 +57,13 @@ impl GivenUp {
                     server: report.server,
                     ticket: report.ticket,
                     leaf: Arc::clone(&report.leaf),
+                    what: report.what,
                 });
             }
             // The Custodian has it again.
-            What::Adopted | What::AcceptedAfterGivingUp => self.0.retain(|given_up| given_up.goal != goal),
+            What::Adopted | What::AcceptedAfterGivingUp | What::FoundAfterGivingUp => {
+                self.0.retain(|given_up| given_up.goal != goal);
+            }
             _ => {}
         }
     }
@@ -59,7 +74,9 @@ impl GivenUp {
             return;
         }
         match event {
-            WireEvent::Result { goal: over, .. } | WireEvent::ResultUnknown { goal: over } => {
+            WireEvent::Result { goal: over, .. }
+            | WireEvent::ResultUnknown { goal: over }
+            | WireEvent::Rejected { goal: over } => {
                 self.0.retain(|given_up| given_up.goal != *over);
             }
             WireEvent::Status { server, goals } => self.0.retain(|given_up| {
@@ -70,8 +87,6 @@ impl GivenUp {
                 };
                 given_up.server != *server || is_active()
             }),
-            // Taken for dead with its server, as every goal is.
-            WireEvent::ServerGone { server } => self.0.retain(|given_up| given_up.server != *server),
             _ => {}
         }
     }
@@ -115,8 +130,9 @@ mod tests {
         assert_eq!(after(&status(ServerId(2), &[])), 1, "another server's list");
         assert_eq!(after(&status(SERVER, &[(GOAL, over)])), 0);
         assert_eq!(after(&status(SERVER, &[])), 0, "its server knows it no more");
-        assert_eq!(after(&WireEvent::ServerGone { server: SERVER }), 0);
+        assert_eq!(after(&WireEvent::ServerGone { server: SERVER }), 1);
         assert_eq!(after(&WireEvent::ServerBack { server: SERVER }), 1);
+        assert_eq!(after(&WireEvent::Rejected { goal: GOAL }), 0);
         let end = End::Succeeded;
         assert_eq!(
             after(&WireEvent::Result {
@@ -137,6 +153,12 @@ mod tests {
         given_up.report(&report(GOAL, What::GaveUpStopping));
         given_up.report(&report(GOAL, What::AcceptedAfterGivingUp));
         assert_eq!(given_up.goals().len(), 0);
+        for what in [What::GaveUpUnreachable, What::GaveUpUnanswered] {
+            given_up.report(&report(GOAL, what));
+            assert_eq!(given_up.goals().next().map(|goal| goal.what), Some(what));
+            given_up.report(&report(GOAL, What::FoundAfterGivingUp));
+            assert_eq!(given_up.goals().len(), 0);
+        }
     }
 
     #[test]

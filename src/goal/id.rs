@@ -96,6 +96,12 @@ impl GoalIds {
         id
     }
 
+    /// Whether this run made this id.
+    pub fn is_own(&self, goal: GoalId) -> bool {
+        let counter = (goal.bits() as u64) & COUNTER_MASK;
+        goal.bits() & !u128::from(COUNTER_MASK) == self.prefix && (1..self.next).contains(&counter)
+    }
+
     /// Whether an earlier run of the same node made this id.
     pub fn is_predecessor(&self, goal: GoalId) -> bool {
         let own = GoalId(self.prefix.to_be_bytes());
@@ -125,6 +131,11 @@ mod tests {
         assert!(ours.is_predecessor(before.next_id()));
         let own = ours.next_id();
         assert!(!ours.is_predecessor(own));
+        assert!(ours.is_own(own));
+        assert!(!before.is_own(own) && !other.is_own(own));
+        let mut yet_to_come = ours.clone();
+        assert!(!ours.is_own(yet_to_come.next_id()));
+        assert!(!ours.is_own(GoalId::ZERO));
         assert!(!ours.is_predecessor(other.next_id()));
         assert!(!ours.is_predecessor(GoalId::ZERO));
     }

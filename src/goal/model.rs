@@ -116,6 +116,12 @@ fn adopted() -> Property<Proof> {
     })
 }
 
+fn found_again() -> Property<Proof> {
+    Property::sometimes("a goal that was given up is found again", |_, world: &World| {
+        world.seen.found_again
+    })
+}
+
 #[test]
 fn g3_g4_g6_one_goal_on_a_lossy_network() {
     prove(
@@ -126,7 +132,7 @@ fn g3_g4_g6_one_goal_on_a_lossy_network() {
             refuses: true,
             ..Setup::NONE
         },
-        vec![cancelled_late(), gave_up()],
+        vec![cancelled_late(), gave_up(), found_again()],
     );
 }
 
@@ -152,7 +158,7 @@ fn g3_g4_g6_one_goal_on_a_server_that_seems_to_vanish() {
             losses: 1,
             ..Setup::NONE
         },
-        vec![cancelled_late(), gave_up(), server_gone()],
+        vec![cancelled_late(), gave_up(), server_gone(), found_again()],
     );
 }
 
@@ -217,5 +223,20 @@ fn g3_goals_of_a_dead_predecessor_are_adopted_and_cancelled() {
             ..Setup::NONE
         },
         vec![adopted(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_goals_of_a_dead_predecessor_are_found_behind_a_wire_that_was_cut() {
+    prove(
+        "one death of the executor, one partition, one loss",
+        Setup {
+            deaths: 1,
+            partitions: 1,
+            losses: 1,
+            messages: 2,
+            ..Setup::NONE
+        },
+        vec![adopted(), gave_up(), found_again()],
     );
 }

@@ -32,6 +32,8 @@ pub enum What {
     AcceptedLate,
     /// A goal was accepted after it had been given up: it is being cancelled.
     AcceptedAfterGivingUp,
+    /// A goal shows up in its server's status list after it had been given up: it is being cancelled.
+    FoundAfterGivingUp,
     /// A goal of an earlier run of this node is being cancelled.
     Adopted,
     /// The server refused to cancel a goal; it will be asked again.
@@ -44,7 +46,7 @@ pub enum What {
     GaveUpStopping,
     /// The server never answered the goal request of a halted leaf: given up.
     GaveUpUnanswered,
-    /// The server vanished and did not come back: its goal is taken for dead.
+    /// The server vanished and did not come back: its goal is given up, dead or out of reach.
     GaveUpUnreachable,
     /// The server vanished while it had a goal.
     ServerGone,
@@ -76,6 +78,7 @@ impl What {
             Self::AcceptedLate | Self::Adopted => Severity::Info,
             Self::AcceptTimedOut
             | Self::AcceptedAfterGivingUp
+            | Self::FoundAfterGivingUp
             | Self::CancelRefused
             | Self::NotPreempted
             | Self::NotStoppedInTime
@@ -96,13 +99,16 @@ impl fmt::Display for What {
             Self::AcceptTimedOut => "goal request not answered in time",
             Self::AcceptedLate => "goal accepted after its leaf had gone; cancelling it",
             Self::AcceptedAfterGivingUp => "goal accepted after it had been given up; cancelling it",
+            Self::FoundAfterGivingUp => "goal still active after it had been given up; cancelling it",
             Self::Adopted => "goal left by an earlier run of this node; cancelling it",
             Self::CancelRefused => "server refuses to cancel the goal; asking again",
             Self::NotPreempted => "server did not end the goal that a newer one replaced; cancelling it",
             Self::NotStoppedInTime => "goal did not stop in time; still trying",
             Self::GaveUpStopping => "goal did not stop; given up, it may still be executing",
             Self::GaveUpUnanswered => "goal request never answered; given up",
-            Self::GaveUpUnreachable => "server did not come back; its goal is taken for dead",
+            Self::GaveUpUnreachable => {
+                "server did not come back; its goal is given up, and stopped should it be seen again"
+            }
             Self::ServerGone => "server vanished",
             Self::ResultTimedOut => "goal ran longer than allowed; cancelling it",
             Self::ResultLost => "goal is over or forgotten on its server, its result cannot be had",

@@ -21,7 +21,8 @@ pub(crate) struct Setup {
     pub(crate) messages: usize,
     pub(crate) updates: u8,
     pub(crate) update_policy: UpdatePolicy,
-    /// Messages that are lost. Any number may be arbitrarily late, which is nearly the same.
+    /// Messages that are lost. Any number may be arbitrarily late, which is nearly the same. A status list comes again:
+    /// the topic is reliable and latched.
     pub(crate) losses: u8,
     /// Messages that arrive twice.
     pub(crate) repeats: u8,
@@ -81,6 +82,10 @@ impl Setup {
     }
 }
 
+/// For how long goals of an earlier run are looked for. As with the other times, production has a longer one and the
+/// same rule.
+const WINDOW: Duration = Duration::from_secs(2);
+
 /// Something under way on the network.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Message {
@@ -108,6 +113,8 @@ pub(crate) enum Action {
     Refuse(GoalId, u32),
     Lose(Message),
     Repeat(Message),
+    /// The middleware repeats a status list that was lost.
+    Replay,
     Finish(GoalId, End),
     Forget,
     Crash,
@@ -139,8 +146,16 @@ pub(crate) struct World {
     asked: BTreeSet<GoalId>,
     /// Goals that people were told have not stopped in time: the next may start beside them.
     slow: BTreeSet<GoalId>,
-    /// Goals that people were told may go on for ever. An acceptance that arrives later undoes it.
+    /// Goals that ignored every cancel, of which people were told that they may go on for ever. That one is seen again
+    /// undoes it. What was given up because its server was silent or out of reach is none of these: it has to be found.
     given_up: BTreeSet<GoalId>,
+    /// Goals of an earlier run that the server accepted after it had shown this run its first list: the window is for
+    /// them, and it ends.
+    late: BTreeSet<GoalId>,
+    /// A status list has come since the server was discovered.
+    listed: bool,
+    /// The latest status list was lost and is to be repeated.
+    unheard: bool,
     used: Used,
     /// What was seen that must never be.
     pub(crate) wrong: Option<&'static str>,
@@ -164,6 +179,7 @@ pub(crate) struct Seen {
     pub(crate) succeeded: bool,
     pub(crate) cancelled_late: bool,
     pub(crate) adopted: bool,
+    pub(crate) found_again: bool,
     pub(crate) server_gone: bool,
     pub(crate) result_lost: bool,
     pub(crate) gave_up: bool,
@@ -186,6 +202,9 @@ impl World {
             asked: BTreeSet::new(),
             slow: BTreeSet::new(),
             given_up: BTreeSet::new(),
+            late: BTreeSet::new(),
+            listed: false,
+            unheard: false,
             used: Used::default(),
             wrong: None,
             seen: Seen::default(),
@@ -216,10 +235,7 @@ impl World {
                 }
                 _ => {}
             }
-            // The status topic is reliable and latched. Where it is all that a new process has to find the goals
-            // of the one before it, it is not lost.
-            let latched = self.used.deaths > 0 && matches!(message, Message::Status(_));
-            if self.used.losses < setup.losses && !latched {
+            if self.used.losses < setup.losses {
                 actions.push(Action::Lose(message.clone()));
             }
             // A goal request comes once: DDS delivers no request twice, and a server that were to get one
@@ -227,6 +243,9 @@ impl World {
             if self.used.repeats < setup.repeats && !matches!(message, Message::GoalRequest(_)) {
                 actions.push(Action::Repeat(message.clone()));
             }
+        }
+        if self.may_replay() {
+            actions.push(Action::Replay);
         }
         for goal in self.table.active() {
             match self.table.status(goal) {
@@ -252,10 +271,22 @@ impl World {
         if self.used.deaths < setup.deaths {
             actions.push(Action::Die);
         }
-        if self.custodian.next_deadline().is_some() {
+        if self.next_time().is_some() {
             actions.push(Action::Wait);
         }
         actions
+    }
+
+    /// When something changes if nothing else happens: a deadline comes, or the window is over.
+    fn next_time(&self) -> Option<Time> {
+        let window = self.custodian.adopts_until(SERVER).filter(|until| *until >= NOW);
+        let over = window.map(|until| until + Duration::from_secs(1));
+        self.custodian.next_deadline().into_iter().chain(over).min()
+    }
+
+    /// The reader of the status topic is matched with a writer whose latest list it lacks.
+    fn may_replay(&self) -> bool {
+        self.unheard && self.up && self.custodian.is_present(SERVER)
     }
 
     pub(crate) fn act(&mut self, setup: &Setup, action: Action) {
@@ -304,11 +335,13 @@ impl World {
             Action::Lose(message) => {
                 self.used.losses += 1;
                 self.net.remove(&message);
+                self.unheard |= matches!(message, Message::Status(_));
             }
             Action::Repeat(message) => {
                 self.used.repeats += 1;
                 self.deliver(message);
             }
+            Action::Replay => self.publish_status(),
             Action::Finish(goal, end) => {
                 self.asked.remove(&goal);
                 let waiters = self.table.finish(goal, end, 0, Time::ZERO).unwrap();
@@ -327,13 +360,20 @@ impl World {
                 self.up = false;
                 self.table = GoalTable::new(Duration::ZERO);
                 self.asked.clear();
+                self.unheard = false;
             }
             Action::Restart => self.up = true,
-            Action::Discover if self.up => self.wire(WireEvent::ServerBack { server: SERVER }),
-            Action::Discover => self.wire(WireEvent::ServerGone { server: SERVER }),
+            Action::Discover if self.up => {
+                self.wire(WireEvent::ServerBack { server: SERVER });
+                // Latched: whoever is matched anew gets the latest list, if there ever was one.
+                if !self.table.statuses().is_empty() {
+                    self.publish_status();
+                }
+            }
+            Action::Discover => self.vanish(),
             Action::Partition => {
                 self.used.partitions += 1;
-                self.wire(WireEvent::ServerGone { server: SERVER });
+                self.vanish();
             }
             Action::Die => self.die(setup),
             Action::Wait => self.wait(setup),
@@ -342,9 +382,15 @@ impl World {
         self.simplify();
     }
 
+    fn vanish(&mut self) {
+        self.wire(WireEvent::ServerGone { server: SERVER });
+        self.listed = false;
+        self.late.clear();
+    }
+
     /// Drops what can have no effect any more, so that equal situations are the same state.
     fn simplify(&mut self) {
-        self.custodian.forget_history();
+        self.custodian.forget_history(NOW);
         let live = self.custodian.live_goals();
         let known = |goal: &GoalId| live.iter().any(|live| live.goal == *goal);
         self.left
@@ -369,7 +415,7 @@ impl World {
             | Message::Result(goal, _)
             | Message::ResultUnknown(goal) => known(goal) || arriving.contains(goal),
         });
-        for goals in [&mut self.slow, &mut self.given_up] {
+        for goals in [&mut self.slow, &mut self.given_up, &mut self.late] {
             goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         }
     }
@@ -378,6 +424,9 @@ impl World {
         match message {
             Message::GoalRequest(goal) => {
                 if self.up && self.table.accept(goal, Stamp::ZERO).is_ok() {
+                    if self.listed && !self.is_of_this_run(goal) {
+                        self.late.insert(goal);
+                    }
                     self.net.insert(Message::Accepted(goal));
                     self.publish_status();
                 }
@@ -407,7 +456,6 @@ impl World {
                 }
             }
             Message::Accepted(goal) => {
-                self.given_up.remove(&goal);
                 self.wire(WireEvent::Accepted {
                     server: SERVER,
                     goal,
@@ -425,15 +473,19 @@ impl World {
                 payload: 0,
             }),
             Message::ResultUnknown(goal) => self.wire(WireEvent::ResultUnknown { goal }),
-            Message::Status(goals) => self.wire(WireEvent::Status {
-                server: SERVER,
-                goals,
-            }),
+            Message::Status(goals) => {
+                self.listed |= self.custodian.is_present(SERVER);
+                self.wire(WireEvent::Status {
+                    server: SERVER,
+                    goals,
+                });
+            }
         }
     }
 
     fn publish_status(&mut self) {
         self.net.retain(|message| !matches!(message, Message::Status(_)));
+        self.unheard = false;
         let goals = self
             .table
             .statuses()
@@ -443,7 +495,8 @@ impl World {
         self.net.insert(Message::Status(goals));
     }
 
-    /// Answers to the dead process are lost; its requests are under way still. The topic is latched.
+    /// Answers to the dead process are lost; its requests are under way still. The next one has yet to discover the
+    /// server: the wire may be cut.
     fn die(&mut self, setup: &Setup) {
         self.used.deaths += 1;
         self.running = None;
@@ -456,18 +509,17 @@ impl World {
         });
         let run = u64::from(self.used.deaths);
         self.custodian = Custodian::new(GoalIds::new(1, run), setup.options());
+        self.listed = false;
+        self.late.clear();
+        self.unheard = false;
         self.command(Command::Adopt {
             server: SERVER,
-            window: Duration::from_secs(1_000_000),
+            window: WINDOW,
         });
-        if self.up {
-            self.wire(WireEvent::ServerBack { server: SERVER });
-            self.publish_status();
-        }
     }
 
     fn wait(&mut self, setup: &Setup) {
-        let Some(due) = self.custodian.next_deadline() else {
+        let Some(due) = self.next_time() else {
             return;
         };
         let passed = due.since(NOW);
@@ -523,14 +575,25 @@ impl World {
                     };
                     match report.what {
                         What::AcceptedLate => self.seen.cancelled_late = true,
-                        What::Adopted => self.seen.adopted = true,
+                        What::Adopted => {
+                            self.seen.adopted = true;
+                            self.given_up.remove(&goal);
+                        }
+                        What::AcceptedAfterGivingUp | What::FoundAfterGivingUp => {
+                            self.seen.found_again |= report.what == What::FoundAfterGivingUp;
+                            self.given_up.remove(&goal);
+                        }
                         What::NotStoppedInTime => {
                             self.slow.insert(goal);
                         }
-                        What::GaveUpStopping | What::GaveUpUnanswered | What::GaveUpUnreachable => {
+                        What::GaveUpStopping => {
                             self.seen.gave_up = true;
                             self.slow.insert(goal);
                             self.given_up.insert(goal);
+                        }
+                        What::GaveUpUnanswered | What::GaveUpUnreachable => {
+                            self.seen.gave_up = true;
+                            self.slow.insert(goal);
                         }
                         _ => {}
                     }
@@ -591,13 +654,13 @@ impl World {
         if executing.len() > allowed {
             self.wrong = Some("G5: more goals on the server than the policy allows");
         }
-        if self.is_quiet()
-            && self
-                .table
-                .active()
-                .iter()
-                .any(|goal| !self.given_up.contains(goal))
-        {
+        let window_is_over = self
+            .custodian
+            .adopts_until(SERVER)
+            .is_none_or(|until| until < NOW);
+        let is_known =
+            |goal: &GoalId| self.given_up.contains(goal) || self.late.contains(goal) && window_is_over;
+        if self.is_quiet() && !self.table.active().iter().all(is_known) {
             self.wrong = Some("G3: an orphan goal that nobody was told of");
         }
     }
@@ -622,6 +685,8 @@ impl World {
                 Action::Discover
             } else if let Some(message) = self.net.first() {
                 Action::Deliver(message.clone())
+            } else if self.may_replay() {
+                Action::Replay
             } else if self.custodian.next_deadline().is_some() {
                 Action::Wait
             } else {
@@ -635,6 +700,7 @@ impl World {
     /// Nothing is under way, nobody waits, nothing is due.
     pub(crate) fn is_quiet(&self) -> bool {
         self.net.is_empty()
+            && !self.may_replay()
             && self.running.is_none()
             && self.custodian.is_idle()
             && self.up == self.custodian.is_present(SERVER)

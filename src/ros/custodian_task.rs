@@ -279,7 +279,7 @@ impl CustodianHandle {
         let view = self.board.view();
         let given_up = view.given_up.iter();
         let given_up = given_up
-            .filter(|(goal, _)| goal.ticket.is_some_and(&of_session))
+            .filter(|(goal, _)| goal.is_left_by(&of_session))
             .map(|(goal, server)| format!("{server}: goal of {} (given up)", goal.leaf));
         view.live
             .iter()
@@ -287,7 +287,7 @@ impl CustodianHandle {
             .filter(|(goal, _)| goal.is_left_by(&of_session))
             .map(|(goal, server)| {
                 let leaf = if goal.leaf.is_empty() {
-                    "an earlier run"
+                    "an earlier activation or run"
                 } else {
                     &goal.leaf
                 };

@@ -50,7 +50,7 @@ impl std::fmt::Debug for Endpoints {
 }
 
 impl Endpoints {
-    /// Nothing opened yet. `adopt`: for how long after an action server was first opened goals are looked for, and
+    /// Nothing opened yet. `adopt`: for how long after an action server was first heard of goals are looked for, and
     /// cancelled, that an earlier run of this node left there.
     pub fn new(
         custodian: &CustodianHandle,

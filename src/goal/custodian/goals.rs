@@ -17,16 +17,21 @@ impl<P> Custodian<P> {
         now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
-        let adopting = self
-            .servers
-            .get(&server)
-            .and_then(|server| server.adopt_until)
-            .is_some_and(|until| now <= until);
+        let known = self.servers.entry(server).or_default();
+        let adopting = known.adoption.look(known.present, now);
         for (goal, status) in goals {
             if let Some(entry) = self.goals.get_mut(goal) {
                 entry.seen = true;
                 self.apply(*goal, GoalEvent::Status(*status), None, now, out);
-            } else if adopting && status.is_active() && self.ids.is_predecessor(*goal) {
+            } else if !status.is_active() {
+                // It is over, whosever it was.
+            } else if self.ids.is_own(*goal) {
+                // Given up: whatever became of its acceptance, or of its server. A list that was overtaken by the
+                // goal's end shows it too.
+                if !self.ended.contains(goal) {
+                    self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
+                }
+            } else if adopting && self.ids.is_predecessor(*goal) {
                 self.adopt(server, *goal, What::Adopted, now, out);
             }
         }
@@ -501,6 +506,74 @@ mod tests {
         rig.pass(1_001);
         rig.status(&[(GoalIds::new(1, 78).next_id(), GoalStatus::Executing)]);
         assert_eq!(rig.wanted(), NOTHING);
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_looked_for_from_the_first_list_on_and_again_after_the_server_vanished()
+    {
+        let mut rig = Rig::new();
+        rig.command(Command::Adopt {
+            server: SERVER,
+            window: Duration::from_secs(1),
+        });
+        // The wire is cut, for longer than the window and for longer than anything is tracked.
+        rig.pass(100_000);
+        let before = GoalIds::new(1, 77).next_id();
+        rig.status(&[(before, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        // Cut again, until that one was given up.
+        rig.gone();
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), ["ServerGone", "GaveUpUnreachable"]);
+        rig.back();
+        rig.status(&[(before, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(before, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_is_stopped_whenever_it_is_seen_again() {
+        type Fault = fn(&mut Rig, GoalId);
+        let faults: [(Fault, &str); 3] = [
+            (|rig, _| rig.gone(), "GaveUpUnreachable"),
+            (
+                |rig, goal| {
+                    rig.accept(goal);
+                    rig.gone();
+                },
+                "GaveUpUnreachable",
+            ),
+            // Its acceptance was lost.
+            (|_, _| {}, "GaveUpUnanswered"),
+        ];
+        for (fault, given_up) in faults {
+            let mut rig = Rig::new();
+            let ticket = rig.start(7);
+            let goal = rig.sent_goal();
+            fault(&mut rig, goal);
+            rig.halt(ticket);
+            rig.pass(10_000);
+            assert_eq!(rig.wanted().last().unwrap(), given_up);
+            rig.back();
+            rig.pass(100_000);
+            rig.status(&[(goal, GoalStatus::Executing)]);
+            assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
+            rig.cancel_answer(goal, 65_537, CancelCode::None);
+            rig.status(&[(goal, GoalStatus::Canceled)]);
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g3_a_list_that_was_overtaken_by_its_goals_end_cancels_nothing() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.result(goal, End::Succeeded);
+        rig.out.clear();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
     }
 
     #[test]

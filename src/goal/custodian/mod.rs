@@ -8,6 +8,7 @@ mod rig;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{
     ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
@@ -89,7 +90,44 @@ enum Request<P> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Server {
     present: bool,
-    adopt_until: Option<Time>,
+    adoption: Adoption,
+}
+
+/// Whether goals of an earlier run that a server shows are stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+enum Adoption {
+    /// Nobody asked for it.
+    #[default]
+    Off,
+    /// So long from the first status list on that comes while the server is there. Until then nothing can be seen,
+    /// however long the wire is cut, but what was on its way.
+    Awaiting(Duration),
+    /// Until then.
+    Open { until: Time, window: Duration },
+}
+
+impl Adoption {
+    /// A status list has come. Whether what it shows of an earlier run is to be stopped.
+    fn look(&mut self, present: bool, now: Time) -> bool {
+        match *self {
+            Self::Off => false,
+            Self::Awaiting(window) => {
+                if present {
+                    let until = now + window;
+                    *self = Self::Open { until, window };
+                }
+                true
+            }
+            Self::Open { until, .. } => now <= until,
+        }
+    }
+
+    /// The server is out of reach: what it shows when it is back is new again.
+    fn look_anew(&mut self) {
+        if let Self::Open { window, .. } = *self {
+            *self = Self::Awaiting(window);
+        }
+    }
 }
 
 /// What has happened so far, for diagnostics. At rest `accepted + adopted` equals
@@ -235,7 +273,7 @@ impl<P> Custodian<P> {
                 out,
             ),
             Command::Adopt { server, window } => {
-                self.servers.entry(server).or_default().adopt_until = Some(now + window);
+                self.servers.entry(server).or_default().adoption = Adoption::Awaiting(window);
             }
             Command::ShutDown { deadline } => self.begin_shut_down(deadline, now, out),
         }
@@ -447,7 +485,12 @@ impl<P> Custodian<P> {
 /// For the proofs: situations that differ only in when they happen, or in what happened before, are one.
 #[cfg(test)]
 impl<P> Custodian<P> {
-    pub(in crate::goal) fn shift_back(&mut self, by: std::time::Duration) {
+    pub(in crate::goal) fn shift_back(&mut self, by: Duration) {
+        for server in self.servers.values_mut() {
+            if let Adoption::Open { until, .. } = &mut server.adoption {
+                *until = Time::from_nanos(until.as_nanos().saturating_sub(by.as_nanos() as u64));
+            }
+        }
         for entry in self.goals.values_mut() {
             entry.goal.shift_back(by);
         }
@@ -456,8 +499,23 @@ impl<P> Custodian<P> {
         }
     }
 
-    pub(in crate::goal) fn forget_history(&mut self) {
+    pub(in crate::goal) fn forget_history(&mut self, now: Time) {
         self.counters = Counters::default();
+        for server in self.servers.values_mut() {
+            if let Adoption::Open { until, .. } = &mut server.adoption
+                && *until < now
+            {
+                *until = Time::ZERO;
+            }
+        }
+    }
+
+    /// Until when goals of an earlier run are stopped that a server shows, where that has an end.
+    pub(in crate::goal) fn adopts_until(&self, server: ServerId) -> Option<Time> {
+        match self.servers.get(&server)?.adoption {
+            Adoption::Open { until, .. } => Some(until),
+            Adoption::Off | Adoption::Awaiting(_) => None,
+        }
     }
 }
 

@@ -55,6 +55,7 @@ impl<P> Custodian<P> {
             return;
         }
         entry.present = false;
+        entry.adoption.look_anew();
         for goal in self.goals_in_order(|entry| entry.server == server) {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.seen = false;

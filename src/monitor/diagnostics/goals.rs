@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::condition::Condition;
-use crate::goal::{Counters, GivenUpGoal, GoalId, LiveGoal, Phase, Report};
+use crate::goal::{Counters, GivenUpGoal, GoalId, LiveGoal, Phase, Report, What};
 use crate::msg::DiagnosticLevel as Level;
 
 /// What is known of the goals; each with the name of its server.
@@ -31,11 +31,17 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
         count => format!("{count} goals"),
     });
     let mut named = Vec::new();
-    for (goal, server) in &seen.given_up {
-        let goal = words(server, &goal.leaf, goal.goal);
+    for (given_up, server) in &seen.given_up {
+        let goal = words(server, &given_up.leaf, given_up.goal);
+        // What is known to have executed is worse than what may have been lost on the way, or with its server.
+        let (level, how) = match given_up.what {
+            What::GaveUpUnanswered => (Level::Warn, "was never answered"),
+            What::GaveUpUnreachable => (Level::Warn, "was lost with its server"),
+            _ => (Level::Error, "did not stop"),
+        };
         condition.find(
-            Level::Error,
-            format!("{goal} did not stop and was given up: it may be executing"),
+            level,
+            format!("{goal} {how} and was given up: it may be executing"),
         );
         named.push(("given up", goal));
     }
@@ -81,7 +87,11 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
 }
 
 fn words(server: &str, leaf: &str, goal: GoalId) -> String {
-    let leaf = if leaf.is_empty() { "an earlier run" } else { leaf };
+    let leaf = if leaf.is_empty() {
+        "an earlier activation or run"
+    } else {
+        leaf
+    };
     format!("{server}: goal {goal} of {leaf}")
 }
 
@@ -90,7 +100,7 @@ mod tests {
     use super::super::tests::value;
     use super::*;
     use crate::bt::HaltReason;
-    use crate::goal::{ServerId, Ticket, What};
+    use crate::goal::{ServerId, Ticket};
 
     fn live(phase: Phase, holds_back: bool) -> (LiveGoal, Arc<str>) {
         let goal = LiveGoal {
@@ -147,6 +157,7 @@ mod tests {
             server: goal.server,
             ticket: None,
             leaf: goal.leaf.clone(),
+            what: What::GaveUpStopping,
         };
         let report = Report {
             server: goal.server,
@@ -178,5 +189,35 @@ mod tests {
         assert!(
             value(&condition, "last report").starts_with("follow_path: Drive/FollowPath: goal did not stop")
         );
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_lost_with_its_server_is_named_with_what_is_not_known_of_it() {
+        let of_kind = |what| {
+            let (goal, server) = live(Phase::Canceling, false);
+            let given_up = GivenUpGoal {
+                goal: goal.goal,
+                server: goal.server,
+                ticket: None,
+                leaf: goal.leaf,
+                what,
+            };
+            status(&GoalsSeen {
+                given_up: vec![(given_up, server)],
+                ..GoalsSeen::default()
+            })
+        };
+        for (what, how) in [
+            (
+                What::GaveUpUnreachable,
+                "was lost with its server and was given up",
+            ),
+            (What::GaveUpUnanswered, "was never answered and was given up"),
+        ] {
+            let condition = of_kind(what);
+            assert_eq!(condition.level, Level::Warn);
+            assert!(condition.message.contains(how), "{condition:?}");
+            assert_eq!(value(&condition, "may execute although given up"), "1");
+        }
     }
 }

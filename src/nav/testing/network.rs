@@ -202,7 +202,7 @@ impl Network {
             .map(|goal| format!("{} {:?}", goal.leaf, goal.phase));
         let given_up = self.given_up.goals();
         let given_up = given_up
-            .filter(|goal| goal.ticket.is_some_and(|ticket| ticket >= since))
+            .filter(|goal| goal.is_left_by(|ticket| ticket >= since))
             .map(|goal| format!("{} given up", goal.leaf));
         left.chain(given_up).collect()
     }
