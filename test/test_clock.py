@@ -1,4 +1,4 @@
-"""`use_sim_time` as people use it: switched at run time, set before anything plays, and in a simulation that is paused."""
+"""`use_sim_time` as people use it: switched at run time, set before anything plays, and with a simulation that pauses."""
 
 import re
 import threading

@@ -3,6 +3,7 @@
 Each test makes two network namespaces; where the machine does not allow that, they skip and say so.
 """
 
+import signal
 import time
 
 import pytest
@@ -35,12 +36,16 @@ class World:
         for process in (right, left):
             request.addfinalizer(process.shutdown)
         self.servers, self.client = right.Servers(domain), left.Client(domain)
-        with self.network.left.inside():
-            self.node = Executable("navtree", domain, PARAMETERS | (parameters or {}), environment=ENVIRONMENT)
-        request.addfinalizer(self.node.close)
+        self._domain, self._parameters, self._request = domain, PARAMETERS | (parameters or {}), request
+        self.start_node()
         self.client.wait()
         self.servers.behave("follow_path", duration=0.05)
         self.recovers()
+
+    def start_node(self):
+        with self.network.left.inside():
+            self.node = Executable("navtree", self._domain, self._parameters, environment=ENVIRONMENT)
+        self._request.addfinalizer(self.node.close)
 
     def executing(self):
         """A navigation whose controller is executing its goal."""
@@ -190,4 +195,66 @@ def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
         status, text = world.ended(world.executing())
         assert status == "CANCELED" or "the tree failed" in text, (status, text)
         wait_for(world.servers.quiet, PATIENCE, f"every goal to end on its server: {world.node.output}")
+    world.recovers()
+
+
+#: After so long without a word the middleware takes the other host for gone, and forgets what it had to tell it.
+LEASE = 20.0
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("patience", "report"),
+    [
+        (LEASE + 4.0, "server did not come back"),
+        # Given up before its server seems to vanish.
+        (3.0, "goal did not stop; given up"),
+    ],
+)
+def test_g3_cut_for_longer_than_a_goal_is_looked_after(machine, ros_domain, request, patience, report):
+    world = World(ros_domain, request, {"give_up_timeout": int(1000 * patience)})
+    goal = world.executing()
+
+    def meanwhile():
+        world.cancelled(goal)
+        world.node.wait_for_line(report, patience + 5.0)
+
+    world.cut(LEASE + 8.0, meanwhile)
+    world.recovers()
+    # Nobody but its own node stopped it, when the wire was whole again.
+    assert any("goal still active after it had been given up" in line for line in world.node.lines)
+
+
+@pytest.mark.timeout(180)
+def test_g3_cut_for_longer_than_an_acceptance_is_waited_for(machine, ros_domain, request):
+    world = World(ros_domain, request, {"give_up_timeout": 3000})
+    world.servers.behave("follow_path", duration=None, accept_delay=0.3)
+    requests = world.requested()
+    goal = world.client.send()
+    wait_for(lambda: world.requested() > requests, 10.0, "the goal request at the controller")
+
+    def meanwhile():
+        world.cancelled(goal)
+        world.node.wait_for_line("goal request never answered; given up", 10.0)
+
+    world.cut(LEASE + 8.0, meanwhile)
+    world.recovers()
+
+
+@pytest.mark.timeout(180)
+def test_g3_killed_and_restarted_behind_a_wire_that_stays_cut(world):
+    world.executing()
+
+    def meanwhile():
+        world.node.process.send_signal(signal.SIGKILL)
+        world.node.wait(5.0)
+        world.start_node()
+        world.node.wait_for_line("goals are accepted", 20.0)
+        # For longer than goals of an earlier run are looked for on a server that is there.
+        time.sleep(12.0)
+
+    world.cut(0.0, meanwhile)
+    wait_for(lambda: not world.servers.executing("follow_path"), PATIENCE, f"the orphan's end: {world.node.output}")
+    # Until both sides of the actions are matched anew.
+    world.client.wait()
     world.recovers()

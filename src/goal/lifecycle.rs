@@ -147,6 +147,22 @@ fn plain(verdict: &str) -> String {
     }
 }
 
+/// What is no event of a goal: that there is one at all.
+const FOUND: &str = "
+## Goals that are found
+
+A status list shows every goal that its server knows, and is latched: whoever is discovered anew is shown it again. A goal
+that nobody looks after begins in Canceling:
+
+| whose goal is active in a status list | is cancelled | report |
+|---|---|---|
+| of this run, and not known to be over: it was given up | always | `FoundAfterGivingUp` |
+| of an earlier run of the same node, with `stop_goals_of_earlier_run` | in the first lists of a server: those of 10 s from the first one on, and again when it had vanished and is back | `Adopted` |
+| of anybody else | never | |
+
+So does a goal of this run whose acceptance arrives after it was given up (`AcceptedAfterGivingUp`).
+";
+
 /// One row a transition; the edges go into the diagram.
 fn goal_section(text: &mut String, edges: &mut BTreeSet<(Phase, Phase, String)>) {
     for (note, goal) in goals() {
@@ -307,6 +323,7 @@ The timers:
 ",
     );
     text.push_str(&tables);
+    text.push_str(FOUND);
     text.push_str(
         "\n## A call of a service\n\nAlso a cancel request that a leaf makes for the goals of any client.\n",
     );
