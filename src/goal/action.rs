@@ -9,7 +9,7 @@ use crate::bt::Time;
 /// takes up to three seconds to repeat what a wireless link lost: at the default of 250 ms it is 3.75 s in all.
 const RESULT_QUESTIONS: u32 = 3;
 
-/// Cancels of an adopted goal are counted from here, above those of its first life.
+/// Cancels of an adopted goal are counted from the next multiple of this, above those of its earlier lives.
 const ADOPTED_CANCELS: u32 = 1 << 16;
 
 /// One goal as a state machine: no identity, no payload, no clock. Total: see [`ActionGoal::on`].
@@ -67,16 +67,34 @@ impl ActionGoal {
         }
     }
 
-    /// A goal that is on the server and should not be: left by an earlier run, or accepted after it was given
-    /// up. It is cancelled at once.
-    pub fn adopted(options: GoalOptions, now: Time, steps: &mut Vec<Step>) -> Self {
+    /// A goal that is on the server and should not be, or may be: left by an earlier run, or given up. It is cancelled
+    /// at once. `accepted`: the server is known to have taken it. `cancels`: of its earlier lives, to which answers may
+    /// still be under way.
+    pub fn adopted(
+        options: GoalOptions,
+        accepted: bool,
+        cancels: u32,
+        now: Time,
+        steps: &mut Vec<Step>,
+    ) -> Self {
         let mut goal = Self::new(options, now);
-        goal.accepted = true;
-        // Answers to cancels from before it was given up may still be under way.
-        goal.cancels = ADOPTED_CANCELS;
-        goal.cancels_before_acceptance = ADOPTED_CANCELS;
-        goal.cancel_and_watch(now, steps);
+        goal.accepted = accepted;
+        goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
+        goal.cancels_before_acceptance = goal.cancels;
+        if accepted {
+            goal.cancel_and_watch(now, steps);
+        } else {
+            // It has held back the next goal for long enough, and may never have arrived.
+            goal.stop_left = None;
+            goal.doom(now);
+            goal.cancel(now, steps);
+        }
         goal
+    }
+
+    /// Cancels sent so far.
+    pub fn cancels(&self) -> u32 {
+        self.cancels
     }
 
     /// Where it is in its life.
@@ -357,6 +375,9 @@ impl ActionGoal {
             // Feedback and status may have been lying in a queue; an acceptance is acted upon whatever the
             // graph says (G3).
             GoalEvent::Accepted => self.cancel_late(now, steps),
+            // They show all the same that the server had taken it, and may never do so again.
+            GoalEvent::Status(status) if status.is_active() => self.accepted = true,
+            GoalEvent::CancelAnswered { code, .. } if code != CancelCode::UnknownGoal => self.accepted = true,
             GoalEvent::ServerBack => {
                 if self.accepted {
                     self.cancel_and_watch(now, steps);

@@ -14,7 +14,7 @@ pub struct GivenUpGoal {
     pub server: ServerId,
     /// The activation that started it; `None` for a goal of an earlier run, or one that was given up before.
     pub ticket: Option<Ticket>,
-    /// The path of the leaf that started it; empty where there is no activation.
+    /// The path of the leaf that started it; empty for a goal of an earlier run.
     pub leaf: Arc<str>,
     /// How: it did not stop, its server was out of reach, or never answered.
     pub what: What,
@@ -61,7 +61,10 @@ impl GivenUp {
                 });
             }
             // The Custodian has it again.
-            What::Adopted | What::AcceptedAfterGivingUp | What::FoundAfterGivingUp => {
+            What::Adopted
+            | What::AcceptedAfterGivingUp
+            | What::FoundAfterGivingUp
+            | What::RetriedAfterGivingUp => {
                 self.0.retain(|given_up| given_up.goal != goal);
             }
             _ => {}

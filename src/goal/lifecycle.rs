@@ -151,16 +151,15 @@ fn plain(verdict: &str) -> String {
 const FOUND: &str = "
 ## Goals that are found
 
-A status list shows every goal that its server knows, and is latched: whoever is discovered anew is shown it again. A goal
-that nobody looks after begins in Canceling:
+A status list shows every goal that its server knows. A goal that nobody looks after is cancelled:
 
-| whose goal is active in a status list | is cancelled | report |
-|---|---|---|
-| of this run, and not known to be over: it was given up | always | `FoundAfterGivingUp` |
-| of an earlier run of the same node, with `stop_goals_of_earlier_run` | in the first lists of a server: those of 10 s from the first one on, and again when it had vanished and is back | `Adopted` |
-| of anybody else | never | |
-
-So does a goal of this run whose acceptance arrives after it was given up (`AcceptedAfterGivingUp`).
+| which goal | when | begins in | report |
+|---|---|---|---|
+| of this run and not known to be over: it was given up | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
+| | when its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
+| | when its server had vanished and is back | Canceling; Doomed, if it is not known to have been accepted | `RetriedAfterGivingUp` |
+| of an earlier run of the same node, with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back | Canceling | `Adopted` |
+| of anybody else | never | | |
 ";
 
 /// One row a transition; the edges go into the diagram.

@@ -122,6 +122,13 @@ fn found_again() -> Property<Proof> {
     })
 }
 
+fn retried() -> Property<Proof> {
+    Property::sometimes(
+        "a goal that was given up is cancelled again",
+        |_, world: &World| world.seen.retried,
+    )
+}
+
 #[test]
 fn g3_g4_g6_one_goal_on_a_lossy_network() {
     prove(
@@ -158,7 +165,13 @@ fn g3_g4_g6_one_goal_on_a_server_that_seems_to_vanish() {
             losses: 1,
             ..Setup::NONE
         },
-        vec![cancelled_late(), gave_up(), server_gone(), found_again()],
+        vec![
+            cancelled_late(),
+            gave_up(),
+            server_gone(),
+            found_again(),
+            retried(),
+        ],
     );
 }
 
@@ -237,6 +250,6 @@ fn g3_goals_of_a_dead_predecessor_are_found_behind_a_wire_that_was_cut() {
             messages: 2,
             ..Setup::NONE
         },
-        vec![adopted(), gave_up(), found_again()],
+        vec![adopted(), gave_up(), found_again(), retried()],
     );
 }

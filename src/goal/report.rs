@@ -34,6 +34,8 @@ pub enum What {
     AcceptedAfterGivingUp,
     /// A goal shows up in its server's status list after it had been given up: it is being cancelled.
     FoundAfterGivingUp,
+    /// The server of a goal that had been given up is back: it is being cancelled, should it be executing.
+    RetriedAfterGivingUp,
     /// A goal of an earlier run of this node is being cancelled.
     Adopted,
     /// The server refused to cancel a goal; it will be asked again.
@@ -75,7 +77,7 @@ impl What {
     /// How loud to say it.
     pub fn severity(self) -> Severity {
         match self {
-            Self::AcceptedLate | Self::Adopted => Severity::Info,
+            Self::AcceptedLate | Self::RetriedAfterGivingUp | Self::Adopted => Severity::Info,
             Self::AcceptTimedOut
             | Self::AcceptedAfterGivingUp
             | Self::FoundAfterGivingUp
@@ -100,15 +102,14 @@ impl fmt::Display for What {
             Self::AcceptedLate => "goal accepted after its leaf had gone; cancelling it",
             Self::AcceptedAfterGivingUp => "goal accepted after it had been given up; cancelling it",
             Self::FoundAfterGivingUp => "goal still active after it had been given up; cancelling it",
+            Self::RetriedAfterGivingUp => "server is back; cancelling the goal that had been given up",
             Self::Adopted => "goal left by an earlier run of this node; cancelling it",
             Self::CancelRefused => "server refuses to cancel the goal; asking again",
             Self::NotPreempted => "server did not end the goal that a newer one replaced; cancelling it",
             Self::NotStoppedInTime => "goal did not stop in time; still trying",
             Self::GaveUpStopping => "goal did not stop; given up, it may still be executing",
             Self::GaveUpUnanswered => "goal request never answered; given up",
-            Self::GaveUpUnreachable => {
-                "server did not come back; its goal is given up, and stopped should it be seen again"
-            }
+            Self::GaveUpUnreachable => "server did not come back; its goal is given up until it does",
             Self::ServerGone => "server vanished",
             Self::ResultTimedOut => "goal ran longer than allowed; cancelling it",
             Self::ResultLost => "goal is over or forgotten on its server, its result cannot be had",

@@ -113,7 +113,7 @@ pub(crate) enum Action {
     Refuse(GoalId, u32),
     Lose(Message),
     Repeat(Message),
-    /// The middleware repeats a status list that was lost.
+    /// The middleware repeats a status list.
     Replay,
     Finish(GoalId, End),
     Forget,
@@ -154,7 +154,8 @@ pub(crate) struct World {
     late: BTreeSet<GoalId>,
     /// A status list has come since the server was discovered.
     listed: bool,
-    /// The latest status list was lost and is to be repeated.
+    /// The latest status list was lost, or is older than its reader, and is to be repeated. A reader that has had it is
+    /// not shown it again, even if its server had seemed to vanish: some middleware does not.
     unheard: bool,
     used: Used,
     /// What was seen that must never be.
@@ -180,6 +181,7 @@ pub(crate) struct Seen {
     pub(crate) cancelled_late: bool,
     pub(crate) adopted: bool,
     pub(crate) found_again: bool,
+    pub(crate) retried: bool,
     pub(crate) server_gone: bool,
     pub(crate) result_lost: bool,
     pub(crate) gave_up: bool,
@@ -363,13 +365,7 @@ impl World {
                 self.unheard = false;
             }
             Action::Restart => self.up = true,
-            Action::Discover if self.up => {
-                self.wire(WireEvent::ServerBack { server: SERVER });
-                // Latched: whoever is matched anew gets the latest list, if there ever was one.
-                if !self.table.statuses().is_empty() {
-                    self.publish_status();
-                }
-            }
+            Action::Discover if self.up => self.wire(WireEvent::ServerBack { server: SERVER }),
             Action::Discover => self.vanish(),
             Action::Partition => {
                 self.used.partitions += 1;
@@ -385,7 +381,6 @@ impl World {
     fn vanish(&mut self) {
         self.wire(WireEvent::ServerGone { server: SERVER });
         self.listed = false;
-        self.late.clear();
     }
 
     /// Drops what can have no effect any more, so that equal situations are the same state.
@@ -511,7 +506,7 @@ impl World {
         self.custodian = Custodian::new(GoalIds::new(1, run), setup.options());
         self.listed = false;
         self.late.clear();
-        self.unheard = false;
+        self.unheard = !self.table.statuses().is_empty();
         self.command(Command::Adopt {
             server: SERVER,
             window: WINDOW,
@@ -579,8 +574,11 @@ impl World {
                             self.seen.adopted = true;
                             self.given_up.remove(&goal);
                         }
-                        What::AcceptedAfterGivingUp | What::FoundAfterGivingUp => {
+                        What::AcceptedAfterGivingUp
+                        | What::FoundAfterGivingUp
+                        | What::RetriedAfterGivingUp => {
                             self.seen.found_again |= report.what == What::FoundAfterGivingUp;
+                            self.seen.retried |= report.what == What::RetriedAfterGivingUp;
                             self.given_up.remove(&goal);
                         }
                         What::NotStoppedInTime => {

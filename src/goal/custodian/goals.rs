@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Custodian, ENDED_REMEMBERED, Entry};
+use super::{Custodian, ENDED_REMEMBERED, Entry, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
 use crate::goal::{
     ActionGoal, AfterHalt, CallPhase, CancelTag, Effect, End, GoalEvent, GoalId, GoalStatus, Notice, Outcome,
@@ -24,10 +24,10 @@ impl<P> Custodian<P> {
                 entry.seen = true;
                 self.apply(*goal, GoalEvent::Status(*status), None, now, out);
             } else if !status.is_active() {
-                // It is over, whosever it was.
-            } else if self.ids.is_own(*goal) {
-                // Given up: whatever became of its acceptance, or of its server. A list that was overtaken by the
-                // goal's end shows it too.
+                self.forget_lost(*goal);
+            } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
+                // Given up, whatever became of its acceptance or of its server. A list that was overtaken by the goal's
+                // end shows it too.
                 if !self.ended.contains(goal) {
                     self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
                 }
@@ -35,6 +35,10 @@ impl<P> Custodian<P> {
                 self.adopt(server, *goal, What::Adopted, now, out);
             }
         }
+        // Unless it was never accepted, and may be yet.
+        self.lost.retain(|lost| {
+            lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
+        });
         let missing =
             self.goals_in_order(|entry| entry.server == server && entry.seen && entry.goal.is_accepted());
         for goal in missing {
@@ -44,7 +48,31 @@ impl<P> Custodian<P> {
         }
     }
 
-    /// Takes over a goal that is on a server and should not be.
+    fn is_lost(&self, goal: GoalId) -> bool {
+        self.lost.iter().any(|lost| lost.goal == goal)
+    }
+
+    fn forget_lost(&mut self, goal: GoalId) -> Option<Lost> {
+        let index = self.lost.iter().position(|lost| lost.goal == goal)?;
+        self.lost.remove(index)
+    }
+
+    /// A server is back that was out of reach. A cancel that was sent meanwhile is lost, and its list is not new: some
+    /// middleware (Fast DDS 2.14) shows no list twice to a reader that has had it, however long they were apart. So
+    /// whatever it may be executing is cancelled again.
+    pub(super) fn retry_lost(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        let lost: Vec<GoalId> = self
+            .lost
+            .iter()
+            .filter(|lost| lost.server == server)
+            .map(|lost| lost.goal)
+            .collect();
+        for goal in lost {
+            self.adopt(server, goal, What::RetriedAfterGivingUp, now, out);
+        }
+    }
+
+    /// Takes over a goal that is on a server and should not be, or may be.
     pub(super) fn adopt(
         &mut self,
         server: ServerId,
@@ -54,19 +82,23 @@ impl<P> Custodian<P> {
         out: &mut Vec<Effect<P>>,
     ) {
         let mut steps = Vec::new();
-        let mut adopted = ActionGoal::adopted(self.options, now, &mut steps);
+        let lost = self.forget_lost(goal);
+        let shown = what != What::RetriedAfterGivingUp;
+        let accepted = shown || lost.as_ref().is_some_and(|lost| lost.accepted);
+        let cancels = lost.as_ref().map_or(0, |lost| lost.cancels);
+        let mut adopted = ActionGoal::adopted(self.options, accepted, cancels, now, &mut steps);
         if let Some(deadline) = self.shut_down {
             adopted.on(GoalEvent::ShutDown { deadline }, now, &mut steps);
         }
         let order = self.next_order();
-        self.counters.adopted += 1;
+        self.counters.adopted += u64::from(accepted);
         self.goals.insert(
             goal,
             Entry {
                 order,
                 server,
                 ticket: None,
-                leaf: Arc::from(""),
+                leaf: lost.map_or_else(|| Arc::from(""), |lost| lost.leaf),
                 after_halt: AfterHalt::Wait,
                 goal: adopted,
                 payload: None,
@@ -92,6 +124,8 @@ impl<P> Custodian<P> {
             self.apply(goal, event, payload, now, out);
         } else {
             self.counters.late += 1;
+            // Whatever it says, it says of a goal that is over, or that the server does not know.
+            self.forget_lost(goal);
         }
     }
 
@@ -245,6 +279,16 @@ impl<P> Custodian<P> {
                 });
             }
             if entry.given_up {
+                self.lost.push_back(Lost {
+                    goal,
+                    server: entry.server,
+                    leaf: entry.leaf,
+                    accepted: entry.goal.is_accepted(),
+                    cancels: entry.goal.cancels(),
+                });
+                if self.lost.len() > LOST_REMEMBERED {
+                    self.lost.pop_front();
+                }
                 continue;
             }
             if entry.goal.is_accepted() {
@@ -518,49 +562,113 @@ mod tests {
         });
         // The wire is cut, for longer than the window and for longer than anything is tracked.
         rig.pass(100_000);
-        let before = GoalIds::new(1, 77).next_id();
-        rig.status(&[(before, GoalStatus::Executing)]);
+        let mut before = GoalIds::new(1, 77);
+        let (early, late) = (before.next_id(), before.next_id());
+        rig.status(&[(early, GoalStatus::Executing)]);
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
-        // Cut again, until that one was given up.
-        rig.gone();
+        rig.status(&[(early, GoalStatus::Canceled)]);
         rig.pass(100_000);
-        assert_eq!(rig.wanted(), ["ServerGone", "GaveUpUnreachable"]);
+        rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.gone();
         rig.back();
-        rig.status(&[(before, GoalStatus::Executing)]);
+        rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
-        rig.status(&[(before, GoalStatus::Canceled)]);
+        rig.result(late, End::Canceled);
         rig.assert_at_rest();
+    }
+
+    /// The ways in which a goal is given up that may be executing, and what is said of it.
+    type Loss = fn(&mut Rig, GoalId);
+    const LOSSES: [(Loss, &str); 4] = [
+        (|rig, _| rig.gone(), "GaveUpUnreachable"),
+        (
+            |rig, goal| {
+                rig.accept(goal);
+                rig.gone();
+            },
+            "GaveUpUnreachable",
+        ),
+        // Its acceptance was lost.
+        (|_, _| {}, "GaveUpUnanswered"),
+        // Its cancels were lost.
+        (|rig, goal| rig.accept(goal), "GaveUpStopping"),
+    ];
+
+    fn lose(loss: Loss, given_up: &str) -> (Rig, GoalId) {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        loss(&mut rig, goal);
+        rig.halt(ticket);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), given_up);
+        rig.pass(100_000);
+        (rig, goal)
     }
 
     #[test]
     fn g3_a_goal_that_was_given_up_is_stopped_whenever_it_is_seen_again() {
-        type Fault = fn(&mut Rig, GoalId);
-        let faults: [(Fault, &str); 3] = [
-            (|rig, _| rig.gone(), "GaveUpUnreachable"),
-            (
-                |rig, goal| {
-                    rig.accept(goal);
-                    rig.gone();
-                },
-                "GaveUpUnreachable",
-            ),
-            // Its acceptance was lost.
-            (|_, _| {}, "GaveUpUnanswered"),
-        ];
-        for (fault, given_up) in faults {
-            let mut rig = Rig::new();
-            let ticket = rig.start(7);
-            let goal = rig.sent_goal();
-            fault(&mut rig, goal);
-            rig.halt(ticket);
-            rig.pass(10_000);
-            assert_eq!(rig.wanted().last().unwrap(), given_up);
-            rig.back();
-            rig.pass(100_000);
+        for (loss, given_up) in LOSSES {
+            let (mut rig, goal) = lose(loss, given_up);
             rig.status(&[(goal, GoalStatus::Executing)]);
             assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
+            let [live] = rig.custodian.live_goals().try_into().unwrap();
+            assert_eq!(&*live.leaf, "tree/leaf");
             rig.cancel_answer(goal, 65_537, CancelCode::None);
             rig.status(&[(goal, GoalStatus::Canceled)]);
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_is_cancelled_again_when_its_server_is_back() {
+        for (loss, given_up) in LOSSES {
+            let (mut rig, goal) = lose(loss, given_up);
+            rig.gone();
+            rig.back();
+            assert_eq!(rig.wanted(), ["RetriedAfterGivingUp", "cancel #65537"]);
+            rig.cancel_answer(goal, 65_537, CancelCode::None);
+            rig.status(&[(goal, GoalStatus::Canceled)]);
+            rig.assert_at_rest();
+            rig.out.clear();
+            rig.gone();
+            rig.back();
+            assert_eq!(rig.wanted(), NOTHING, "it is over");
+        }
+    }
+
+    #[test]
+    fn g3_a_goal_whose_request_was_never_answered_may_be_accepted_after_its_server_was_back() {
+        let (mut rig, goal) = lose(|_, _| {}, "GaveUpUnanswered");
+        rig.gone();
+        rig.back();
+        // Not yet; and it is given up once more.
+        rig.cancel_answer(goal, 65_537, CancelCode::UnknownGoal);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #131073"]);
+        // From before the acceptance: no proof.
+        rig.cancel_answer(goal, 65_599, CancelCode::UnknownGoal);
+        assert_eq!(rig.custodian.live_goals().len(), 1);
+        rig.cancel_answer(goal, 131_073, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_and_is_over_is_left_alone() {
+        let overs: [Loss; 4] = [
+            |rig, goal| rig.status(&[(goal, GoalStatus::Aborted)]),
+            |rig, _| rig.status(&[]),
+            |rig, goal| rig.result(goal, End::Succeeded),
+            |rig, goal| rig.wire(WireEvent::ResultUnknown { goal }),
+        ];
+        for over in overs {
+            let (mut rig, goal) = lose(LOSSES[1].0, LOSSES[1].1);
+            over(&mut rig, goal);
+            rig.back();
+            assert_eq!(rig.wanted(), NOTHING);
             rig.assert_at_rest();
         }
     }

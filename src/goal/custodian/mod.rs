@@ -34,6 +34,8 @@ pub struct Custodian<P> {
     servers: BTreeMap<ServerId, Server>,
     /// Goals that ended on their servers a moment ago: an answer about one of these is merely late.
     ended: VecDeque<GoalId>,
+    /// Goals that were given up and may be executing: they are cancelled again when there is a new chance.
+    lost: VecDeque<Lost>,
     shut_down: Option<Time>,
     started: u64,
     counters: Counters,
@@ -59,6 +61,19 @@ struct Entry<P> {
     seen: bool,
     /// Given up rather than known to be over.
     given_up: bool,
+}
+
+/// How many goals that were given up are remembered. Beyond that, one is stopped when its server shows it.
+const LOST_REMEMBERED: usize = 64;
+
+/// What is known of a goal that was given up.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Lost {
+    goal: GoalId,
+    server: ServerId,
+    leaf: Arc<str>,
+    accepted: bool,
+    cancels: u32,
 }
 
 /// An activation whose outcome is open. Gone as soon as its leaf was told the outcome, or was halted: this is
@@ -210,6 +225,7 @@ impl<P> Custodian<P> {
             calls: BTreeMap::new(),
             servers: BTreeMap::new(),
             ended: VecDeque::new(),
+            lost: VecDeque::new(),
             shut_down: None,
             started: 0,
             counters: Counters::default(),
@@ -288,6 +304,9 @@ impl<P> Custodian<P> {
                     self.apply(goal, GoalEvent::Accepted, None, now, out);
                 } else {
                     self.counters.late += 1;
+                    if let Some(lost) = self.lost.iter_mut().find(|lost| lost.goal == goal) {
+                        lost.accepted = true;
+                    }
                     if !self.ended.contains(&goal) {
                         self.adopt(server, goal, What::AcceptedAfterGivingUp, now, out);
                     }
