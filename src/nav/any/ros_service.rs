@@ -140,7 +140,7 @@ mod tests {
             ),
             ("message", Some("success: `message` of a/srv/B is not a boolean")),
             ("state", Some("success: `state` of a/srv/B is not a boolean")),
-            ("{path}", None),
+            ("{field}", None),
         ] {
             let mut bench = Bench::new(&format!(
                 "<RosService service_name=\"x\" service_type=\"a/srv/B\" success=\"{success}\"/>"
