@@ -1,6 +1,7 @@
 //! What a node sees while it is ticked or halted.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::behavior::{Thrown, Tick};
@@ -690,6 +691,11 @@ impl<'t> Context<'t> {
         self.run.events.as_ref().map_or(&[], |events| &events.current)
     }
 
+    /// Tells the nodes of the tree that something happened, as [`Tree::emit`](super::Tree::emit): the next tick sees it.
+    pub fn emit(&mut self, name: impl Into<Arc<str>>, data: Value) {
+        self.run.events.get_or_insert_default().emit(name.into(), data);
+    }
+
     /// The next random number, evenly in `0.0..1.0`. The same seed ([`Tree::set_seed`](super::Tree::set_seed)) gives
     /// the same numbers.
     pub fn random(&mut self) -> f64 {
@@ -767,7 +773,7 @@ fn owner<'k>(def: &'k TreeDef, scope: ScopeId, key: &'k str) -> (ScopeId, &'k st
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
     use crate::bt::builder::leaf;

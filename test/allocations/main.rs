@@ -139,6 +139,7 @@ fn cases(id: &str) -> Option<Vec<NodeBuilder>> {
         "BlackboardCheckString" => decorated(&[("value_A", "{text}"), ("value_B", "seven")]),
         "BlackboardCheckBool" => decorated(&[("value_A", "{flag}"), ("value_B", "true")]),
         "AlwaysSuccess" | "AlwaysFailure" => single(&[]),
+        "Emit" => single(&[("event", "a.b"), ("data", "{int}")]),
         "Script" => {
             let mut cases = single(&[("code", "out := int * 2 + 1; other := text")]);
             cases.extend(single(&[("code", "{program}")]));

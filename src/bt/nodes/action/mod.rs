@@ -1,6 +1,7 @@
 //! Leaves that do something.
 
 mod always;
+mod emit;
 mod queue;
 mod script;
 mod set_blackboard;
@@ -10,6 +11,7 @@ mod unset_blackboard;
 mod was_entry_updated;
 
 pub use always::{AlwaysFailure, AlwaysSuccess};
+pub use emit::Emit;
 pub use queue::{PopFromQueue, QueueSize};
 pub use script::ScriptAction;
 pub use set_blackboard::SetBlackboard;
@@ -23,6 +25,7 @@ use crate::bt::registry::{Registry, RegistryError};
 pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     registry.register::<AlwaysSuccess>()?;
     registry.register::<AlwaysFailure>()?;
+    registry.register::<Emit>()?;
     registry.register::<ScriptAction>()?;
     registry.register::<SetBlackboard>()?;
     registry.register::<UnsetBlackboard>()?;
