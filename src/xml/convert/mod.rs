@@ -181,6 +181,9 @@ impl<'c> Converter<'c> {
                 element.name_span(),
                 "a halt takes version 3's SequenceStar back to its first child; SequenceWithMemory goes on where it was",
             ),
+            "Repeat" => self.rounds(element, "num_cycles", "rounds"),
+            "RetryUntilSuccessful" | "RetryUntilSuccesful" => self.rounds(element, "num_attempts", "attempts"),
+            "Switch2" | "Switch3" | "Switch4" | "Switch5" | "Switch6" => self.cases(element),
             "Parallel" => self.parallel(element),
             "ManualSelector" => self.refuse(
                 element.name_span(),
@@ -189,6 +192,35 @@ impl<'c> Converter<'c> {
             ),
             _ if id.starts_with("BlackboardCheck") => self.blackboard_check(element, id),
             _ => {}
+        }
+    }
+
+    /// Several rounds in one tick of version 3 are several looks of a reactive parent at its conditions in version 4.
+    fn rounds(&mut self, element: Element<'c>, port: &str, what: &str) {
+        if element
+            .attribute(port)
+            .is_some_and(|count| count.value().trim() == "1")
+        {
+            return;
+        }
+        let message = format!(
+            "version 3 makes all {what} of a child that ends at once in one tick; version 4 lets the tree have its turn in \
+             between, so that a reactive parent asks its conditions again"
+        );
+        self.note(element.name_span(), message);
+    }
+
+    /// Version 3 compares the texts.
+    fn cases(&mut self, element: Element<'c>) {
+        let number = |attribute: &Attribute<'_>| {
+            attribute.name().starts_with("case_") && attribute.value().trim().parse::<f64>().is_ok()
+        };
+        if let Some(case) = element.attributes().find(number) {
+            let value = case.value();
+            let message = format!(
+                "version 3 compares `{value}` as a text, version 4 as a number: 1 and 1.0 are the same case there"
+            );
+            self.note(case.value_span(), message);
         }
     }
 
@@ -302,6 +334,26 @@ mod tests {
             (
                 "<RetryUntilSuccesful num_attempts='2'><A/></RetryUntilSuccesful>",
                 "<RetryUntilSuccessful num_attempts='2'><A/></RetryUntilSuccessful>",
+                1,
+            ),
+            (
+                "<Repeat num_cycles='{n}'><A/></Repeat>",
+                "<Repeat num_cycles='{n}'><A/></Repeat>",
+                1,
+            ),
+            (
+                "<Repeat num_cycles='1'><A/></Repeat>",
+                "<Repeat num_cycles='1'><A/></Repeat>",
+                0,
+            ),
+            (
+                "<Switch2 variable='{v}' case_1='1' case_2='1.0'><A/><A/><A/></Switch2>",
+                "<Switch2 variable='{v}' case_1='1' case_2='1.0'><A/><A/><A/></Switch2>",
+                1,
+            ),
+            (
+                "<Control ID='Switch2' variable='{v}' case_1='a' case_2='b'><A/><A/><A/></Control>",
+                "<Control ID='Switch2' variable='{v}' case_1='a' case_2='b'><A/><A/><A/></Control>",
                 0,
             ),
             (
