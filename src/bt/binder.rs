@@ -219,7 +219,7 @@ impl PortSink for Binder<'_, '_> {
             return;
         };
         if let PortText::Literal(text) = port_text(&attribute.value, self.dialect) {
-            self.scopes.suspects.written.push(WrittenLiteral {
+            self.scopes.suspects.write(WrittenLiteral {
                 slot,
                 value: Value::text(text),
                 span: attribute.value_span,
@@ -334,7 +334,7 @@ impl Names for ScriptNames<'_> {
 
     fn assigns(&mut self, slot: SlotId, literal: &Value, range: Range<usize>) {
         let span = self.part(range);
-        self.scopes.suspects.written.push(WrittenLiteral {
+        self.scopes.suspects.write(WrittenLiteral {
             slot,
             value: literal.clone(),
             span,
@@ -346,7 +346,6 @@ impl Names for ScriptNames<'_> {
         let span = self.part(range);
         self.scopes
             .suspects
-            .operands
-            .push(ScriptOperand { slot, operator, span });
+            .calculate(ScriptOperand { slot, operator, span });
     }
 }

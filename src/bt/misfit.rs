@@ -12,15 +12,38 @@ use super::scope::Scopes;
 use super::types::{Family, PortValue, TypeInfo, ignored};
 use super::value::Value;
 
+/// How many of each are remembered: a small file can have a long script in a million instances.
+const MOST: usize = 500_000;
+
 /// What of a tree may misfit, collected while its ports are bound.
 #[derive(Default)]
 pub(crate) struct Suspects {
-    /// Ports that read an entry that begins as a literal.
-    pub(crate) readers: Vec<Reader>,
-    /// Literals that nodes and scripts write.
-    pub(crate) written: Vec<WrittenLiteral>,
-    /// Entries that scripts calculate with or compare.
-    pub(crate) operands: Vec<ScriptOperand>,
+    readers: Vec<Reader>,
+    written: Vec<WrittenLiteral>,
+    operands: Vec<ScriptOperand>,
+}
+
+impl Suspects {
+    /// A port reads an entry that begins as a literal.
+    pub(crate) fn read(&mut self, reader: Reader) {
+        push(&mut self.readers, reader);
+    }
+
+    /// A node or a script writes a literal.
+    pub(crate) fn write(&mut self, literal: WrittenLiteral) {
+        push(&mut self.written, literal);
+    }
+
+    /// A script calculates with an entry, or compares it.
+    pub(crate) fn calculate(&mut self, operand: ScriptOperand) {
+        push(&mut self.operands, operand);
+    }
+}
+
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() < MOST {
+        list.push(item);
+    }
 }
 
 pub(crate) struct Reader {

@@ -320,7 +320,7 @@ impl Scopes {
         }
         let is_literal = matches!(&place.initial, Some(value) if !value.is_empty());
         if is_literal && direction == Direction::Input && info.is_strong() && info.family != Family::Text {
-            self.suspects.readers.push(Reader { slot, info, span });
+            self.suspects.read(Reader { slot, info, span });
         }
         if place.initial.is_none() {
             if !by_default {
