@@ -6,8 +6,8 @@ use crate::bt::{
 
 /// Ticks its child at once, then each time a period has passed since its last success.
 ///
-/// Memory: `mark` is the time at which the child is due (nanoseconds; [`NEVER`]), `index` whether the child was ticked in
-/// this activation ([`TICKED`]) and the upper half of the period (nanoseconds; [`NEVER`]), `count` its lower half.
+/// Memory: `mark` is the time at which the child is due (nanoseconds; `NEVER`), `index` whether the child was ticked in
+/// this activation (`TICKED`) and the upper half of the period (nanoseconds; `NEVER`), `count` its lower half.
 #[derive(Debug)]
 pub struct RateController {
     hz: Input<f64>,
