@@ -277,6 +277,81 @@ fn a_trace_is_one_object_a_tick() {
 }
 
 #[test]
+fn mocks_take_every_leaf_they_fit_and_say_which_fits_none() {
+    let folder = Folder::new("mocks");
+    folder.file(
+        "tree.xml",
+        "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><Strange name='one' x='{x}'/>\
+         <Condition ID='Odd'/><Other name='arm/grip'/></Sequence></BehaviorTree></root>",
+    );
+    folder.file(
+        "mocks.yaml",
+        "one: {status: SUCCESS, set: {x: 3}}\nOdd: SUCCESS\n'arm/*': SUCCESS\n",
+    );
+    let (code, text) = folder.ends("trace tree.xml --mock mocks.yaml --ticks 1 --json");
+    assert_eq!(code, 0, "{text}");
+    let object: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&object["status"], &object["blackboard"]["x"]),
+        (&"SUCCESS".into(), &3.into())
+    );
+
+    folder.file(
+        "mocks.yaml",
+        "one: SUCCESS\nOdd: SUCCESS\n'arm/*': SUCCESS\nonne: SUCCESS\n",
+    );
+    let traced = |options: &str| folder.run(&format!("trace tree.xml --mock mocks.yaml --ticks 1 {options}"));
+    let output = traced("");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        said.contains("warning[NT0901]") && said.contains("mocks.yaml:4:1"),
+        "{said}"
+    );
+    assert!(said.contains("did you mean `one`?"), "{said}");
+    assert_eq!(traced("-D NT0901").status.code(), Some(1));
+    assert!(traced("-A NT0901").stderr.is_empty());
+    let scenario = "{tree: tree.xml, mocks: {one: SUCCESS, '*': SUCCESS, onne: FAILURE}, expect: {root: S}}";
+    folder.file("scenario.yaml", scenario);
+    let (code, text) = folder.ends("test scenario.yaml");
+    assert!(
+        code == 1 && text.contains("no leaf of the tree has these mocks: onne"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_trace_tells_siblings_of_one_name_apart_and_counts_its_ticks() {
+    let folder = Folder::new("siblings");
+    folder.file(
+        "tree.xml",
+        "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><Go name='go'/><Go name='go'/></Sequence>\
+         </BehaviorTree></root>",
+    );
+    folder.file("mocks.yaml", "Go: SUCCESS");
+    let (_, text) = folder.ends("trace tree.xml --mock mocks.yaml --ticks 3 --drain --json");
+    let ticks: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(ticks[0]["nodes"].as_object().unwrap().len(), 3);
+    assert!(ticks[0]["nodes"]["go::3"].is_string());
+    let numbers: Vec<&Value> = ticks.iter().map(|tick| &tick["tick"]).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+
+    folder.file(
+        "tree.xml",
+        "<root BTCPP_format='4'><BehaviorTree ID='T'><Fallback><AlwaysSuccess/><Go/></Fallback></BehaviorTree></root>",
+    );
+    let warned = |options: &str| -> String {
+        let output = folder.run(&format!("trace tree.xml --mock mocks.yaml --ticks 1 {options}"));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(warned(""), "");
+    assert!(warned("-W NT0701").contains("warning[NT0701]"));
+}
+
+#[test]
 fn scenarios_are_told_to_junit() {
     let folder = Folder::new("junit");
     folder.file("tree.xml", GOOD);

@@ -217,11 +217,12 @@ impl<'f, 's> Compiler<'f, 's> {
         let node_type = if spec.subtree.is_some() {
             None
         } else {
-            let found = self.node_type(&spec.id, tree.dialect);
-            if found.is_none() {
-                self.unknown_node(spec, tree.dialect);
-            }
-            found
+            self.node_type(&spec.id, tree.dialect)
+        };
+        let unknown = if spec.subtree.is_some() || !spec.children.is_empty() {
+            NodeKind::SubTree
+        } else {
+            NodeKind::Action
         };
         let id = node_type.map_or_else(
             || {
@@ -256,7 +257,7 @@ impl<'f, 's> Compiler<'f, 's> {
             id,
             name,
             path: Arc::from(&*self.path),
-            kind: node_type.map_or(NodeKind::SubTree, |node_type| node_type.manifest.kind),
+            kind: node_type.map_or(unknown, |node_type| node_type.manifest.kind),
             parent,
             end: index,
             scope,
@@ -368,7 +369,16 @@ impl<'f, 's> Compiler<'f, 's> {
         index: NodeIndex,
     ) -> (Box<dyn Behavior>, bool) {
         let Some(node_type) = node_type else {
-            return (Box::new(SubTree), false);
+            let substitute = self.registry.substitute().filter(|_| spec.children.is_empty());
+            let adopted = substitute.and_then(|it| {
+                self.open_ports(tree, spec, scope, index, NodeKind::Action, |leaf, ports| {
+                    it.adopt(leaf, ports)
+                })
+            });
+            if adopted.is_none() {
+                self.unknown_node(spec, tree.dialect);
+            }
+            return (adopted.unwrap_or_else(|| Box::new(SubTree)), false);
         };
         let manifest = &*node_type.manifest;
         let (least, most) = manifest.children;
@@ -413,9 +423,24 @@ impl<'f, 's> Compiler<'f, 's> {
         index: NodeIndex,
     ) -> Option<Box<dyn Behavior>> {
         let substitute = self.registry.substitute().filter(|it| it.covers_subtrees())?;
+        self.open_ports(tree, spec, scope, index, NodeKind::SubTree, |node, ports| {
+            substitute.behavior(node, ports)
+        })
+    }
+
+    /// Makes a behaviour for what has no declaration: every attribute may be a port.
+    fn open_ports(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        index: NodeIndex,
+        kind: NodeKind,
+        make: impl FnOnce(&NodeInfo, &mut Ports<'_>) -> Option<Box<dyn Behavior>>,
+    ) -> Option<Box<dyn Behavior>> {
         let manifest = Manifest {
             id: spec.id.to_string(),
-            kind: NodeKind::SubTree,
+            kind,
             doc: String::new(),
             children: (0, 0),
             ports: Vec::new(),
@@ -430,8 +455,7 @@ impl<'f, 's> Compiler<'f, 's> {
             enums: self.registry.enums(),
             problems: &mut self.problems,
         };
-        let info = &self.info[index.index()];
-        substitute.behavior(info, &mut Ports { sink: &mut binder })
+        make(&self.info[index.index()], &mut Ports { sink: &mut binder })
     }
 
     /// Compiles the priorities of a node's children; whether there are any.

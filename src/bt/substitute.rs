@@ -11,6 +11,11 @@ pub trait Substitute: Send + Sync {
     /// bound under any type.
     fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>>;
 
+    /// What runs in the place of a leaf whose ID is not registered; `None` leaves it unknown.
+    fn adopt(&self, _leaf: &NodeInfo, _ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
+        None
+    }
+
     /// Whether it is asked about subtree instances too. One that is replaced is not instantiated.
     fn covers_subtrees(&self) -> bool {
         false

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::bt::{
     Behavior, Context, InOut, NodeInfo, NodeKind, NodeStatus, PortValue, Ports, Registry, Substitute, Text,
-    Tick, Value, is_model_name, matches,
+    Tick, TreeDef, Value, matches,
 };
 
 /// From a leaf's full path, its instance name, its registered ID or a pattern (`*` any run, `?` one character) to what
@@ -73,20 +73,24 @@ impl<'de> Deserialize<'de> for Once {
 }
 
 impl Mocks {
-    /// Declares the IDs that nobody knows, and puts the mocks in the place of the nodes they name.
+    /// Puts the mocks in the place of the leaves they fit, of those that nobody knows too.
     pub(crate) fn apply(self, registry: &mut Registry) {
-        for key in self.0.keys() {
-            let is_name = is_model_name(key) && !key.contains(['*', '?', '[']);
-            if is_name && !registry.contains(key) {
-                registry.register_open(key, NodeKind::Action, |ports| {
-                    for name in ports.attributes() {
-                        let _ = ports.inout::<Value>(name).bind();
-                    }
-                    Box::new(Unmocked)
-                });
-            }
-        }
         registry.set_substitute(Some(Arc::new(self)));
+    }
+
+    /// The keys that fit no leaf of a tree: most likely they are misspelt.
+    pub(crate) fn unused(&self, def: &TreeDef) -> Vec<&str> {
+        let fits = |key: &str| {
+            def.nodes().any(|(_, node)| {
+                is_leaf(node)
+                    && (*node.path == *key
+                        || *node.name == *key
+                        || *node.id == *key
+                        || matches(key, &node.path))
+            })
+        };
+        let keys = self.0.keys().map(String::as_str);
+        keys.filter(|key| !fits(key)).collect()
     }
 
     /// The most exact rule that fits: path before name before ID before pattern.
@@ -105,8 +109,7 @@ impl Mocks {
 
 impl Substitute for Mocks {
     fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
-        // Leaves only: trees like to name a control after the leaf in it, and patterns fit both.
-        if !matches!(node.kind, NodeKind::Action | NodeKind::Condition) {
+        if !is_leaf(node) {
             return None;
         }
         let script = self.find(node)?.clone();
@@ -119,6 +122,15 @@ impl Substitute for Mocks {
             outputs: outputs.collect(),
         }))
     }
+
+    fn adopt(&self, leaf: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
+        self.behavior(leaf, ports)
+    }
+}
+
+/// Only these are mocked: trees like to name a control after the leaf in it, and patterns fit both.
+fn is_leaf(node: &NodeInfo) -> bool {
+    matches!(node.kind, NodeKind::Action | NodeKind::Condition)
 }
 
 /// A list of outcomes; one outcome may stand for a list of one. Read by hand: serde takes a list of three for a mapping
@@ -277,15 +289,6 @@ pub(crate) fn typed(value: &Json) -> (Value, &'static crate::bt::TypeInfo) {
         },
         Json::String(text) => (Value::text(text.as_str()), Text::TYPE),
         other => (Value::text(format!("json:{other}")), Text::TYPE),
-    }
-}
-
-/// An ID that a mock names, at a place that no mock fits. Cannot happen, since the ID itself fits; said all the same.
-struct Unmocked;
-
-impl Behavior for Unmocked {
-    fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        Err(cx.throw("no mock says what this node does"))
     }
 }
 

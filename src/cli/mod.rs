@@ -189,6 +189,13 @@ pub(crate) struct TreeArguments {
 }
 
 impl TreeArguments {
+    /// Whether warnings of this code are to be shown by a command that shows none by itself.
+    pub(crate) fn asks_for(&self, code: crate::xml::Code) -> bool {
+        self.warn
+            .iter()
+            .any(|wanted| wanted == "warnings" || wanted.parse() == Ok(code))
+    }
+
     /// The wishes; later options win over earlier ones of another kind in the order allow, warn, deny.
     pub(crate) fn levels(&self) -> Result<crate::xml::Levels, String> {
         use crate::xml::{Code, Level, Levels, Severity};

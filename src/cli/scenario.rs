@@ -246,6 +246,14 @@ impl Scenario {
                 };
             }
         };
+        let unused = self.mocks.unused(&loaded.def);
+        if !unused.is_empty() {
+            // What is never asked must not pass for something that answered.
+            return Err(format!(
+                "no leaf of the tree has these mocks: {}",
+                unused.join(", ")
+            ));
+        }
         let mut stage = Stage::new(loaded.def, Duration::from_millis(self.period), self.drain);
         stage.seed(self.seed);
         for (key, value) in &self.set {

@@ -29,6 +29,8 @@ pub(crate) struct Stage {
     now: Time,
     drain: bool,
     halts: Halts,
+    /// Calls of [`Stage::tick`]: one of the tree's own may be several with `drain`.
+    ticks: u64,
 }
 
 impl Stage {
@@ -44,6 +46,7 @@ impl Stage {
             now: Time::ZERO,
             drain,
             halts,
+            ticks: 0,
         }
     }
 
@@ -88,6 +91,7 @@ impl Stage {
             self.tree.tick_exactly_once(self.now)
         };
         self.now = self.now + self.period;
+        self.ticks += 1;
         self.snapshot(result)
     }
 
@@ -109,7 +113,7 @@ impl Stage {
             .map(|(node, _)| self.tree.status(node))
             .collect();
         Snapshot {
-            tick: self.tree.ticks(),
+            tick: self.ticks,
             result,
             statuses,
             halted: self.halts.take(),

@@ -1,6 +1,7 @@
 //! `navtree trace`: runs a tree with scripted leaves on a virtual clock, and shows every tick.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -8,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::mocks::Mocks;
 use super::stage::{Snapshot, Stage};
 use super::{Exit, TreeArguments, outln, yaml};
-use crate::bt::{Registry, TreeDef};
-use crate::xml::{Colour, Loader};
+use crate::bt::{Registry, TreeDef, nearest};
+use crate::xml::{Code, Colour, Diagnostic, Levels, Loaded, Loader, Severity};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -59,14 +60,16 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
 fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
     super::are_there([&arguments.file]).map_err(failed)?;
+    let mut mocked = None;
     if let Some(path) = &arguments.mock {
         let text = yaml::read(path).map_err(failed)?;
         let mocks: Mocks = serde_yaml::from_str(&text).map_err(|error| failed(yaml::fault(path, &error)))?;
-        mocks.apply(&mut registry);
+        mocks.clone().apply(&mut registry);
+        mocked = Some((mocks, path, text));
     }
     let levels = arguments.trees.levels().map_err(failed)?;
-    let loaded = Loader::new(&registry)
-        .levels(levels)
+    let mut loaded = Loader::new(&registry)
+        .levels(levels.clone())
         .load_file(&arguments.file, arguments.tree.as_deref())
         .map_err(|refused| {
             let shown = refused
@@ -75,6 +78,16 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (Stri
                 .map(|it| it.render(&refused.sources, Colour::Never));
             (shown.collect::<Vec<_>>().join("\n"), Exit::Problems)
         })?;
+    for warning in loaded
+        .warnings
+        .iter()
+        .filter(|it| arguments.trees.asks_for(it.code))
+    {
+        super::errln!("{}", warning.render(&loaded.sources, Colour::Never));
+    }
+    if let Some((mocks, path, text)) = mocked {
+        report_unused(&mocks, path, text, &mut loaded, &levels)?;
+    }
     let mut stage = Stage::new(
         loaded.def,
         Duration::from_millis(arguments.period),
@@ -88,6 +101,48 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (Stri
         stage.set(key, &scalar(value)).map_err(failed)?;
     }
     Ok(stage)
+}
+
+/// Says which mocks fit nothing, each where it stands.
+fn report_unused(
+    mocks: &Mocks,
+    path: &Path,
+    text: String,
+    loaded: &mut Loaded,
+    levels: &Levels,
+) -> Result<(), (String, Exit)> {
+    let unused = mocks.unused(&loaded.def);
+    if unused.is_empty() {
+        return Ok(());
+    }
+    let name = path.display().to_string();
+    let file = loaded.sources.add_text(&name, Path::new("."), text);
+    let mut refused = Vec::new();
+    for key in unused {
+        let start = yaml::key(file.text(), key).unwrap_or(0);
+        let message = format!("`{key}` fits no leaf of the tree: neither a path, nor a name, nor an ID");
+        let mut diagnostic = Diagnostic::new(Code::UnusedMock, file.span(start, start + key.len()), message);
+        let names = loaded.def.nodes();
+        let names = names.flat_map(|(_, node)| [&*node.path, &*node.name, &*node.id]);
+        if let Some(near) = nearest(key, names) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        let Some(severity) = levels.severity(&diagnostic) else {
+            continue;
+        };
+        diagnostic.severity = severity;
+        let shown = diagnostic.render(&loaded.sources, Colour::Never);
+        if severity == Severity::Error {
+            refused.push(shown);
+        } else {
+            super::errln!("{shown}");
+        }
+    }
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err((refused.join("\n"), Exit::Problems))
+    }
 }
 
 /// Numbers and truth values as such, all else as text.
@@ -111,10 +166,11 @@ fn scalar(text: &str) -> Value {
 }
 
 fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
+    let paths = unique_paths(stage.definition());
     for _ in 0..arguments.ticks {
         let snapshot = stage.tick();
         if arguments.json {
-            outln!("{}", object(&stage, &snapshot));
+            outln!("{}", object(&stage, &paths, &snapshot));
         } else {
             print_text(stage.definition(), &snapshot);
         }
@@ -131,18 +187,13 @@ fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
 }
 
 /// The form that other tools read.
-fn object(stage: &Stage, snapshot: &Snapshot) -> Value {
-    let def = stage.definition();
-    let nodes: Map<String, Value> = def
-        .nodes()
-        .zip(&snapshot.statuses)
-        .map(|((_, info), status)| (info.path.to_string(), status.name().into()))
-        .collect();
-    let halted: Vec<&str> = snapshot
-        .halted
+fn object(stage: &Stage, paths: &[String], snapshot: &Snapshot) -> Value {
+    let nodes: Map<String, Value> = paths
         .iter()
-        .map(|node| &*def.node(*node).path)
+        .zip(&snapshot.statuses)
+        .map(|(path, status)| (path.clone(), status.name().into()))
         .collect();
+    let halted: Vec<&str> = snapshot.halted.iter().map(|node| &*paths[node.index()]).collect();
     let mut object = json!({
         "tick": snapshot.tick,
         "status": snapshot.result.as_ref().map_or("ERROR", |status| status.name()),
@@ -154,6 +205,19 @@ fn object(stage: &Stage, snapshot: &Snapshot) -> Value {
         object["error"] = error.to_string().into();
     }
     object
+}
+
+/// The paths of all nodes; with its number behind it, as that of a node without a name, where an earlier one has the same.
+fn unique_paths(def: &TreeDef) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let paths = def.nodes().map(|(node, info)| {
+        if seen.insert(&*info.path) {
+            info.path.to_string()
+        } else {
+            format!("{}::{}", info.path, node.uid())
+        }
+    });
+    paths.collect()
 }
 
 /// One line a node, indented, with its status; then the halts.

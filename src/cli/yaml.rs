@@ -52,6 +52,15 @@ pub(crate) fn fault(path: &Path, error: &serde_yaml::Error) -> String {
     }
 }
 
+/// Where a key of the outermost mapping stands, if it is written as it is or between quotes.
+pub(crate) fn key(text: &str, key: &str) -> Option<usize> {
+    text.match_indices(key).map(|(at, _)| at).find(|at| {
+        let before = text[..*at].trim_end_matches(['"', '\'']);
+        let after = text[at + key.len()..].trim_start_matches(['"', '\'']);
+        (before.is_empty() || before.ends_with(['\n', '{', ' ', ','])) && after.trim_start().starts_with(':')
+    })
+}
+
 /// Line and column of what comes after a text.
 fn place(before: &str) -> String {
     let line = before.matches('\n').count() + 1;

@@ -149,6 +149,9 @@ codes! {
     801 ConversionNote Note "What a conversion from version 3 to version 4 changed beyond words, and under which condition it means the same."
     802 NotConverted Error "Something in a version 3 file has no counterpart in version 4."
 }
+"Mocks" {
+    901 UnusedMock Warning "A key of the mocks fits no leaf of the tree that runs: neither a path, nor a name, nor an ID."
+}
 }
 
 impl Code {
