@@ -127,13 +127,14 @@ def test_action_that_aborts_refuses_or_takes_too_long_is_a_failure(stack, trees)
 def test_nobody_listens_to_feedback_that_no_leaf_takes(stack, trees):
     serve(stack, "turn", Behaviour(duration=0.1), Spin)
 
-    def listeners(action):
-        return stack.graph.node.count_subscribers(f"/{action}/_action/feedback")
+    def listeners(topic):
+        return stack.graph.node.count_subscribers(f"/turn/_action/{topic}")
 
     assert trees.run(GOAL.format(""))[0] == "SUCCEEDED"
-    assert (listeners("turn"), listeners("follow_path")) == (0, 0)
+    wait_for(lambda: listeners("status") == 1, 10, "the client that listens to the goals' states")
+    assert listeners("feedback") == 0
     assert trees.run(GOAL.format('feedback.angular_distance_traveled="{turned}"'))[0] == "SUCCEEDED"
-    assert listeners("turn") == 1
+    wait_for(lambda: listeners("feedback") == 1, 10, "it to listen to feedback as well")
 
 
 def test_g5_a_leaf_of_nav2_and_one_for_any_action_wait_for_each_other(stack, trees):

@@ -34,6 +34,7 @@ pub struct Endpoints {
 #[derive(Default)]
 struct Inner {
     /// By full name and type: however a tree spells a server, and in whichever form, its goals wait for each other (G5).
+    /// A rule of the command line that leads one name to another makes no difference yet: two names are two servers.
     servers: HashMap<(EndpointKind, String, String), ServerId>,
     subscriptions: HashMap<TopicSpec, (TopicId, Arc<Fan>)>,
     publishers: HashMap<TopicSpec, TopicId>,

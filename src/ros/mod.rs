@@ -71,7 +71,7 @@ pub use goals_view::{Debts, GoalsView};
 pub use lifecycle::{Bond, Lifecycle, LifecycleHandle, LifecycleHandler};
 pub use link::{Endpoints, RosLink};
 pub use names::is_name;
-pub use node::{Probe, RosNode};
+pub use node::{Nudge, Probe, RosNode};
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
 pub use rehearsal::Rehearsal;
 pub use rosout::{Rosout, RosoutLayer, rosout};

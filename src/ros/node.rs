@@ -1,6 +1,7 @@
 //! The node as the closures see it that run on its thread: how entities are made.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
@@ -45,7 +46,23 @@ pub struct RosNode {
 struct Chore {
     period: Duration,
     next: Instant,
+    nudge: Nudge,
     act: Box<dyn FnMut(&r2r::Node) -> Duration + Send>,
+}
+
+/// Makes something due, from any thread: it is done when the node's thread is awake next.
+#[derive(Clone, Default, Debug)]
+pub struct Nudge(Arc<AtomicBool>);
+
+impl Nudge {
+    /// It is due.
+    pub fn give(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn take(&self) -> bool {
+        self.0.swap(false, Ordering::AcqRel)
+    }
 }
 
 impl Chore {
@@ -261,21 +278,32 @@ impl RosNode {
 
     /// The same for what looks at the node, and at the graph through it.
     pub fn every_look(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
-        self.chore(period, move |node| {
+        self.chore(period, Nudge::default(), move |node| {
             act(node);
             period
         });
     }
 
-    /// Has something done that says each time when it is due again.
-    pub fn whenever_due(&mut self, first: Duration, mut act: impl FnMut() -> Duration + Send + 'static) {
-        self.chore(first, move |_| act());
+    /// Has something done that says each time when it is due again, and can be made due earlier.
+    pub fn whenever_due(
+        &mut self,
+        first: Duration,
+        nudge: Nudge,
+        mut act: impl FnMut() -> Duration + Send + 'static,
+    ) {
+        self.chore(first, nudge, move |_| act());
     }
 
-    fn chore(&mut self, period: Duration, act: impl FnMut(&r2r::Node) -> Duration + Send + 'static) {
+    fn chore(
+        &mut self,
+        period: Duration,
+        nudge: Nudge,
+        act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
+    ) {
         self.chores.push(Chore {
             period,
             next: Instant::now() + period,
+            nudge,
             act: Box::new(act),
         });
     }
@@ -359,7 +387,7 @@ impl RosNode {
     fn do_chores(&mut self) {
         let now = Instant::now();
         for chore in &mut self.chores {
-            if chore.may_be_done_at() <= now {
+            if chore.nudge.take() || chore.may_be_done_at() <= now {
                 chore.period = (chore.act)(&self.node);
                 chore.next = now + chore.period;
             }

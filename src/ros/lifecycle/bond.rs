@@ -7,14 +7,14 @@ use r2r::bond::msg::Status;
 use r2r::{Publisher, QosProfile, std_msgs};
 
 use crate::ros::mirror::Mirror;
-use crate::ros::{Clock, RosError, RosHandle, RosNode};
+use crate::ros::{Clock, Nudge, RosError, RosHandle, RosNode};
 
 /// How long the other side waits for a heartbeat before it takes the node for dead: Nav2's value.
 const TIMEOUT: f32 = 4.0;
 /// How long a bond that begins waits for the other side's first heartbeat: bondcpp's value.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How soon after a rest the heartbeat has its period again; its first is said by whoever ends the rest. Asked at the
-/// period instead, a node that nobody manages was woken ten times a second.
+/// How often it is looked whether a rest is over, where nobody says so: at the heartbeat's own period, a node that nobody
+/// manages was woken ten times a second.
 const REST: Duration = Duration::from_secs(1);
 /// Messages that say the bond is over: one could be lost on a peer that is just joining.
 const FAREWELLS: u32 = 3;
@@ -41,6 +41,8 @@ struct Shared {
     instance: String,
     period: Duration,
     clock: Clock,
+    /// Makes the next heartbeat due: a rest is over.
+    nudge: Nudge,
     inner: Mutex<Inner>,
 }
 
@@ -71,6 +73,7 @@ impl Bond {
             id,
             period,
             clock,
+            nudge: Nudge::default(),
             inner: Mutex::new(Inner {
                 publisher,
                 begun: false,
@@ -78,7 +81,7 @@ impl Bond {
             }),
         });
         let beating = Arc::clone(&shared);
-        node.whenever_due(period, move || {
+        node.whenever_due(period, shared.nudge.clone(), move || {
             let inner = beating.lock();
             if !inner.begun || Instant::now() >= inner.beats_until {
                 return REST.max(period);
@@ -106,6 +109,7 @@ impl Bond {
         inner.begun = true;
         inner.beats_until = Instant::now() + CONNECT_TIMEOUT;
         self.shared.say(&inner, true);
+        self.shared.nudge.give();
     }
 
     /// The heartbeat ends, and the other side is told.
@@ -125,6 +129,7 @@ impl Shared {
         let now = Instant::now();
         if inner.begun && now >= inner.beats_until {
             self.say(&inner, true);
+            self.nudge.give();
         }
         inner.beats_until = inner.beats_until.max(now + Duration::from_secs_f32(TIMEOUT));
     }
