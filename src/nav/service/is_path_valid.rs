@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use super::ValidatePath;
 use crate::bt::{Context, Input, NodeStatus, PortError, Ports, Thrown, Tick};
 use crate::msg::Path;
 use crate::msg::service as services;
 use crate::nav::service_leaf::{ResponseOf, ServiceNode};
 
-/// Asks the planner server about a path.
+/// Asks the planner server about a path. Takes the ports of its successor too: trees were renamed one by one.
 #[derive(Debug)]
-pub struct IsPathValid {
-    path: Input<Arc<Path>>,
-}
+pub struct IsPathValid(ValidatePath);
 
 /// The path to ask about; one that was never written is asked about as an empty one.
 pub(super) fn path_of(cx: &mut Context<'_>, port: &Input<Arc<Path>>) -> Result<Arc<Path>, Thrown> {
@@ -29,26 +28,18 @@ impl ServiceNode for IsPathValid {
     const SERVER: &'static str = "is_path_valid";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
-            path: ports.input("path").doc("The path.").bind(),
-        }
+        Self(ValidatePath::bind(ports))
     }
 
     fn request(
         &self,
         cx: &mut Context<'_>,
     ) -> Result<Result<services::IsPathValidRequest, NodeStatus>, Thrown> {
-        Ok(Ok(services::IsPathValidRequest {
-            path: path_of(cx, &self.path)?,
-        }))
+        self.0.request(cx)
     }
 
-    fn answered(&self, _cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
-        Ok(if response.is_valid {
-            NodeStatus::Success
-        } else {
-            NodeStatus::Failure
-        })
+    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
+        self.0.answered(cx, response)
     }
 }
 
@@ -73,5 +64,29 @@ mod tests {
         }
         bench.service::<IsPathValid>("is_path_valid", |_| None);
         assert_eq!(bench.run(10), Failure);
+    }
+
+    #[test]
+    fn ports_of_validate_path_are_taken_and_those_that_have_no_effect_are_named() {
+        let text = "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\"><IsPathValid path=\"{path}\" max_cost=\"100\" \
+             stop_at_first_collision=\"true\" collision_poses=\"{poses}\"/></BehaviorTree></root>";
+        let registry = crate::nav::registry();
+        let loader = crate::xml::Loader::new(&registry);
+        let loaded = loader.load_text("t.xml", text, std::path::Path::new("."), None);
+        let loaded = loaded.unwrap();
+        let said = loaded
+            .warnings
+            .iter()
+            .map(|warning| warning.one_line(&loaded.sources));
+        let said: Vec<String> = said.filter(|line| line.contains("NT0407")).collect();
+        assert!(
+            said.len() == 1 && said[0].contains("max_cost has no effect"),
+            "{said:?}"
+        );
+        let mut bench = Bench::new(text);
+        bench.set("path", std::sync::Arc::new(crate::msg::Path::default()));
+        bench.service::<IsPathValid>("is_path_valid", |_| Some(IsPathValidResponse::default()));
+        assert_eq!(bench.run(3), Failure);
+        assert!(bench.object::<crate::msg::Goals>("poses").is_some());
     }
 }
