@@ -43,6 +43,12 @@ impl Events {
         }
         self.current.append(&mut self.arriving);
     }
+
+    /// What nobody has seen by the end of a run is no event of the next one: that may be minutes later.
+    pub(crate) fn forget(&mut self) {
+        self.current.clear();
+        self.arriving.clear();
+    }
 }
 
 /// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one, the whole name has to match.

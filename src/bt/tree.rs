@@ -275,6 +275,9 @@ impl Tree {
             self.poison(node, &*payload);
         }
         self.run.failure = None;
+        if let Some(events) = &mut self.run.events {
+            events.forget();
+        }
         self.run.end_tick(now);
     }
 

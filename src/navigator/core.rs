@@ -257,6 +257,9 @@ impl Navigator {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(session) => {
                 self.halt_tree(&session, reason, now);
+                if let Some(pulse) = &self.pulse {
+                    pulse.pursue_nothing();
+                }
                 let deadline = self.steady + self.options.stop_timeout;
                 self.state = State::Stopping {
                     session,

@@ -24,7 +24,7 @@ struct PulseInner {
 /// The navigation goals that matter to a watchdog.
 #[derive(Debug, Default)]
 struct Goals {
-    /// Whose tree runs, or ran last.
+    /// Whose tree runs.
     pursued: Option<GoalId>,
     /// Those that somebody wants cancelled, while the thread has not taken note.
     cancels: Vec<GoalId>,
@@ -66,6 +66,11 @@ impl Pulse {
     /// The tree is about to run for this goal.
     pub(crate) fn pursue(&self, goal: GoalId) {
         self.goals().pursued = Some(goal);
+    }
+
+    /// No tree runs any more: whatever the thread does next is done for no goal that may be cancelled.
+    pub(crate) fn pursue_nothing(&self) {
+        self.goals().pursued = None;
     }
 
     /// Somebody has asked for a cancel.

@@ -76,6 +76,23 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_is_over_leaves_no_event_to_the_next_one() {
+        let signal = node("Signal")
+            .port("pattern", "*")
+            .port("else", "SUCCESS")
+            .child(testing::leaf("child", "S"));
+        let tree = node("Sequence").children([signal, leaf("Emit").port("event", "over")]);
+        let mut run = Running::new(Scene::new(tree).compile().unwrap(), false);
+        run.check(
+            "= child
+             S .
+             halt
+             S .
+             S S",
+        );
+    }
+
+    #[test]
     fn an_event_without_a_name_is_refused() {
         assert!(Scene::new(leaf("Emit").port("event", "")).compile().is_err());
     }
