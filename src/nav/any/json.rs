@@ -132,7 +132,7 @@ fn from_nav2_text(text: &str, like: &JsonValue) -> Option<Result<JsonValue, Stri
         JsonValue::Object(fields) if has(fields, &["header", "poses"]) && fields["poses"].is_array() => {
             <Arc<Path>>::TYPE
         }
-        JsonValue::Array(items) if items.is_empty() && !text.is_empty() => {
+        JsonValue::Array(items) if items.is_empty() && has_frame(text) => {
             let goals = (<Arc<Goals>>::TYPE.parse)(text, &Enums::default()).ok()?;
             return Some(Ok(without_types(goals.to_json())));
         }
@@ -140,6 +140,14 @@ fn from_nav2_text(text: &str, like: &JsonValue) -> Option<Result<JsonValue, Stri
     };
     let message = (info.parse)(text, &Enums::default());
     Some(message.map(|message| without_types(message.to_json())))
+}
+
+/// Whether the second of a text's parts may be a frame: in a list of numbers it is one of them, of which nine are a pose as
+/// little as eight.
+fn has_frame(text: &str) -> bool {
+    text.split(';')
+        .nth(1)
+        .is_some_and(|part| part.parse::<f64>().is_err())
 }
 
 /// Whether a message has these fields and no other.
@@ -206,6 +214,11 @@ mod tests {
         assert_eq!(read("1", json!(false)), Ok(json!(true)));
         assert_eq!(read("1;2;", json!([0])), Ok(json!([1, 2])));
         assert_eq!(read("a;b", json!([])), Ok(json!(["a", "b"])));
+        // As many as a pose has.
+        assert_eq!(
+            read("0;1;2;3;4;5;6;7;8", json!([])),
+            Ok(json!([0, 1, 2, 3, 4, 5, 6, 7, 8]))
+        );
         assert_eq!(read("json:{\"x\":1}", json!({"x": 0})), Ok(json!({"x": 1})));
         assert_eq!(read("12", json!(null)), Ok(json!(12)));
         assert_eq!(read("twelve", json!(null)), Ok(json!("twelve")));
