@@ -46,7 +46,7 @@ impl Model for Proof {
     }
 }
 
-/// Further messages that may be under way at once. None keeps this file under a minute in a debug build on
+/// Further messages that may be under way at once. None keeps this file at a good minute in a debug build on
 /// two cores; `NAVTREE_MODEL_MORE_MESSAGES=1` takes ten times as long.
 fn more_messages() -> usize {
     std::env::var("NAVTREE_MODEL_MORE_MESSAGES")
