@@ -304,9 +304,6 @@ impl<P> Custodian<P> {
                     self.apply(goal, GoalEvent::Accepted, None, now, out);
                 } else {
                     self.counters.late += 1;
-                    if let Some(lost) = self.lost.iter_mut().find(|lost| lost.goal == goal) {
-                        lost.accepted = true;
-                    }
                     if !self.ended.contains(&goal) {
                         self.adopt(server, goal, What::AcceptedAfterGivingUp, now, out);
                     }
