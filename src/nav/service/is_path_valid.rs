@@ -1,4 +1,4 @@
-//! `IsPathValid`: asks whether a path is still free. Jazzy's name of [`ValidatePath`](super::ValidatePath).
+//! `IsPathValid`: asks whether a path is still free. Jazzy's name of [`ValidatePath`].
 
 use std::sync::Arc;
 
