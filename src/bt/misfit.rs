@@ -2,7 +2,8 @@
 //! written by `SetBlackboard` or a script; and scripts that calculate with what is no number. BehaviorTree.CPP finds them
 //! when it ticks them.
 //!
-//! Told is only what is certain: where anything else writes the entry too, its reader may never see the literal.
+//! Told is only what is certain: where anything else writes the entry too, its reader may never see the literal. What is
+//! given to a subtree is a warning: a condition may keep it from the port, as with `none` for no angle at all.
 
 use super::Enums;
 use super::blackboard::{SlotId, convert};
@@ -92,7 +93,8 @@ fn readers(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
                     slot.key, reader.info.name
                 );
                 problems.push(
-                    Problem::new(ProblemKind::BadLiteral, slot.typed_at, message)
+                    // A sentinel may be meant, which a condition keeps from the port: no error.
+                    Problem::new(ProblemKind::UnreadableArgument, slot.typed_at, message)
                         .related(reader.span, "this port reads it"),
                 );
             }
@@ -242,12 +244,12 @@ mod tests {
     #[test]
     fn a_literal_given_to_a_subtree_is_read_by_its_ports() {
         let call = |value: &str| subtree("T").port("b", value);
-        let expected = "BadLiteral: `b` goes to a port of type unsigned: `abc` is not a whole number";
+        let expected = "UnreadableArgument: `b` goes to a port of type unsigned: `abc` is not a whole number";
         assert_eq!(said(call("abc"), sleep("b")), [expected]);
         assert_eq!(
             said(call("5.5"), sleep("b")),
             [
-                "BadLiteral: `b` goes to a port of type unsigned: 5.5 does not become one (the number does not fit)"
+                "UnreadableArgument: `b` goes to a port of type unsigned: 5.5 does not become one (the number does not fit)"
             ]
         );
         assert_eq!(

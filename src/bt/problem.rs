@@ -17,6 +17,8 @@ pub enum ProblemKind {
     BadLiteral,
     /// An output that is given text where a key should be.
     LiteralOutput,
+    /// A literal given to a subtree that the port which reads it there cannot read.
+    UnreadableArgument,
     /// Two uses of one entry with types that do not convert.
     TypeClash,
     /// A script that does not compile.
@@ -102,6 +104,7 @@ impl Problem {
                 | ProblemKind::TwoAsynchronous
                 | ProblemKind::Unsupported
                 | ProblemKind::TrailingText
+                | ProblemKind::UnreadableArgument
         )
     }
 }

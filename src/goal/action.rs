@@ -81,6 +81,10 @@ impl ActionGoal {
         goal.accepted = accepted;
         goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
         goal.cancels_before_acceptance = goal.cancels;
+        if goal.cancels > ADOPTED_CANCELS {
+            // A server that heeds no cancel shows it again each time it is given up: it has held back the next goal once.
+            goal.stop_left = None;
+        }
         if accepted {
             goal.cancel_and_watch(now, steps);
         } else {
@@ -95,6 +99,11 @@ impl ActionGoal {
     /// Cancels sent so far.
     pub fn cancels(&self) -> u32 {
         self.cancels
+    }
+
+    /// Whether it was found, or tried again, rather than sent.
+    pub fn is_found(&self) -> bool {
+        self.cancels >= ADOPTED_CANCELS
     }
 
     /// Where it is in its life.

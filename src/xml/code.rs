@@ -129,6 +129,7 @@ codes! {
     408 Unserved Error "A node names an interface, a field or a value that this build of navtree does not have or cannot send. Only builds with ROS look."
     409 TrailingText Warning "A number is followed by other text, which is ignored: `12abc` is 12."
     410 LiteralOutput Error "An output port is given text instead of a blackboard key in braces: what the node writes would be lost."
+    411 UnreadableArgument Warning "A value given to a subtree is not of the type of the port that reads it there: the node fails when it is ticked, unless a condition keeps it from that."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

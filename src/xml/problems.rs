@@ -18,6 +18,7 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::MissingPort => Code::MissingPort,
         ProblemKind::BadLiteral => Code::BadLiteral,
         ProblemKind::LiteralOutput => Code::LiteralOutput,
+        ProblemKind::UnreadableArgument => Code::UnreadableArgument,
         ProblemKind::TypeClash => Code::TypeClash,
         ProblemKind::BadScript => Code::BadScript,
         ProblemKind::ChildCount => Code::ChildCount,
@@ -93,6 +94,7 @@ mod tests {
             ProblemKind::TwoAsynchronous,
             ProblemKind::Unsupported,
             ProblemKind::TrailingText,
+            ProblemKind::UnreadableArgument,
         ] {
             let problem = Problem::new(kind, crate::bt::Span::default(), "");
             let warns = code(kind).severity() == Severity::Warning;

@@ -64,7 +64,9 @@ impl<P> Custodian<P> {
         let lost: Vec<GoalId> = self
             .lost
             .iter()
-            .filter(|lost| lost.server == server)
+            // Cancelled again in vain and never seen, it most likely never arrived. It is not tried at every return of its
+            // server; accepted after all, it is stopped all the same.
+            .filter(|lost| lost.server == server && (lost.accepted || !lost.retried))
             .map(|lost| lost.goal)
             .collect();
         for goal in lost {
@@ -284,6 +286,7 @@ impl<P> Custodian<P> {
                     server: entry.server,
                     leaf: entry.leaf,
                     accepted: entry.goal.is_accepted(),
+                    retried: entry.goal.is_found(),
                     cancels: entry.goal.cancels(),
                 });
                 if self.lost.len() > LOST_REMEMBERED {
@@ -647,6 +650,14 @@ mod tests {
         rig.cancel_answer(goal, 65_537, CancelCode::UnknownGoal);
         rig.pass(10_000);
         assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
+        rig.pass(100_000);
+        rig.gone();
+        rig.back();
+        assert_eq!(
+            rig.wanted(),
+            NOTHING,
+            "a request that was lost is not looked for at every return"
+        );
         rig.accept(goal);
         assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #131073"]);
         // From before the acceptance: no proof.

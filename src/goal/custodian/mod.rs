@@ -73,6 +73,8 @@ struct Lost {
     server: ServerId,
     leaf: Arc<str>,
     accepted: bool,
+    /// Whether it had been given up before.
+    retried: bool,
     cancels: u32,
 }
 
