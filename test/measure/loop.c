@@ -63,9 +63,13 @@ int main(int argc, const char ** argv)
   for (int64_t tick = 1; tick * PERIOD < SECONDS * 1000000000LL; ++tick) {
     int64_t left;
     while ((left = start + tick * PERIOD - now()) > 0) {
-      rcl_wait_set_clear(&set);
+      if (rcl_wait_set_clear(&set) != RCL_RET_OK) {
+        return 1;
+      }
       for (int i = 0; i < 2; ++i) {
-        rcl_wait_set_add_subscription(&set, &subscriptions[i], NULL);
+        if (rcl_wait_set_add_subscription(&set, &subscriptions[i], NULL) != RCL_RET_OK) {
+          return 1;
+        }
       }
       if (rcl_wait(&set, left) != RCL_RET_OK) {
         continue;
