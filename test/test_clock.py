@@ -7,19 +7,11 @@ import time
 import pytest
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
+from support.fixtures import limited_drive
 from support.graph import wait_for
 
 #: A recording's first stamp: decades after zero.
 RECORDED = 1_700_000_000.0
-
-LIMITED_TREE = """
-<root BTCPP_format="4"><BehaviorTree ID="Limited">
-  <Sequence>
-    <ComputePathToPose goal="{goal}" path="{path}"/>
-    <Timeout msec="60000"><FollowPath path="{path}"/></Timeout>
-  </Sequence>
-</BehaviorTree></root>
-"""
 
 
 class Simulation:
@@ -98,8 +90,7 @@ def test_g10_a_tree_goes_on_when_the_clock_is_switched_under_it(stack, simulate,
 
 
 def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, simulate, tmp_path):
-    path = tmp_path / "limited.xml"
-    path.write_text(LIMITED_TREE)
+    path = limited_drive(tmp_path, 60000)
     stack = stack_factory({"use_sim_time": True, "default_nav_to_pose_bt_xml": path})
     goal = stack.navigation.send(2.0, 0.0)
     told = "nothing has come on /clock: goals wait for it"

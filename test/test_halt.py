@@ -4,7 +4,7 @@ import time
 
 import pytest
 from sensor_msgs.msg import BatteryState
-from support.fixtures import tree
+from support.fixtures import limited_drive, tree
 from support.graph import wait_for
 
 PERIOD = 0.010
@@ -54,19 +54,8 @@ def test_g3_canceled_is_reported_when_the_motion_has_stopped(stack):
     assert stack.robot.executing() == 0
 
 
-TIMEOUT_TREE = """
-<root BTCPP_format="4"><BehaviorTree ID="ShortDrive">
-  <Sequence>
-    <ComputePathToPose goal="{goal}" path="{path}"/>
-    <Timeout msec="500"><FollowPath path="{path}"/></Timeout>
-  </Sequence>
-</BehaviorTree></root>
-"""
-
-
 def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_factory, tmp_path):
-    path = tmp_path / "timeout.xml"
-    path.write_text(TIMEOUT_TREE)
+    path = limited_drive(tmp_path, 500)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.6
@@ -78,8 +67,7 @@ def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_fact
 
 
 def test_g3_a_tree_that_fails_names_what_does_not_stop(stack_factory, tmp_path):
-    path = tmp_path / "timeout.xml"
-    path.write_text(TIMEOUT_TREE)
+    path = limited_drive(tmp_path, 500)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path, "stop_timeout": 500})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False

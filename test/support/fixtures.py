@@ -88,3 +88,20 @@ def stack(stack_factory):
 def tree(name) -> Path:
     """A tree file of this package."""
     return ROOT / "behavior_trees" / name
+
+
+LIMITED_DRIVE = """
+<root BTCPP_format="4"><BehaviorTree ID="LimitedDrive">
+  <Sequence>
+    <ComputePathToPose goal="{{goal}}" path="{{path}}"/>
+    <Timeout msec="{milliseconds}"><FollowPath path="{{path}}"/></Timeout>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+def limited_drive(folder, milliseconds) -> Path:
+    """A file whose tree plans and gives the drive so long."""
+    path = folder / "limited_drive.xml"
+    path.write_text(LIMITED_DRIVE.format(milliseconds=milliseconds))
+    return path
