@@ -215,7 +215,7 @@ impl PortSink for Binder<'_, '_> {
     }
 
     fn stores(&mut self, name: &str, slot: SlotId) {
-        let Some(attribute) = self.spec.attributes.iter().find(|it| it.name == name) else {
+        let Some(attribute) = self.named(name) else {
             return;
         };
         if let PortText::Literal(text) = port_text(&attribute.value, self.dialect) {

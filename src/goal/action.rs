@@ -81,15 +81,14 @@ impl ActionGoal {
         goal.accepted = accepted;
         goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
         goal.cancels_before_acceptance = goal.cancels;
-        if goal.cancels > ADOPTED_CANCELS {
-            // A server that heeds no cancel shows it again each time it is given up: it has held back the next goal once.
+        if !accepted || goal.cancels > ADOPTED_CANCELS {
+            // It has held back the next goal for long enough: it may never have arrived, or its server heeds no cancel and
+            // shows it again each time it is given up.
             goal.stop_left = None;
         }
         if accepted {
             goal.cancel_and_watch(now, steps);
         } else {
-            // It has held back the next goal for long enough, and may never have arrived.
-            goal.stop_left = None;
             goal.doom(now);
             goal.cancel(now, steps);
         }

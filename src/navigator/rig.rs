@@ -314,6 +314,15 @@ impl Remote {
         self.thread.handle().goal(request(number, tree, &self.clients));
     }
 
+    /// A goal whose leaf `turn` has been at it for three ticks, on a server that does with it what the plan says; its tree.
+    fn turn(&mut self, plan: impl Fn() -> Plan<Spin> + Send + 'static) -> Arc<TreeDef> {
+        self.bench.action::<Spin>("spin", move |_| plan());
+        let tree = load(&registry(), r#"<Spin name="turn" spin_dist="1.0"/>"#);
+        self.goal(1, &tree);
+        self.periods(3);
+        tree
+    }
+
     fn is_running(&self) -> bool {
         let survey = self.thread.handle().survey().wait(PATIENCE).unwrap();
         survey.navigator.is_running
@@ -350,10 +359,8 @@ impl Remote {
 
 #[test]
 fn a_pause_is_acknowledged_when_nothing_is_ticked_any_more() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote.bench.action::<Spin>("spin", |_| Plan::endless());
-    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
-    remote.periods(3);
+    let mut remote = Remote::new();
+    remote.turn(Plan::endless);
     remote.thread.handle().pause().wait(PATIENCE).unwrap();
     let ticks = remote.ticks();
     assert!(ticks >= 3);
@@ -368,11 +375,7 @@ fn a_pause_is_acknowledged_when_nothing_is_ticked_any_more() {
 #[test]
 fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(300));
-    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
-    remote.periods(3);
+    remote.turn(|| Plan::endless().stop_after(300));
     let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
     remote.periods(20);
     assert_eq!(remote.bench.active("spin"), 1, "its server takes its time");
@@ -392,12 +395,8 @@ fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
 
 #[test]
 fn a_halt_of_what_does_not_stop_is_acknowledged_when_that_was_reported() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
-    remote.goal(1, &load(&registry, r#"<Spin name="turn" spin_dist="1.0"/>"#));
-    remote.periods(3);
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().unstoppable());
     let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
     remote.periods(310);
     assert_eq!(halted.wait(PATIENCE), Ok(()));
@@ -407,13 +406,8 @@ fn a_halt_of_what_does_not_stop_is_acknowledged_when_that_was_reported() {
 
 #[test]
 fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
-    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
-    remote.goal(1, &tree);
-    remote.periods(3);
+    let mut remote = Remote::new();
+    let tree = remote.turn(|| Plan::endless().stop_after(100));
     let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
     remote.goal(2, &tree);
     remote.periods(5);
@@ -426,12 +420,8 @@ fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
 
 #[test]
 fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulated_time_stands_still() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
-    remote.goal(1, &load(&registry, r#"<Spin name="turn" spin_dist="1.0"/>"#));
-    remote.periods(3);
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().unstoppable());
     let limit = Duration::from_millis(200);
     let halted = remote
         .thread
@@ -458,15 +448,10 @@ fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulate
 
 #[test]
 fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
-    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    let mut remote = Remote::new();
+    let tree = remote.turn(|| Plan::endless().stop_after(100));
     let handle = remote.thread.handle().clone();
     let [stopping, idle, again] = [(); 3].map(|()| handle.admit().unwrap());
-    remote.goal(1, &tree);
-    remote.periods(3);
     handle.shut();
     assert!(handle.admit().is_none());
     let halted = handle.halt(HaltReason::ShuttingDown);
@@ -502,11 +487,7 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
 #[test]
 fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
     let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
-    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
-    remote.periods(3);
+    remote.turn(|| Plan::endless().stop_after(100));
     let kind = NavigatorKind::ThroughPoses;
     // One that cannot be had leaves everything as it was.
     let broken = remote
@@ -541,12 +522,8 @@ fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
 
 #[test]
 fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
-    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
-    remote.periods(3);
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().stop_after(100));
     let stopped = remote.thread.handle().stop(HaltReason::ShuttingDown);
     remote.periods(5);
     assert_eq!(stopped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
@@ -782,12 +759,8 @@ fn each_tree_of_a_node_draws_its_own_lots_and_a_seed_repeats_them() {
 
 #[test]
 fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
-    remote.goal(1, &load(&registry, r#"<Spin name="turn" spin_dist="1.0"/>"#));
-    remote.periods(3);
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().unstoppable());
     remote.thread.handle().cancel(GoalId([1; 16]));
     remote.paused_periods(290);
     assert!(remote.reports.try_recv().is_err(), "it has its three seconds");
@@ -799,12 +772,8 @@ fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
 
 #[test]
 fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote
-        .bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(1000));
-    remote.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
-    remote.periods(3);
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().stop_after(1000));
     remote.thread.handle().cancel(GoalId([1; 16]));
     remote.ticks();
     // An hour goes by in the simulation, and no time at all for the server.
