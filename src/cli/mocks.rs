@@ -81,13 +81,8 @@ impl Mocks {
     /// The keys that fit no leaf of a tree: most likely they are misspelt.
     pub(crate) fn unused(&self, def: &TreeDef) -> Vec<&str> {
         let fits = |key: &str| {
-            def.nodes().any(|(_, node)| {
-                is_leaf(node)
-                    && (*node.path == *key
-                        || *node.name == *key
-                        || *node.id == *key
-                        || matches(key, &node.path))
-            })
+            def.nodes()
+                .any(|(_, node)| is_leaf(node) && (names(node).contains(&key) || matches(key, &node.path)))
         };
         let keys = self.0.keys().map(String::as_str);
         keys.filter(|key| !fits(key)).collect()
@@ -95,9 +90,7 @@ impl Mocks {
 
     /// The most exact rule that fits: path before name before ID before pattern.
     fn find(&self, node: &NodeInfo) -> Option<&Script> {
-        let exact = [&*node.path, &*node.name, &*node.id]
-            .into_iter()
-            .find_map(|key| self.0.get(key));
+        let exact = names(node).into_iter().find_map(|key| self.0.get(key));
         exact.or_else(|| {
             self.0
                 .iter()
@@ -126,6 +119,11 @@ impl Substitute for Mocks {
     fn adopt(&self, leaf: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
         self.behavior(leaf, ports)
     }
+}
+
+/// What a key may call a leaf, the most exact first.
+pub(crate) fn names(leaf: &NodeInfo) -> [&str; 3] {
+    [&*leaf.path, &*leaf.name, &*leaf.id]
 }
 
 /// Only these are mocked: trees like to name a control after the leaf in it, and patterns fit both.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::mocks::Mocks;
+use super::mocks::{self, Mocks};
 use super::stage::{Snapshot, Stage};
 use super::{Exit, TreeArguments, outln, yaml};
 use crate::bt::{Registry, TreeDef, nearest};
@@ -122,8 +122,7 @@ fn report_unused(
         let start = yaml::key(file.text(), key).unwrap_or(0);
         let message = format!("`{key}` fits no leaf of the tree: neither a path, nor a name, nor an ID");
         let mut diagnostic = Diagnostic::new(Code::UnusedMock, file.span(start, start + key.len()), message);
-        let names = loaded.def.nodes();
-        let names = names.flat_map(|(_, node)| [&*node.path, &*node.name, &*node.id]);
+        let names = loaded.def.nodes().flat_map(|(_, node)| mocks::names(node));
         if let Some(near) = nearest(key, names) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
