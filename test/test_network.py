@@ -22,7 +22,7 @@ PARAMETERS = {
 }
 #: How long after the wire is whole again everything may take: the middleware announces itself every 3 s and repeats
 #: what was lost every 3 s.
-PATIENCE = 30.0
+PATIENCE = 60.0
 CUTS = [0.1, 1.0, 5.0, 30.0]
 
 
@@ -184,7 +184,7 @@ def test_g1_cut_while_the_result_is_due(world, seconds):
     world.recovers()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("loss", "delay"), [(0.2, 0.0), (0.0, 0.2), (0.2, 0.2)])
 def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
     # An answer that was lost is repeated every three seconds: whoever has such a wire waits for the third time.
@@ -195,6 +195,8 @@ def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
         status, text = world.ended(world.executing())
         assert status == "CANCELED" or "the tree failed" in text, (status, text)
         wait_for(world.servers.quiet, PATIENCE, f"every goal to end on its server: {world.node.output}")
+    # A goal may fail of such a wire at any time; from now on none may.
+    world.network.loss = world.network.delay = 0.0
     world.recovers()
 
 

@@ -5,10 +5,6 @@ use std::time::Duration;
 use super::{CancelCode, GoalEvent, GoalOptions, GoalStatus, Phase, Step, Verdict, What};
 use crate::bt::Time;
 
-/// How often a result is asked for before it counts as lost. The wait doubles with each question, because the middleware
-/// takes up to three seconds to repeat what a wireless link lost: at the default of 250 ms it is 3.75 s in all.
-const RESULT_QUESTIONS: u32 = 3;
-
 /// Cancels of an adopted goal are counted from the next multiple of this, above those of its earlier lives.
 const ADOPTED_CANCELS: u32 = 1 << 16;
 
@@ -262,10 +258,15 @@ impl ActionGoal {
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
-                if self.questions < RESULT_QUESTIONS {
+                if self.questions < self.options.result_questions {
                     self.questions += 1;
                     steps.push(Step::RequestResult);
-                    self.due = Some(now + self.options.result_retry * (1 << self.questions));
+                    self.due = Some(
+                        now + self
+                            .options
+                            .result_retry
+                            .saturating_mul(1 << self.questions.min(31)),
+                    );
                 } else {
                     self.lose_result(steps);
                     if !self.terminal {

@@ -310,7 +310,7 @@ The timers:
 | of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); what follows is *released* |
 | | Absent, Sent | `accept_timeout` |
 | | Executing | `result_poll` |
-| | Finishing | `result_retry`, doubled with each of three questions; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
+| | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
 | | Superseded | `accept_timeout` + `cancel_timeout` |
 | | Doomed | what is left of `accept_timeout`, then `cancel_retry` |
 | | Canceling | `cancel_retry` |

@@ -22,6 +22,7 @@ fn options() -> GoalOptions {
         cancel_retry: Duration::from_millis(3),
         result_timeout: Some(Duration::from_millis(40)),
         result_retry: Duration::from_millis(2),
+        result_questions: 3,
         result_poll: Duration::from_millis(13),
         give_up_timeout: Duration::from_millis(29),
         ..GoalOptions::default()

@@ -60,6 +60,7 @@ impl Setup {
             cancel_retry: Duration::from_secs(1),
             result_timeout: Some(Duration::from_secs(2)),
             result_retry: Duration::from_secs(1),
+            result_questions: 3,
             result_poll: Duration::from_secs(2),
             give_up_timeout: Duration::from_secs(2),
             update: self.update_policy,

@@ -35,7 +35,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             period: Duration::from_millis(10),
-            feedback_period: Duration::from_millis(50),
+            feedback_period: Duration::from_millis(100),
             arrival_patience: Duration::from_millis(500),
             stop_timeout: Duration::from_secs(3),
             allow_navigator_preemption: false,

@@ -344,7 +344,7 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     let period = read.milliseconds("bt_loop_duration", 10, "Milliseconds from tick to tick.")?;
     let rate = read.number(
         "feedback_rate",
-        20.0,
+        10.0,
         (0.1, 1000.0),
         "Feedback messages a second. Nav2 sends one with every tick.",
     )?;

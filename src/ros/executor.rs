@@ -9,7 +9,7 @@ use futures::channel::oneshot;
 
 use super::lane::Lane;
 use super::spin::SpinReading;
-use super::{ParameterValue, RosError, RosNode, Wake, answers, arguments, names};
+use super::{ParameterValue, RosError, RosNode, Wake, answers, arguments, names, scheduling};
 use crate::bt::panic_text;
 
 /// The names of the threads that own nodes.
@@ -105,6 +105,7 @@ impl Executor {
         let thread = start.run(SPIN, &context, end(&shared))?;
         // Ended first: it may be waiting for the other.
         threads.insert(0, (lane.clone(), thread));
+        scheduling::yield_timed_events();
         let executor = Self {
             handle: RosHandle {
                 lane,

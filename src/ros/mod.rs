@@ -47,6 +47,7 @@ mod node;
 pub mod parameters;
 mod rehearsal;
 mod rosout;
+mod scheduling;
 mod servers_board;
 mod service_client;
 mod service_server;

@@ -1,5 +1,5 @@
 /* The least that ticks at 100 Hz cost on this rcl and this middleware with the topics of a navigation: /tf and /odom in,
- * the feedback of the navigation out at 20 Hz. One thread, one wait set that is never rebuilt,
+ * the feedback of the navigation out at 10 Hz. One thread, one wait set that is never rebuilt,
  * nothing done with what arrives. Ends by itself. */
 #include <nav2_msgs/action/navigate_to_pose.h>
 #include <nav_msgs/msg/odometry.h>
@@ -80,7 +80,7 @@ int main(int argc, const char ** argv)
         }
       }
     }
-    if (tick % 5 == 0 && rcl_publish(&publisher, said, NULL) != RCL_RET_OK) {
+    if (tick % 10 == 0 && rcl_publish(&publisher, said, NULL) != RCL_RET_OK) {
       return 1;
     }
   }

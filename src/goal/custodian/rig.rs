@@ -205,6 +205,7 @@ pub(super) fn options() -> GoalOptions {
         cancel_retry: Duration::from_millis(50),
         result_timeout: None,
         result_retry: Duration::from_millis(20),
+        result_questions: 3,
         result_poll: Duration::from_secs(5),
         give_up_timeout: Duration::from_secs(10),
         ..GoalOptions::default()
