@@ -1,8 +1,10 @@
 """Parameter files and the command line, with every form of key that rcl honours."""
 
 import pytest
+import yaml
+from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
-from support.executable import Executable
+from support.executable import ROOT, Executable
 from support.fixtures import tree
 from support.graph import Graph, wait_for
 
@@ -95,3 +97,11 @@ def test_the_last_key_counts_and_the_command_line_names_the_node(values):
     assert found[1].integer_value == 42, "a bare name counts less than a key that fits in earnest"
     assert found[2].double_value == 0.25
     assert found[3].double_value == 7.5
+
+
+def test_file_that_comes_with_navtree_is_read_whole(values):
+    text = (ROOT / "config" / "navtree.yaml").read_text()
+    given = yaml.safe_load(text)["bt_navigator"]["ros__parameters"]
+    assert len(given) > 30
+    found = values(text, list(given), *IN_NAMESPACE)
+    assert {name: parameter_value_to_python(value) for name, value in zip(given, found, strict=True)} == given

@@ -28,6 +28,8 @@ mod node;
 mod options;
 #[cfg(feature = "ros")]
 mod parameters;
+#[cfg(all(test, feature = "ros"))]
+mod parameters_page;
 mod pulse;
 #[cfg(test)]
 mod rig;

@@ -217,7 +217,10 @@ fn declare_tree(
         Declaration::new(
             kind.tree_parameter(),
             default,
-            "The tree of goals that name none: a file, or a tree ID. Takes effect with the next goal.",
+            &format!(
+                "The tree of {} where a goal names none: a file, or a tree ID. Takes effect with the next goal.",
+                kind.action()
+            ),
         )
         .validated(
             "a file that holds a tree without errors, or the ID of one",
@@ -285,19 +288,20 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         server_timeout: read.milliseconds(
             "default_server_timeout",
             milliseconds(default.server_timeout),
-            "How long a server may take to accept a goal or to answer a request.",
+            "Milliseconds that a server may take to accept a goal or to answer a request, and may be absent when it is wanted. A \
+             tick never waits for it, so patience is free; Nav2's own default of 20 fails on a loaded machine.",
         )?,
         cancel_timeout: read.milliseconds(
             "default_cancel_timeout",
             milliseconds(default.cancel_timeout),
-            "How long a goal that is stopping may hold back the next one on its server.",
+            "Milliseconds that a goal which is stopping may hold back the next one on its server.",
         )?,
         give_up_timeout: read.milliseconds(
             "give_up_timeout",
             milliseconds(default.give_up_timeout),
-            "How long stopping a goal is tried in all, before it is given up and reported as an error.",
+            "Milliseconds that stopping a goal is tried in all, before it is given up and reported as an error.",
         )?,
-        odom_topic: read.text("odom_topic", &default.odom_topic, "Odometry.")?,
+        odom_topic: read.text("odom_topic", &default.odom_topic, "Where the robot's odometry comes from.")?,
         filter_duration: Duration::from_secs_f64(filter),
         goal_reached_tolerance: read.number(
             "goal_reached_tol",
@@ -305,11 +309,11 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             (0.0, 1e3),
             "Metres within which GoalReached succeeds.",
         )?,
-        goal_updater_topic: read.text("goal_updater_topic", &default.goal_updater_topic, "GoalUpdater.")?,
+        goal_updater_topic: read.text("goal_updater_topic", &default.goal_updater_topic, "Where GoalUpdater finds a new goal.")?,
         goals_updater_topic: read.text(
             "goals_updater_topic",
             &default.goals_updater_topic,
-            "GoalUpdater.",
+            "Where GoalUpdater finds new goals to pass through.",
         )?,
         canceled_is_success: read.flag(
             "canceled_is_success",
@@ -351,7 +355,7 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     let names = read.texts(
         "error_code_names",
         &default.error_code_keys,
-        "Blackboard keys that are looked at for the error code of a failed goal.",
+        "Blackboard keys whose first value other than 0 becomes the error code of a failed goal.",
     )?;
     let prefixes = read.texts(
         "error_code_name_prefixes",
@@ -368,7 +372,7 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             0,
             "stop_timeout",
             3000,
-            "How long everything that a tree had started may take to stop when it has ended or was halted, before its \
+            "Milliseconds that everything that a tree had started may take to stop when it has ended or was halted, before its \
              client is told the end all the same, and what has not stopped; at most 4.8 s where the node is deactivated, \
              and 1.3 s where it ends; 0: nothing is waited for, as in Nav2.",
         )?,

@@ -37,8 +37,7 @@ impl Ros {
     pub fn start(name: &str, namespace: &str) -> Result<Self, RosError> {
         let (executor, overrides) = Executor::start(name, namespace, Listening::Apart)?;
         let parameters = ParameterStore::new(overrides);
-        let use_sim_time = Declaration::new("use_sim_time", false, "Take the time from /clock.");
-        let simulated = match parameters.declare(use_sim_time) {
+        let simulated = match parameters.declare(Self::use_sim_time()) {
             Ok(value) => value.as_bool().unwrap_or(false),
             Err(error) => return Err(RosError::Context(error.to_string())),
         };
@@ -65,6 +64,11 @@ impl Ros {
             }
         });
         Ok(ros)
+    }
+
+    /// The parameter that every node has.
+    pub fn use_sim_time() -> Declaration {
+        Declaration::new("use_sim_time", false, "Take the time from /clock.")
     }
 
     /// The way to the node.

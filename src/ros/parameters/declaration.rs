@@ -77,7 +77,28 @@ impl Declaration {
         &self.name
     }
 
-    pub(super) fn parameter_type(&self) -> ParameterType {
+    /// What it is and does, with its unit.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Its value where nobody gives one.
+    pub fn default_value(&self) -> &ParameterValue {
+        &self.default
+    }
+
+    /// What its numbers may be.
+    pub fn range(&self) -> Option<Range> {
+        self.range
+    }
+
+    /// Whether it is set when the node starts, and then never.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// The type of its values.
+    pub fn parameter_type(&self) -> ParameterType {
         self.default.parameter_type()
     }
 

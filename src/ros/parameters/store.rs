@@ -223,7 +223,8 @@ impl ParameterStore {
         (names, groups)
     }
 
-    pub(super) fn declaration(&self, name: &str) -> Option<Declaration> {
+    /// What was said of a declared parameter.
+    pub fn declaration(&self, name: &str) -> Option<Declaration> {
         self.table()
             .declared
             .get(name)

@@ -1,0 +1,221 @@
+//! `docs/parameters.md` and `config/navtree.yaml`, written from the declarations.
+
+use super::parameters::Parameters;
+use super::share_file;
+use crate::blessed;
+use crate::ros::{Declaration, ParameterStore, ParameterValue, Ros};
+
+/// Every parameter once, in the order in which a reader wants them.
+const SECTIONS: [(&str, &[&str]); 6] = [
+    (
+        "Trees and goals",
+        &[
+            "default_nav_to_pose_bt_xml",
+            "default_nav_through_poses_bt_xml",
+            "bt_search_directories",
+            "always_reload_bt_xml",
+            "plugin_lib_names",
+            "goal_topic",
+            "allow_navigator_preemption",
+            "feedback_rate",
+            "action_server_result_timeout",
+            "random_seed",
+        ],
+    ),
+    (
+        "Ticks and halting",
+        &[
+            "bt_loop_duration",
+            "default_server_timeout",
+            "default_cancel_timeout",
+            "give_up_timeout",
+            "stop_timeout",
+            "stop_goals_of_earlier_run",
+            "watchdog_timeout",
+        ],
+    ),
+    (
+        "Robot and world",
+        &[
+            "global_frame",
+            "robot_base_frame",
+            "transform_age_limit",
+            "odom_topic",
+            "filter_duration",
+            "goal_reached_tol",
+            "goal_updater_topic",
+            "goals_updater_topic",
+            "use_sim_time",
+        ],
+    ),
+    (
+        "Keys on the blackboard",
+        &[
+            "goal_blackboard_id",
+            "goals_blackboard_id",
+            "path_blackboard_id",
+            "error_code_names",
+            "error_code_name_prefixes",
+        ],
+    ),
+    (
+        "Life and report",
+        &[
+            "autostart_node",
+            "bond_heartbeat_period",
+            "diagnostics_period",
+            "bt_log_idle_transitions",
+        ],
+    ),
+    (
+        "The ways of Nav2 and BehaviorTree.CPP",
+        &[
+            "canceled_is_success",
+            "latch_on_activation",
+            "halt_before_start",
+            "battery_unknown_is_low",
+            "transform_tolerance",
+            "wait_for_service_timeout",
+            "navigators",
+        ],
+    ),
+];
+
+/// In the order of the sections.
+fn declarations() -> Vec<(&'static str, Vec<Declaration>)> {
+    let store = ParameterStore::default();
+    store.declare(Ros::use_sim_time()).unwrap();
+    Parameters::declare(&store, crate::nav::registry()).unwrap();
+    let (mut names, _) = store.list(&[], 0);
+    let sections = SECTIONS.map(|(title, members)| {
+        let declared = members.iter().map(|name| {
+            names.retain(|other| other != name);
+            store
+                .declaration(name)
+                .unwrap_or_else(|| panic!("`{name}` is no parameter"))
+        });
+        (title, declared.collect())
+    });
+    assert!(names.is_empty(), "in no section: {names:?}");
+    sections.into()
+}
+
+/// A default that depends on where navtree is installed: how it begins.
+fn share() -> String {
+    let trees = share_file("behavior_trees").unwrap();
+    trees.parent().unwrap().display().to_string()
+}
+
+/// Whether the file only shows it: a path of this machine, a list without a type, which rcl refuses, or what is usually
+/// set for all nodes together, which a file would undo.
+fn is_left_out(name: &str, value: &ParameterValue) -> bool {
+    let empty = *value == ParameterValue::StringArray(Vec::new());
+    empty || name == "use_sim_time" || value.to_string().starts_with(&share())
+}
+
+fn literal(value: &ParameterValue) -> String {
+    match value {
+        ParameterValue::Double(number) => format!("{number:?}"),
+        ParameterValue::String(text) => format!("{text:?}"),
+        ParameterValue::StringArray(items) => format!("{items:?}"),
+        other => other.to_string(),
+    }
+}
+
+fn page() -> String {
+    let mut text = String::from(
+        "# Parameters
+
+<!-- Generated from the declarations in src/navigator/parameters.rs by a test; do not edit.
+     NAVTREE_BLESS=1 cargo test --lib navigator::parameters_page writes it anew. -->
+
+Of the node `bt_navigator`: `--ros-args -p name:=value`, or a parameter file (`config/navtree.yaml` has all of them with
+their defaults). A value that cannot be taken keeps the node from starting, with the reason. *Live* ones may be set while
+the node runs, and are refused then where they have a fault.
+",
+    );
+    for (title, declarations) in declarations() {
+        text.push_str(&format!(
+            "\n## {title}\n\n| parameter | type | default | range | | meaning |\n|---|---|---|---|---|---|\n"
+        ));
+        for declaration in declarations {
+            let default = literal(declaration.default_value()).replace(&share(), "SHARE");
+            let default = match default.replace(['"', '[', ']'], "").as_str() {
+                "" => String::new(),
+                _ => format!("`{default}`"),
+            };
+            let range = declaration
+                .range()
+                .map_or_else(String::new, |range| format!("{} to {}", range.from, range.to));
+            let live = if declaration.is_read_only() { "" } else { "live" };
+            text.push_str(&format!(
+                "| `{}` | {} | {default} | {range} | {live} | {} |\n",
+                declaration.name(),
+                declaration.parameter_type(),
+                declaration.description(),
+            ));
+        }
+    }
+    text.push_str(
+        "\n`SHARE` is where navtree is installed: `install/navtree/share/navtree` of a workspace.\n",
+    );
+    text
+}
+
+fn file() -> String {
+    let mut text = String::from(
+        "# Parameters of navtree, by the names that Nav2's bt_navigator uses: a file for that node works here as it is.
+# All of them with their defaults, in any namespace; docs/parameters.md has their types and ranges.
+# Generated: NAVTREE_BLESS=1 cargo test --lib navigator::parameters_page writes it anew.
+bt_navigator:
+  ros__parameters:
+",
+    );
+    for (title, declarations) in declarations() {
+        text.push_str(&format!("    # ---- {title}\n\n"));
+        for declaration in declarations {
+            for line in wrapped(declaration.description(), 110) {
+                text.push_str(&format!("    # {line}\n"));
+            }
+            let (name, value) = (declaration.name(), declaration.default_value());
+            if is_left_out(name, value) {
+                let example = literal(value).replace(&share(), "/path/to");
+                text.push_str(&format!("    # {name}: {example}\n\n"));
+            } else {
+                text.push_str(&format!("    {name}: {}\n\n", literal(value)));
+            }
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        if lines
+            .last()
+            .is_some_and(|line| line.len() + 1 + word.len() > width)
+        {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[test]
+fn the_page_is_what_is_declared() {
+    blessed::check("docs/parameters.md", &page());
+}
+
+#[test]
+fn the_file_has_every_default() {
+    blessed::check("config/navtree.yaml", &file());
+}
