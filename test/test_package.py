@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-
-from conftest import ROOT, wait_until
+from support.executable import ROOT
+from support.graph import wait_for
 
 LAUNCH_FILES = ("navtree.launch.py", "navtree.launch.xml", "demo.launch.py")
 
@@ -36,13 +36,13 @@ def installed(tmp_path_factory, target_folder, executables):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=900,
+        timeout=1700,
     )
     assert answer.returncode == 0, answer.stdout[-4000:]
     return workspace / "install" / "navtree"
 
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900), pytest.mark.xdist_group("package")]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(1800), pytest.mark.xdist_group("package")]
 
 
 def test_colcon_installs_executables_and_share(installed):
@@ -129,11 +129,11 @@ sys.exit(service.run())
 @pytest.mark.parametrize("name", LAUNCH_FILES)
 def test_launch_file_starts_the_node(name, installed, launch_environment, start):
     path = installed / "share" / "navtree" / "launch" / name
-    run = start(sys.executable, "-c", RUN, path, "autostart:=true", "namespace:=robot", env=launch_environment)
-    wait_until(lambda: "active: goals are accepted" in run.text(), 30, "the node has started")
+    run = start(sys.executable, "-c", RUN, path, "autostart:=true", "namespace:=robot", environment=launch_environment)
+    run.wait_for_line("active: goals are accepted")
     run.interrupt()
     run.wait(30)
-    assert "has died" not in run.text()
+    assert "has died" not in run.output
 
 
 def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_environment, start, ros_domain):
@@ -143,12 +143,12 @@ def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_env
 
     path = installed / "share" / "navtree" / "launch" / "demo.launch.py"
     arguments = ["namespace:=robot1", "use_respawn:=True", "use_sim_time:=True", "use_composition:=True"]
-    run = start(sys.executable, "-c", RUN, path, *arguments, "log_level:=warn", env=launch_environment)
+    run = start(sys.executable, "-c", RUN, path, *arguments, "log_level:=warn", environment=launch_environment)
 
     def processes():
-        return [int(pid) for pid in re.findall(r"\[navtree-\d+\]: process started with pid \[(\d+)\]", run.text())]
+        return [int(pid) for pid in re.findall(r"\[navtree-\d+\]: process started with pid \[(\d+)\]", run.output)]
 
-    wait_until(processes, 30, "the node has started")
+    wait_for(processes, 30, "the node has started")
     graph = Graph(ros_domain)
     try:
         navigation = Navigation(graph, "/robot1")
@@ -161,16 +161,16 @@ def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_env
         assert [value.bool_value for value in answer.values] == [True, True]
 
         os.kill(processes()[0], signal.SIGKILL)
-        wait_until(lambda: len(processes()) == 2, 30, "the node has started again")
+        wait_for(lambda: len(processes()) == 2, 30, "the node has started again")
         # The killed one stays on the graph for a while: until its successor answers, goals are lost.
         navigation.warm_up(tries=10)
         assert navigation.send(3.0, 1.0).result(30.0)[0] == "SUCCEEDED"
     finally:
         graph.close()
-    assert "use_composition has no effect" in run.text()
-    assert " INFO " not in run.text().replace("[INFO]", ""), "log_level"
+    assert "use_composition has no effect" in run.output
+    assert " INFO " not in run.output.replace("[INFO]", ""), "log_level"
     run.interrupt()
-    assert run.wait(30) == 0
+    assert run.wait(30)[0] == 0
 
 
 def test_config_files_are_for_nodes_that_exist():

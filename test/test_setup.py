@@ -5,8 +5,7 @@ import subprocess
 import time
 
 import pytest
-
-from conftest import ROOT
+from support.executable import ROOT
 
 
 def run_setup(**environment):

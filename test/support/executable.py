@@ -1,5 +1,6 @@
-"""The executables under test, started as a launch file starts them."""
+"""Processes of a test, above all the executables under test, started as a launch file starts them."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,26 +22,22 @@ def find(name):
     return path
 
 
-class Executable:
-    """A process with its output, ended at the latest when the test ends."""
+class Process:
+    """A process whose output is kept, ended at the latest when the test ends, and with it whatever it has started."""
 
-    def __init__(self, name, domain, parameters=None, remappings=None, arguments=(), environment=None):
-        command = [str(find(name)), *arguments, "--ros-args"]
-        for key, value in (parameters or {}).items():
-            if isinstance(value, bool):
-                value = str(value).lower()
-            command += ["-p", f"{key}:={value}"]
-        for source, target in (remappings or {}).items():
-            command += ["-r", f"{source}:={target}"]
-        variables = os.environ | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    def __init__(self, command, environment=None):
+        self.command = [str(word) for word in command]
         self.lines = []
         self.process = subprocess.Popen(
-            command,
-            env=variables | (environment or {}),
+            self.command,
+            env=os.environ | (environment or {}),
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            # A session of its own, so that its children can be ended with it.
+            start_new_session=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -51,33 +48,51 @@ class Executable:
 
     @property
     def output(self):
+        """What it has printed so far."""
         return "\n".join(self.lines)
+
+    @property
+    def pid(self):
+        return self.process.pid
 
     def running(self):
         return self.process.poll() is None
 
-    def wait_for_line(self, text, timeout=10.0):
-        wait_for(lambda: any(text in line for line in self.lines), timeout, f"output with '{text}': {self.output}")
+    def wait_for_line(self, text, timeout=30.0, after=0):
+        """Waits for a line with a text, among those after the first so many."""
+        wait_for(
+            lambda: any(text in line for line in self.lines[after:]),
+            timeout,
+            lambda: f"output with '{text}': {self.output}",
+        )
 
     def interrupt(self):
+        """What Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
 
     def wait(self, timeout):
-        """The exit code."""
+        """The exit code, and how many seconds it took until then. Its whole output has been read."""
         started = time.monotonic()
         try:
-            return self.process.wait(timeout), time.monotonic() - started
+            code, seconds = self.process.wait(timeout), time.monotonic() - started
         except subprocess.TimeoutExpired as error:
             raise AssertionError(f"did not end within {timeout} s:\n{self.output}") from error
+        self._reader.join(timeout=2.0)
+        return code, seconds
+
+    def kill(self):
+        """What the kernel does that runs out of memory: no farewell."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10.0)
 
     def close(self):
+        """Ends it as Ctrl-C does. Killed at once it would leave the middleware's shared memory to its successors."""
         if self.running():
-            self.process.send_signal(signal.SIGINT)
-            try:
+            self.interrupt()
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(5.0)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait(5.0)
+        self.kill()
         self._reader.join(timeout=2.0)
 
     def status(self):
@@ -93,9 +108,28 @@ class Executable:
         return int(self.status()["Threads"])
 
     def thread_names(self):
-        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
-        return [(task / "comm").read_text().strip() for task in tasks]
+        names = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            # One may end while they are read.
+            with contextlib.suppress(OSError):
+                names.append((task / "comm").read_text().strip())
+        return names
 
     def processor_seconds(self):
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Executable(Process):
+    """An executable of this project in a domain, with parameters and remappings."""
+
+    def __init__(self, name, domain, parameters=None, remappings=None, arguments=(), environment=None):
+        command = [find(name), *arguments, "--ros-args"]
+        for key, value in (parameters or {}).items():
+            if isinstance(value, bool):
+                value = str(value).lower()
+            command += ["-p", f"{key}:={value}"]
+        for source, target in (remappings or {}).items():
+            command += ["-r", f"{source}:={target}"]
+        variables = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        super().__init__(command, variables | (environment or {}))
