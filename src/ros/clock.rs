@@ -243,12 +243,12 @@ mod tests {
         clock.take(seconds(5));
         assert!(clock.has_started());
         assert_eq!((clock.now(), clock.stamp()), (Time::ZERO, seconds(5)));
-        let sleeper = clock.clone();
-        let thread = std::thread::spawn(move || sleeper.sleep_until(Time::from_millis(2000), &Wake::new()));
+        let (sleeper, (woke, woken)) = (clock.clone(), std::sync::mpsc::channel());
+        std::thread::spawn(move || woke.send(sleeper.sleep_until(Time::from_millis(2000), &Wake::new())));
         clock.take(seconds(6));
         assert_eq!(clock.now(), Time::from_millis(1000));
         clock.take(seconds(7));
-        assert_eq!(thread.join().unwrap(), Woken::Deadline);
+        assert_eq!(woken.recv_timeout(Duration::from_secs(60)), Ok(Woken::Deadline));
     }
 
     #[test]
