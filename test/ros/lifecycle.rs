@@ -5,7 +5,7 @@ use std::time::Duration;
 use navtree::ros::lifecycle::{State, Transition, Verdict};
 use navtree::ros::{Bond, Lifecycle, LifecycleHandler, Ros, start_log};
 
-use crate::harness::{Peer, alone};
+use crate::harness::{PATIENCE, Peer, alone};
 
 struct Life {
     bond: Bond,
@@ -37,9 +37,7 @@ fn a_life_under_a_lifecycle_manager() {
         peer.hear("good");
         peer.end();
         assert_eq!(lifecycle.handle().state(), State::Finalized);
-        let again = lifecycle
-            .handle()
-            .change(Transition::Configure, Duration::from_secs(5));
+        let again = lifecycle.handle().change(Transition::Configure, PATIENCE);
         assert_eq!(again, Ok(false));
     });
 }

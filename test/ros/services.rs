@@ -99,8 +99,8 @@ fn an_answer_that_is_refused_is_given_up_and_keeps_nobody_else_from_theirs() {
             serve(&ros, &["trigger", "other"]);
             let peer = Peer::start("deaf_client.py");
             let slowest: f64 = peer.hear("slowest ").parse().unwrap();
-            // An attempt waits for a tenth of a second, and the node's thread for it.
-            assert!(slowest < 2.0, "{slowest} s");
+            // An attempt waits for a tenth of a second, and the node's thread for it; all of them take five.
+            assert!(slowest < 4.0, "{slowest} s");
             eventually("the answer is given up", || {
                 (log.count("given up after") > 0).then_some(())
             });

@@ -39,12 +39,16 @@ canceler = node.create_client(CancelGoal, "spin/_action/cancel_goal")
 assert canceler.wait_for_service(PATIENCE)
 assert ("/spin", ["nav2_msgs/action/Spin"]) in get_action_names_and_types(node)
 
-feedbacks = []
-goal = send(1.0, feedback_callback=lambda message: feedbacks.append(message.feedback))
-assert goal.accepted and goal.stamp.sec > 0
-answer = wait(goal.get_result_async())
-assert answer.status == GoalStatus.STATUS_SUCCEEDED
-assert answer.result.error_code == 9 and answer.result.error_msg == "turned"
+for attempt in range(20):
+    feedbacks = []
+    goal = send(1.0, feedback_callback=lambda message: feedbacks.append(message.feedback))
+    assert goal.accepted and goal.stamp.sec > 0
+    answer = wait(goal.get_result_async())
+    assert answer.status == GoalStatus.STATUS_SUCCEEDED
+    assert answer.result.error_code == 9 and answer.result.error_msg == "turned"
+    # Feedback that finds no reader yet is lost, and rclpy takes none any more after the result.
+    if len(feedbacks) == 2:
+        break
 assert [f.angular_distance_traveled for f in feedbacks] == [0.5, 1.0], feedbacks
 # Again: the result is kept.
 assert wait(goal.get_result_async()).status == GoalStatus.STATUS_SUCCEEDED

@@ -55,10 +55,11 @@ assert state() == "unconfigured"
 assert change(Transition.TRANSITION_CONFIGURE) and state() == "inactive"
 assert change(Transition.TRANSITION_ACTIVATE) and state() == "active"
 until(lambda: any(beat.active and beat.id == "tested" for beat in beats))
-# Its period is a tenth of a second from the first heartbeat on, without anybody at the other end.
+# Its period is a tenth of a second from the first heartbeat on, without anybody at the other end: while it rests, it is a
+# whole one.
 stamps = lambda: [b.header.stamp.sec + b.header.stamp.nanosec / 1e9 for b in beats if b.active]  # noqa: E731
 until(lambda: len(stamps()) >= 6)
-assert stamps()[5] - stamps()[0] < 1.0, stamps()
+assert stamps()[5] - stamps()[0] < 3.0, stamps()
 assert change(0, "deactivate") and state() == "inactive"
 until(lambda: any(not beat.active for beat in beats))
 assert change(Transition.TRANSITION_CLEANUP) and state() == "unconfigured"
