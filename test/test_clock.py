@@ -7,6 +7,7 @@ import time
 import pytest
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
+from support.diagnostics import Reader, value
 from support.fixtures import limited_drive
 from support.graph import wait_for
 
@@ -55,35 +56,27 @@ def seconds(feedback):
     return feedback.navigation_time.sec + feedback.navigation_time.nanosec * 1e-9
 
 
-def goes_on(goal, timeout=2.0):
-    """The tree is ticked: without ticks there is no feedback."""
-    seen = len(goal.feedback)
-    wait_for(lambda: len(goal.feedback) > seen + 3, timeout, "the tree to be ticked")
-
-
 @pytest.mark.parametrize("start", [1.0, RECORDED])
 def test_g10_a_tree_goes_on_when_the_clock_is_switched_under_it(stack, simulate, start):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     simulate(stack.graph, start)
-    parameters = stack.parameter_client()
-    assert parameters.wait_for_services(10.0)
 
     def switch(simulated):
-        value = Parameter("use_sim_time", Parameter.Type.BOOL, simulated)
-        answer = stack.graph.ask(lambda: parameters.set_parameters([value]), "answer of set_parameters")
-        assert answer.results[0].successful, answer.results[0].reason
+        answer = stack.set_parameter(Parameter("use_sim_time", Parameter.Type.BOOL, simulated))
+        assert answer.successful, answer.reason
 
     goal = stack.navigation.send(2.0, 0.0)
     # So long a tree would stand still whose time went back to the beginning.
     wait_for(lambda: goal.feedback and seconds(goal.feedback[-1]) > 4.0, 20.0, "four seconds of navigation")
     for simulated in (True, False, True):
         switch(simulated)
-        goes_on(goal)
+        stack.goes_on(goal)
     times = [seconds(feedback) for feedback in goal.feedback]
+    passed = time.monotonic() - goal.sent
     steps = [after - before for before, after in zip(times, times[1:], strict=False)]
     assert min(steps) >= 0.0
-    assert max(steps) < 2.0, "a leap"
+    assert times[-1] < passed + 0.5, "a leap: the simulation is as fast as time goes by"
     assert len(controller.seen("requested")) == 1
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
@@ -91,15 +84,17 @@ def test_g10_a_tree_goes_on_when_the_clock_is_switched_under_it(stack, simulate,
 
 def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, simulate, tmp_path):
     path = limited_drive(tmp_path, 60000)
-    stack = stack_factory({"use_sim_time": True, "default_nav_to_pose_bt_xml": path})
+    stack = stack_factory({"use_sim_time": True, "default_nav_to_pose_bt_xml": path}, settle=False)
     goal = stack.navigation.send(2.0, 0.0)
     told = "nothing has come on /clock: goals wait for it"
     stack.node.wait_for_line(told)
     # One that has changed its mind need not wait.
     goal.cancel()
-    assert goal.result(5.0)[0] == "CANCELED"
+    assert goal.result()[0] == "CANCELED"
+    reader = Reader(stack.graph)
     goal = stack.navigation.send(2.0, 0.0)
-    time.sleep(0.5)
+    reader.wait_value("ticks", "activity", "ticking")
+    assert {value(message, "ticks", "ticks in all") for message in reader.more(1)} == {"0"}, "ticked without a clock"
     assert not stack.robot.planner.seen("requested"), "ticked without a clock"
     assert not goal.done()
     simulate(stack.graph, RECORDED)
@@ -107,11 +102,11 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     assert status == "SUCCEEDED", f"{result.error_msg}\n{stack.node.output}"
     assert sum(told in line for line in stack.node.lines) == 1, "said once"
     missed = [int(words[0]) for words in re.findall(r"(\d+) (more )?ticks missed", stack.node.output)]
-    assert sum(missed) < 1000, "the years before the recording were counted"
+    assert sum(missed) < 1_000_000, "the years before the recording were counted"
 
 
 def test_g3_a_paused_simulation_keeps_no_client_waiting(stack_factory, simulate):
-    stack = stack_factory({"use_sim_time": True, "stop_timeout": 500})
+    stack = stack_factory({"use_sim_time": True, "stop_timeout": 500}, settle=False)
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
     simulation = simulate(stack.graph, 1.0)
@@ -119,11 +114,11 @@ def test_g3_a_paused_simulation_keeps_no_client_waiting(stack_factory, simulate)
     wait_for(controller.executing, 10, "the controller to execute")
     simulation.pause()
     goal.cancel()
-    status, result = goal.result(5.0)
+    status, result = goal.result()
     assert (status, result.error_code) == ("CANCELED", 9003)
     assert "follow_path" in result.error_msg
     # Half a second is what it may wait for a transform.
-    status, result = stack.navigation.send(1.0, 0.0, frame="nowhere").result(5.0)
+    status, result = stack.navigation.send(1.0, 0.0, frame="nowhere").result()
     assert (status, result.error_code) == ("ABORTED", 9002)
     controller.behaviour.accept_cancel = True
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")

@@ -88,7 +88,7 @@ def run(field, request):
         if not goal.done():
             goal.cancel()
             goal.result(PATIENCE)
-    if request.node.report_of_call.failed:
+    if request.node.has_failed:
         # The simulation is faster than the node looks at its clock.
         told = [line for line in field.node.lines if "ticks missed" not in line]
         print("\n".join(["--- navtree", *told[-60:], "--- nav_sim", *field.sim.lines[-20:]]))
@@ -117,7 +117,7 @@ def test_ends_in_success(field, run, name):
     assert (status, result.error_code) == ("SUCCEEDED", 0), result.error_msg
     # The calibration drives squares; everything else goes where it was told.
     if "odometry_calibration" not in name:
-        wait_for(lambda: field.distance_to(*there) < 0.3, 5.0, f"robot at {there}, is at {field.position}")
+        wait_for(lambda: field.distance_to(*there) < 0.3, 30.0, lambda: f"robot at {there}, is at {field.position}")
     field.wait_until_idle()
 
 
@@ -145,20 +145,20 @@ def test_ends_in_failure_when_the_controller_fails(field, run, stuck, name):
     if "<RecoveryNode" in text and "<Wait " in text:
         assert goal.feedback[-1].number_of_recoveries > 0
     field.wait_until_idle()
-    wait_for(lambda: field.speed < 0.01, 5.0, "the robot to stand")
+    wait_for(lambda: field.speed < 0.01, 30.0, "the robot to stand")
     assert field.distance_to(*there) > 5.0
 
 
 @pytest.mark.parametrize("name", NAVIGATIONS)
 def test_is_cancelled_while_it_drives(field, run, name):
-    # The calibration takes no distance: it drives for two metres in any case.
-    goal, there = run(name, 30.0)
+    # So far that it is on its way for seconds here. The calibration takes no distance: it drives two metres in any case.
+    goal, there = run(name, 80.0)
     wait_for(lambda: field.speed > 0.1, PATIENCE, "the robot to drive")
     assert goal.cancel().goals_canceling
     status, result = goal.result(PATIENCE)
     assert status == "CANCELED", result.error_msg
     field.wait_until_idle()
-    wait_for(lambda: field.speed < 0.01, 5.0, "the robot to stand")
+    wait_for(lambda: field.speed < 0.01, 30.0, "the robot to stand")
     assert field.distance_to(*there) > 5.0
 
 

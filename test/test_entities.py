@@ -1,8 +1,8 @@
 """Subscriptions, clients and services of trees on a real graph: made once, shared, of the right quality."""
 
 import contextlib
+import re
 import threading
-import time
 from collections import Counter
 
 import pytest
@@ -56,17 +56,22 @@ def entities(stack):
     return counts
 
 
-def settled(stack):
-    """The endpoints, once two looks in a row have found the same."""
-    seen = [entities(stack)]
+MARK = """
+      <RosPublish topic_name="mark_{0}" message_type="std_msgs/msg/String"/>
+      <ForceSuccess>
+        <RosSubscribe topic_name="mark_{0}" message_type="std_msgs/msg/String" timeout="1"/>
+      </ForceSuccess>"""
 
-    def same():
-        time.sleep(0.3)
-        seen.append(entities(stack))
-        return seen[-1] == seen[-2]
 
-    wait_for(same, 10.0, "a graph that has settled")
-    return seen[-1]
+def settled(stack, folder):
+    """The endpoints, all that there were when this was called. What a process has made is heard of in the order in which
+    it was made, of writers and of readers: one of either is made, and when both are known, so is all before them."""
+    is_mark = re.compile("rt/mark_").match
+    number = len({name for _, name in entities(stack) if is_mark(name)})
+    run(stack, write(folder / "mark.xml", MARK.format(number)))
+    ends = {(end, f"rt/mark_{number}") for end in ("writes", "reads")}
+    wait_for(lambda: ends <= set(entities(stack)), 30.0, "both ends of the mark to be known")
+    return Counter({end: count for end, count in entities(stack).items() if not is_mark(end[1])})
 
 
 def run(stack, path):
@@ -81,34 +86,34 @@ def test_a_swap_makes_no_entity_for_what_exists(stack_factory, tmp_path):
     paused = PAUSE.format(FOLLOW)
     first = write(tmp_path / "first.xml", SELECTORS, BATTERY, updater, speed, paused)
     stack = stack_factory({"default_nav_to_pose_bt_xml": first})
-    before = settled(stack)
+    before = settled(stack, tmp_path)
     # Each once, although several nodes and the navigator's feedback want odometry.
     for topic in ("rt/odom", "rt/battery_status", "rt/controller_selector", "rt/goal_update"):
         assert before["reads", topic] == 1, topic
     assert before["reads", "rq/pauseRequest"] == 1
     assert max(before.values()) == 1, {name: count for name, count in before.items() if count > 1}
     run(stack, first)
-    assert settled(stack) == before
+    assert settled(stack, tmp_path) == before
 
     # Another tree with the same topics, services and servers, some of them twice.
     stuck = "<ForceSuccess><IsStuck/></ForceSuccess>"
     second = write(tmp_path / "second.xml", updater, BATTERY, speed, SELECTORS, BATTERY, stuck, paused)
     for path in (second, first, second):
         run(stack, path)
-    assert settled(stack) == before
+    assert settled(stack, tmp_path) == before
 
     # What is new is made, and once.
     other = SELECTORS.replace('default_planner="', 'topic_name="other" default_planner="')
     third = write(tmp_path / "third.xml", other, PLAN, FOLLOW)
     for path in (third, first, third):
         run(stack, path)
-    assert settled(stack) - before == Counter({("reads", "rt/other"): 1})
+    assert settled(stack, tmp_path) - before == Counter({("reads", "rt/other"): 1})
 
 
 def test_subscriptions_have_the_quality_of_what_they_listen_to(stack_factory, tmp_path):
     path = write(tmp_path / "tree.xml", SELECTORS, BATTERY, PLAN, FOLLOW)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
-    settled(stack)
+    settled(stack, tmp_path)
     for topic, durability, reliability in (
         ("/controller_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
         ("/smoother_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
@@ -142,8 +147,8 @@ def test_topics_are_listened_to_by_a_hidden_node_where_a_rule_reaches_it(ros_dom
         def listener():
             return [info.node_name for info in graph.node.get_subscriptions_info_by_topic("/wheels")]
 
-        wait_for(lambda: names() == nodes, 10.0, f"the nodes {nodes}")
-        wait_for(lambda: listener() == [min(nodes)], 10.0, "who listens to odometry")
+        wait_for(lambda: names() == nodes, 30.0, f"the nodes {nodes}")
+        wait_for(lambda: listener() == [min(nodes)], 30.0, "who listens to odometry")
 
 
 def test_a_private_topic_is_that_of_the_node_and_not_of_the_one_that_listens(ros_domain):
@@ -152,7 +157,7 @@ def test_a_private_topic_is_that_of_the_node_and_not_of_the_one_that_listens(ros
         Executable("navtree", ros_domain, parameters)
     ):
         topic = "/bt_navigator/goal_pose"
-        wait_for(lambda: graph.node.get_subscriptions_info_by_topic(topic), 10.0, f"who listens to {topic}")
+        wait_for(lambda: graph.node.get_subscriptions_info_by_topic(topic), 30.0, f"who listens to {topic}")
 
 
 def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):
@@ -175,10 +180,10 @@ def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):
     smooth = '<SmoothPath unsmoothed_path="{path}" smoothed_path="{smooth}" smoother_id="{smoother}"/>'
     plan = f'<RateController hz="20"><Sequence>{PLAN}{smooth}</Sequence></RateController>'
     goal = stack.navigation.send(2.0, 0.0, tree=write(tmp_path / "tree.xml", SELECTORS, plan, FOLLOW))
-    wait_for(lambda: selected() == {"Before"}, 10.0, "what was published before the tree was loaded")
+    wait_for(lambda: selected() == {"Before"}, 30.0, "what was published before the tree was loaded")
     for publisher in publishers:
         publisher.publish(String(data="After"))
-    wait_for(lambda: selected() == {"After"}, 10.0, "what was published while the tree runs")
+    wait_for(lambda: selected() == {"After"}, 30.0, "what was published while the tree runs")
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
 
@@ -190,7 +195,7 @@ def test_g1_neither_silence_nor_a_flood_holds_up_a_tick(stack, tmp_path):
     stack.robot.controller.behaviour.duration = None
     # Nobody publishes any of these topics.
     goal = stack.navigation.send(2.0, 0.0, tree=path)
-    wait_for(stack.robot.controller.executing, 5.0, "the controller to execute")
+    wait_for(stack.robot.controller.executing, 10.0, "the controller to execute")
     publisher = stack.graph.node.create_publisher(PoseStamped, "goal_update", 10)
     ended = threading.Event()
     update = pose(3.0, 0.0)
@@ -206,11 +211,11 @@ def test_g1_neither_silence_nor_a_flood_holds_up_a_tick(stack, tmp_path):
     thread.start()
     try:
         planner = stack.robot.planner
-        wait_for(lambda: planner.requests()[-1].goal.pose.position.x == 3.0, 10.0, "the updated goal")
+        wait_for(lambda: planner.requests()[-1].goal.pose.position.x == 3.0, 30.0, "the updated goal")
         count = len(planner.requests())
-        wait_for(lambda: len(planner.requests()) >= count + 10, 10.0, "ten more plans at 20 Hz")
+        wait_for(lambda: len(planner.requests()) >= count + 10, 30.0, "ten more plans at 20 Hz")
         goal.cancel()
-        assert goal.result(5.0)[0] == "CANCELED"
+        assert goal.result()[0] == "CANCELED"
     finally:
         ended.set()
         thread.join(10.0)
@@ -231,8 +236,8 @@ def test_pause_and_resume_by_service(stack, tmp_path):
 
     call("pause")
     wait_for(lambda: not controller.executing(), 10.0, "the controller to be cancelled")
-    assert len(controller.seen("cancel")) == 1
-    time.sleep(0.3)
+    assert len(controller.cancelled()) == 1
+    stack.goes_on(goal)
     assert controller.executing() == 0 and not goal.done()
     call("resume")
     wait_for(controller.executing, 10.0, "the controller to execute again")

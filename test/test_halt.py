@@ -6,6 +6,7 @@ import pytest
 from sensor_msgs.msg import BatteryState
 from support.fixtures import limited_drive, tree
 from support.graph import wait_for
+from support.servers import Behaviour
 
 PERIOD = 0.010
 
@@ -37,7 +38,7 @@ def test_g3_cancel_during_follow_path_leaves_nothing_executing(stack):
     assert (status, result.error_code) == ("CANCELED", 0), result.error_msg
     # CANCELED is reported when the motion has stopped, not before.
     assert stack.robot.executing() == 0
-    assert len(controller.seen("cancel")) == 1
+    assert len(controller.cancelled()) == 1
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
@@ -46,11 +47,11 @@ def test_g3_canceled_is_reported_when_the_motion_has_stopped(stack):
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.6
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
+    asked = time.monotonic()
     goal.cancel()
-    cancelled = time.monotonic()
     status, _ = goal.result()
     assert status == "CANCELED"
-    assert time.monotonic() - cancelled > 0.5
+    assert time.monotonic() - asked > 0.5
     assert stack.robot.executing() == 0
 
 
@@ -94,13 +95,14 @@ def test_g3_what_was_given_up_is_named(stack_factory):
 def test_the_old_way_tells_canceled_at_once(stack_factory):
     stack = stack_factory({"stop_timeout": 0})
     controller = stack.robot.controller
-    controller.behaviour.duration, controller.behaviour.stop_delay = None, 2.0
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
     goal.cancel()
     status, result = goal.result()
     assert (status, result.error_code, result.error_msg) == ("CANCELED", 0, "")
     assert stack.robot.executing() == 1
+    controller.behaviour.stop_delay = 0.0
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled all the same")
 
 
@@ -120,22 +122,35 @@ def test_g3_what_does_not_stop_is_named(stack_factory):
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
 
 
-def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stack_factory):
-    stack = stack_factory({"default_server_timeout": 200, "default_cancel_timeout": 400, "stop_timeout": 8000})
+IMPATIENT = """
+<root BTCPP_format="4"><BehaviorTree ID="ImpatientDrive">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <FollowPath path="{path}" server_timeout="200"/>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stack_factory, tmp_path):
+    path = tmp_path / "impatient.xml"
+    path.write_text(IMPATIENT)
+    stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 8000})
     controller = stack.robot.controller
-    controller.behaviour.accept_delay = 60.0
-    lost = stack.navigation.send(2.0, 0.0)
+    controller.behaviour = Behaviour(accept_delay=600.0)
+    lost = stack.navigation.send(2.0, 0.0, tree=path)
     assert lost.result()[0] == "ABORTED"
     # Its time to stop is over, and it has not been given up: that takes a minute.
     stack.node.wait_for_line("goal did not stop in time")
-    controller.behaviour.accept_delay, controller.behaviour.duration = 0.0, None
+    controller.behaviour = Behaviour(duration=None)
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
+    asked = time.monotonic()
     goal.cancel()
-    cancelled = time.monotonic()
     status, result = goal.result()
+    # Eight seconds are what it would be waited for, and then it would be named.
     assert (status, result.error_code) == ("CANCELED", 0), result.error_msg
-    assert time.monotonic() - cancelled < 4.0
+    assert time.monotonic() - asked < 7.0
     assert stack.robot.executing() == 0
 
 
@@ -158,50 +173,66 @@ def test_g3_a_goal_of_an_earlier_navigation_that_still_executes_is_named_at_once
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
 
 
+#: A latency is measured so often, and the least is the node's: a machine that does something else adds to it.
+TRIALS = 5
+
+
+def first_cancel(server):
+    """When it was first asked to cancel the latest of its goals."""
+    latest = server.seen("accepted")[-1].goal
+    return min(event.time for event in server.seen("cancel") if event.goal == latest)
+
+
 @pytest.mark.alone
 def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_factory, tmp_path):
     path = tmp_path / "guarded.xml"
     path.write_text(BATTERY_TREE)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
     battery = stack.graph.node.create_publisher(BatteryState, "/battery_status", 10)
-    controller = stack.robot.controller
+    controller, wait = stack.robot.controller, stack.robot.wait
     controller.behaviour.duration = None
-    goal = stack.navigation.send(2.0, 0.0)
-    wait_for(controller.executing, 10, "the controller to execute")
     wait_for(lambda: battery.get_subscription_count() > 0, 10, "the battery topic to be read")
-    battery.publish(BatteryState(percentage=0.9))
-    time.sleep(5 * PERIOD)
-    assert not controller.seen("cancel"), "a full battery stopped the robot"
-    low = time.monotonic()
-    battery.publish(BatteryState(percentage=0.1))
-    status, result = goal.result()
-    assert status == "SUCCEEDED", result.error_msg
-    cancel = controller.seen("cancel")
-    replacement = stack.robot.wait.seen("requested")
-    assert len(cancel) == 1 and len(replacement) == 1
-    assert cancel[0].time - low < PERIOD + 0.020
-    assert cancel[0].time < replacement[0].time, "the replacement started before the cancel was sent"
+    latencies = []
+    for trial in range(1, TRIALS + 1):
+        battery.publish(BatteryState(percentage=0.9))
+        goal = stack.navigation.send(2.0, 0.0)
+        wait_for(controller.executing, 10, "the controller to execute")
+        stack.goes_on(goal)
+        assert len(controller.cancelled()) == trial - 1, "a full battery stopped the robot"
+        low = time.monotonic()
+        battery.publish(BatteryState(percentage=0.1))
+        status, result = goal.result()
+        assert status == "SUCCEEDED", result.error_msg
+        assert len(controller.cancelled()) == trial and len(wait.requests()) == trial
+        cancel = first_cancel(controller)
+        assert cancel < wait.seen("requested")[-1].time, "the replacement started before the cancel was sent"
+        latencies.append(cancel - low)
+    assert min(latencies) < PERIOD + 0.020, latencies
 
 
 @pytest.mark.alone
 def test_g3_goal_accepted_after_its_leaf_was_halted_is_cancelled_at_once(stack):
     controller = stack.robot.controller
     controller.behaviour.accept_delay, controller.behaviour.duration = 0.5, None
-    goal = stack.navigation.send(2.0, 0.0)
-    wait_for(lambda: controller.seen("requested"), 10, "the goal request at the controller")
-    goal.cancel()
-    status, _ = goal.result()
-    assert status == "CANCELED"
-    wait_for(lambda: controller.seen("ended"), 10, "the late goal to end")
-    accepted, cancelled = controller.seen("accepted")[0], controller.seen("cancel")[0]
-    assert cancelled.time - accepted.time < 0.1
-    assert stack.robot.executing() == 0
+    latencies = []
+    for trial in range(1, TRIALS + 1):
+        goal = stack.navigation.send(2.0, 0.0)
+        wait_for(lambda: len(controller.seen("requested")) == trial, 10, "the goal request at the controller")
+        goal.cancel()
+        status, _ = goal.result()
+        assert status == "CANCELED"
+        wait_for(lambda: len(controller.seen("ended")) == trial, 10, "the late goal to end")
+        latencies.append(first_cancel(controller) - controller.seen("accepted")[-1].time)
+        assert stack.robot.executing() == 0
+    assert len(controller.cancelled()) == TRIALS
+    assert min(latencies) < 0.1, latencies
 
 
 def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory):
     stack = stack_factory({"default_nav_to_pose_bt_xml": tree("navigate_to_pose.xml")})
     controller = stack.robot.controller
-    controller.behaviour.duration = None
+    # As Nav2's does: one that would drive both is told after a while to stop the first.
+    controller.behaviour.duration, controller.behaviour.preempts = None, True
     first = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
     second = stack.navigation.send(5.0, 0.0)
@@ -220,11 +251,12 @@ def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory
 def test_a_goal_that_takes_anothers_place_before_the_robot_arrives_is_driven_to(stack):
     # A tree that plans once: the controller ends on the way to the first goal.
     controller = stack.robot.controller
-    controller.behaviour.duration = 1.0
+    controller.behaviour.duration = None
     first = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
     second = stack.navigation.send(5.0, 0.0)
     assert first.result()[0] == "ABORTED"
+    controller.behaviour.duration = 0.0
     status, result = second.result()
     assert status == "SUCCEEDED", result.error_msg
     assert [p.goal.pose.position.x for p in stack.robot.planner.requests()] == [2.0, 5.0]
@@ -237,12 +269,13 @@ def test_goal_with_another_tree_replaces_the_running_one(stack):
     controller.behaviour.duration = None
     first = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
-    controller.behaviour.duration = 0.1
+    # For the next one: what executes goes on.
+    controller.behaviour = Behaviour(duration=0.1)
     second = stack.navigation.send(5.0, 0.0, tree=tree("navigate_to_pose.xml"))
     assert first.result()[0] == "ABORTED"
     status, result = second.result()
     assert status == "SUCCEEDED", result.error_msg
-    assert len(controller.seen("cancel")) == 1
+    assert len(controller.cancelled()) == 1
     ended = [event for event in controller.seen("ended") if event.detail == "canceled"]
     assert ended[0].time < controller.seen("accepted")[1].time, "two goals were alive at once"
 

@@ -3,7 +3,6 @@
 Each test makes two network namespaces; where the machine does not allow that, they skip and say so.
 """
 
-import signal
 import time
 
 import pytest
@@ -16,7 +15,8 @@ from support.remote import Remote
 PARAMETERS = {
     "autostart_node": True,
     "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml")),
-    "default_server_timeout": 1000,
+    # A tree must not fail of a server that is cut off before its client cancels it.
+    "default_server_timeout": 10000,
     "default_cancel_timeout": 500,
     "stop_timeout": 1500,
 }
@@ -69,7 +69,7 @@ class World:
 
     def recovers(self):
         """What has to hold whatever was cut: no goal is left alive, and the node takes goals as before."""
-        wait_for(self.servers.quiet, PATIENCE, f"every goal to end on its server: {self.node.output}")
+        wait_for(self.servers.quiet, PATIENCE, lambda: f"every goal to end on its server: {self.node.output}")
         self.servers.behave("follow_path", duration=0.05, accept_delay=0.0, stop_delay=0.0)
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -85,7 +85,7 @@ class World:
     def ended(self, goal):
         """A client's cancel is answered in time, whatever the wire does: here its deadline is 1.5 s."""
         self.client.cancel(goal)
-        return self.client.result(goal, 5.0)
+        return self.client.result(goal, 15.0)
 
     def cancelled(self, goal):
         """The same of a goal that nothing else ends."""
@@ -117,32 +117,37 @@ def world(machine, ros_domain, request):
     return World(ros_domain, request)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
 def test_g3_cut_before_the_goal_is_sent(world, seconds):
     world.servers.behave("follow_path", duration=None)
 
     def meanwhile():
         goal = world.client.send()
-        wait_for(lambda: world.client.feedback(goal), 5.0, "the tree to be ticked")
+        wait_for(lambda: world.client.feedback(goal), 15.0, "the tree to be ticked")
         world.cancelled(goal)
 
     world.cut(seconds, meanwhile)
     world.recovers()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
 def test_g3_cut_before_the_goal_is_accepted(world, seconds):
-    world.servers.behave("follow_path", duration=None, accept_delay=0.3)
+    world.servers.behave("follow_path", duration=None, accept_delay=600.0)
     requests = world.requested()
     goal = world.client.send()
-    wait_for(lambda: world.requested() > requests, 10.0, "the goal request at the controller")
-    world.cut(seconds, lambda: world.cancelled(goal))
+    wait_for(lambda: world.requested() > requests, 15.0, "the goal request at the controller")
+
+    def meanwhile():
+        world.servers.behave("follow_path", accept_delay=0.3)
+        world.cancelled(goal)
+
+    world.cut(seconds, meanwhile)
     world.recovers()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
 def test_g3_cut_while_executing(world, seconds):
     goal = world.executing()
@@ -153,19 +158,19 @@ def test_g3_cut_while_executing(world, seconds):
     world.recovers()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
 def test_g3_cut_while_cancelling(world, seconds):
     world.servers.behave("follow_path", stop_delay=0.3)
     goal = world.executing()
     world.client.cancel(goal)
-    wait_for(lambda: world.servers.seen("follow_path", "cancel"), 5.0, "the cancel request at the controller")
-    status, text = world.cut(seconds, lambda: world.client.result(goal, 5.0))
+    wait_for(lambda: world.servers.seen("follow_path", "cancel"), 15.0, "the cancel request at the controller")
+    status, text = world.cut(seconds, lambda: world.client.result(goal, 15.0))
     assert status == "CANCELED", text
     world.recovers()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
 def test_g1_cut_while_the_result_is_due(world, seconds):
     goal = world.executing()
@@ -174,8 +179,8 @@ def test_g1_cut_while_the_result_is_due(world, seconds):
         # The result is on a wire that is cut; the tree goes on being ticked.
         seen = world.client.feedback(goal)
         world.servers.behave("follow_path", duration=0.0)
-        wait_for(lambda: not world.servers.executing("follow_path"), 5.0, "the controller to end its goal")
-        wait_for(lambda: world.client.feedback(goal) > seen + 1, 5.0, "the navigation to go on")
+        wait_for(lambda: not world.servers.executing("follow_path"), 15.0, "the controller to end its goal")
+        wait_for(lambda: world.client.feedback(goal) > seen + 1, 15.0, "the navigation to go on")
 
     world.cut(seconds, meanwhile)
     # Its result is asked for again, or its server was given up for dead: it ends either way.
@@ -184,7 +189,7 @@ def test_g1_cut_while_the_result_is_due(world, seconds):
     world.recovers()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(("loss", "delay"), [(0.2, 0.0), (0.0, 0.2), (0.2, 0.2)])
 def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
     # An answer that was lost is repeated every three seconds: whoever has such a wire waits for the third time.
@@ -204,7 +209,7 @@ def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
 LEASE = 20.0
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("patience", "report"),
     [
@@ -219,44 +224,44 @@ def test_g3_cut_for_longer_than_a_goal_is_looked_after(machine, ros_domain, requ
 
     def meanwhile():
         world.cancelled(goal)
-        world.node.wait_for_line(report, patience + 5.0)
+        world.node.wait_for_line(report, patience + 30.0)
 
     world.cut(LEASE + 8.0, meanwhile)
     world.recovers()
     # Nobody but the node stopped it. Its list says nothing new and may not be shown again: the node asks by itself.
-    assert any("had been given up" in line for line in world.node.lines), world.node.output
+    world.node.wait_for_line("had been given up")
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_g3_cut_for_longer_than_an_acceptance_is_waited_for(machine, ros_domain, request):
     world = World(ros_domain, request, {"give_up_timeout": 3000})
-    world.servers.behave("follow_path", duration=None, accept_delay=0.3)
+    world.servers.behave("follow_path", duration=None, accept_delay=600.0)
     requests = world.requested()
     goal = world.client.send()
-    wait_for(lambda: world.requested() > requests, 10.0, "the goal request at the controller")
+    wait_for(lambda: world.requested() > requests, 15.0, "the goal request at the controller")
 
     def meanwhile():
+        world.servers.behave("follow_path", accept_delay=0.0)
         world.cancelled(goal)
-        world.node.wait_for_line("goal request never answered; given up", 10.0)
+        world.node.wait_for_line("goal request never answered; given up")
 
     world.cut(LEASE + 8.0, meanwhile)
     world.recovers()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_g3_killed_and_restarted_behind_a_wire_that_stays_cut(world):
     world.executing()
 
     def meanwhile():
-        world.node.process.send_signal(signal.SIGKILL)
-        world.node.wait(5.0)
+        world.node.kill()
         world.start_node()
-        world.node.wait_for_line("goals are accepted", 20.0)
+        world.node.wait_for_line("goals are accepted")
         # For longer than goals of an earlier run are looked for on a server that is there.
         time.sleep(12.0)
 
     world.cut(0.0, meanwhile)
-    wait_for(lambda: not world.servers.executing("follow_path"), PATIENCE, f"the orphan's end: {world.node.output}")
+    wait_for(lambda: not world.servers.executing("follow_path"), PATIENCE, lambda: f"the orphan's end: {world.node.output}")
     # Until both sides of the actions are matched anew.
     world.client.wait()
     world.recovers()

@@ -24,7 +24,7 @@ def values(ros_domain, tmp_path):
         graph = Graph(ros_domain)
         closers.append(graph.close)
         client = AsyncParameterClient(graph.node, full_name, callback_group=graph.group)
-        wait_for(client.services_are_ready, 20, f"the parameters of {full_name}: {node.output}")
+        wait_for(client.services_are_ready, 30, lambda: f"the parameters of {full_name}: {node.output}")
         answer = graph.ask(lambda: client.get_parameters(names), "the parameters")
         return answer.values
 

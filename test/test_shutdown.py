@@ -5,6 +5,9 @@ import signal
 import pytest
 from support.graph import wait_for
 
+# The node has two seconds to end, and the robot one to stop in: that is measured.
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_g8_signal_while_navigating(stack, how):
@@ -16,9 +19,9 @@ def test_g8_signal_while_navigating(stack, how):
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
-    assert len(controller.seen("cancel")) == 1
-    wait_for(lambda: stack.robot.executing() == 0, 2.0, "the goal to end")
-    status, result = goal.result(2.0)
+    assert len(controller.cancelled()) == 1
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "the goal to end")
+    status, result = goal.result()
     assert (status, result.error_msg) == ("ABORTED", "the navigator stopped: shutting down")
 
 
@@ -45,7 +48,7 @@ def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
-    status, result = goal.result(2.0)
+    status, result = goal.result()
     assert (status, result.error_code) == ("ABORTED", 9003)
     assert "did not stop in time: follow_path: goal of FollowPath" in result.error_msg
 
@@ -60,5 +63,5 @@ def test_g8_a_client_is_answered_whose_tree_is_still_being_read(stack_factory, t
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
-    status, result = goal.result(2.0)
+    status, result = goal.result()
     assert (status, result.error_msg) == ("ABORTED", "the node ended before its tree was read")

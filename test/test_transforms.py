@@ -18,7 +18,7 @@ class Broadcaster:
         self.fixed = self.node.create_publisher(TFMessage, "/tf_static", latched)
         self.moving = self.node.create_publisher(TFMessage, "/tf", 10)
         for publisher in (self.fixed, self.moving):
-            wait_for(publisher.get_subscription_count, 10.0, "the node's subscriptions")
+            wait_for(publisher.get_subscription_count, 30.0, "the node's subscriptions")
 
     def now(self):
         return self.node.get_clock().now()
@@ -53,7 +53,7 @@ def arrives(stack, frame, x, stamp=None):
     def succeeded():
         return stack.navigation.send(x, 0.0, frame=frame, stamp=stamp).result()[0] == "SUCCEEDED"
 
-    wait_for(succeeded, 10.0, f"a goal in '{frame}'")
+    wait_for(succeeded, 30.0, f"a goal in '{frame}'")
     planned = stack.robot.planner.requests()[-1].goal
     assert planned.header.frame_id == "map"
     return planned.pose.position.x
@@ -64,7 +64,7 @@ def test_trees_of_frames_that_do_not_meet(stack, broadcaster):
     # Heard of when the refusal speaks of the chain, not of the frame.
     wait_for(
         lambda: "no chain" in stack.navigation.send(1.0, 0.0, frame="hut").result()[1].error_msg,
-        10.0,
+        30.0,
         "the frames of the island",
     )
     # The robot's own tree works on, and a bridge joins the two.
@@ -81,18 +81,25 @@ def test_an_old_transform_counts_as_missing(stack, broadcaster):
         broadcaster.send("map", "ship", 3.0, broadcaster.now())
         return stack.navigation.send(1.0, 0.0, frame="ship").result()[0] == "SUCCEEDED"
 
-    wait_for(fresh, 10.0, "a goal in a frame that is fresh")
+    wait_for(fresh, 30.0, "a goal in a frame that is fresh")
     stale = lambda: "old" in stack.navigation.send(1.0, 0.0, frame="ship").result()[1].error_msg  # noqa: E731
-    wait_for(stale, 10.0, "a refusal because nothing was heard of the frame for a second")
+    wait_for(stale, 30.0, "a refusal because nothing was heard of the frame for a second")
 
 
 def test_a_goal_with_a_stamp_is_taken_at_its_time(stack_factory):
-    stack = stack_factory({"transform_age_limit": 60.0})
+    stack = stack_factory({"transform_age_limit": 600.0})
     broadcaster = Broadcaster(stack)
+
+    def heard():
+        broadcaster.send("map", "buoy", 0.0, broadcaster.now())
+        return stack.navigation.send(1.0, 0.0, frame="buoy").result()[0] == "SUCCEEDED"
+
+    # What is lost before that does not come again.
+    wait_for(heard, 30.0, "a moving frame to be heard of")
     begin = broadcaster.now()
     for tenths in range(11):
         broadcaster.send("map", "ship", tenths, begin - Duration(seconds=1.0 - tenths / 10))
-    wait_for(lambda: arrives(stack, "ship", 1.0) == 11.0, 10.0, "the newest of the transforms")
+    wait_for(lambda: arrives(stack, "ship", 1.0) == 11.0, 30.0, "the newest of the transforms")
     half = (begin - Duration(seconds=0.45)).to_msg()
     assert arrives(stack, "ship", 1.0, stamp=half) == pytest.approx(6.5, abs=1e-6)
     before = (begin - Duration(seconds=5.0)).to_msg()
@@ -106,31 +113,33 @@ def test_simulated_time_that_starts_over(ros_domain):
         x, y = field.position
         assert field.navigation.send(x + 2.0, y).result(60.0)[0] == "SUCCEEDED"
         wait_for(lambda: field.odometry.header.stamp.sec > 60, 60.0, "a minute of simulated time")
-        # A simulation that starts over: the clock and all stamps go back, and so does the robot.
-        field.restart_sim()
+        # A simulation that starts over: the clock and all stamps go back, and so does the robot. Not as fast as before, so
+        # that it is heard of within its first minute.
+        field.restart_sim({"speed_factor": 4.0})
         assert field.first_odometry.header.stamp.sec < 60
         x, y = field.position
         goal = field.navigation.send(x + 2.0, y)
         status, result = goal.result(60.0)
         assert status == "SUCCEEDED", result.error_msg
-        wait_for(lambda: field.distance_to(x + 2.0, y) < 0.3, 10.0, "the robot at the goal")
+        wait_for(lambda: field.distance_to(x + 2.0, y) < 0.3, 30.0, "the robot at the goal")
     finally:
         field.close()
 
 
 @pytest.mark.timeout(180)
 def test_the_remaining_time_is_the_distance_at_the_present_speed(ros_domain):
-    field = Field(ros_domain, {"feedback_rate": 10.0})
+    # Odometry that is late says how fast the robot was. So it goes for longer than that may be, before one looks.
+    field = Field(ros_domain, {"feedback_rate": 10.0}, {"speed_factor": 10.0})
     try:
         x, y = field.position
-        goal = field.navigation.send(x + 15.0, y)
+        goal = field.navigation.send(x + 30.0, y)
         assert goal.result(60.0)[0] == "SUCCEEDED"
         seconds = [
             (feedback.estimated_time_remaining.sec + feedback.estimated_time_remaining.nanosec * 1e-9, feedback)
             for feedback in goal.feedback
         ]
         # On the long straight it goes at full speed, half a metre a second.
-        cruising = [it for it in seconds if 3.0 < it[1].distance_remaining < 12.0]
+        cruising = [it for it in seconds if 3.0 < it[1].distance_remaining < 15.0]
         assert len(cruising) > 10
         for remaining, feedback in cruising:
             assert remaining == pytest.approx(feedback.distance_remaining / 0.5, rel=0.1)

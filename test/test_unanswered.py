@@ -1,5 +1,6 @@
 """Requests that no server answers are counted and bounded (G6): r2r keeps a piece of each for ever."""
 
+import pytest
 import rclpy
 from nav2_msgs.srv import ClearEntireCostmap
 from rclpy.context import Context
@@ -29,6 +30,7 @@ class Silent:
         self.context.try_shutdown()
 
 
+@pytest.mark.timeout(400)
 def test_g6_a_service_that_never_answers_is_asked_a_thousand_times_and_its_successor_again(
     stack_factory, ros_domain, tmp_path
 ):

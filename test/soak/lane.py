@@ -156,7 +156,7 @@ class Lane:
             if time.monotonic() > deadline:
                 return False
             try:
-                goal = self.navigation.send(1.0, 0.0)
+                goal = self.navigation.send(1.0, 0.0, patience=3.0)
             except AssertionError:
                 # The node's answer found no way yet: the middleware matches one endpoint after the other.
                 continue

@@ -7,8 +7,9 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped
 from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
 from rclpy.action import ActionClient
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 
-from .graph import wait_for
+from .graph import PATIENCE, wait_for
 
 NAMES = {
     GoalStatus.STATUS_SUCCEEDED: "SUCCEEDED",
@@ -54,12 +55,12 @@ class Client(ActionClient):
 class Goal:
     """One goal that was sent."""
 
-    def __init__(self, graph, client, message):
+    def __init__(self, graph, client, message, patience=PATIENCE):
         self.graph = graph
         self.feedback = []
         self.sent = time.monotonic()
         future = client.send_goal_async(message, feedback_callback=self._on_feedback)
-        self.handle = graph.result(future, 10.0, "answer to the goal request")
+        self.handle = graph.result(future, patience, "answer to the goal request")
         self._result = self.handle.get_result_async() if self.handle.accepted else None
 
     def _on_feedback(self, message):
@@ -71,9 +72,9 @@ class Goal:
 
     def cancel(self):
         """Sends a cancel request and returns its answer."""
-        return self.graph.result(self.handle.cancel_goal_async(), 10.0, "answer to the cancel request")
+        return self.graph.result(self.handle.cancel_goal_async(), PATIENCE, "answer to the cancel request")
 
-    def result(self, timeout=20.0):
+    def result(self, timeout=PATIENCE):
         """The name of the final status, and the result."""
         answer = self.graph.result(self._result, timeout, "result of the navigation")
         return NAMES.get(answer.status, answer.status), answer.result
@@ -88,17 +89,21 @@ class Navigation:
     def __init__(self, graph, namespace=""):
         self.graph = graph
         prefix = f"{namespace}/" if namespace else ""
-        self.to_pose = Client(graph.node, NavigateToPose, f"{prefix}navigate_to_pose", callback_group=graph.group)
-        self.through_poses = Client(
-            graph.node, NavigateThroughPoses, f"{prefix}navigate_through_poses", callback_group=graph.group
-        )
 
-    def wait(self, timeout=20.0):
+        def client(action, name):
+            # One thread at a time: two mix up the order of feedback, and two that learn of the end of one goal at once
+            # forget it twice, which ends the executor.
+            return Client(graph.node, action, f"{prefix}{name}", callback_group=MutuallyExclusiveCallbackGroup())
+
+        self.to_pose = client(NavigateToPose, "navigate_to_pose")
+        self.through_poses = client(NavigateThroughPoses, "navigate_through_poses")
+
+    def wait(self, timeout=PATIENCE):
         """Waits until the node is there and takes goals."""
         for client in (self.to_pose, self.through_poses):
             wait_for(client.server_is_ready, timeout, "the navigate actions")
 
-    def warm_up(self, tries=5):
+    def warm_up(self, tries=10):
         """Has both sides of the actions matched: with goals that are over before any server hears of them."""
         for client, action in ((self.to_pose, NavigateToPose), (self.through_poses, NavigateThroughPoses)):
             message = action.Goal(behavior_tree="/nowhere/warm_up.xml")
@@ -106,11 +111,11 @@ class Navigation:
             if handle.accepted:
                 self.graph.ask(handle.get_result_async, "result of the first goal")
 
-    def send(self, x, y, tree="", frame="map", stamp=None):
+    def send(self, x, y, tree="", frame="map", stamp=None, patience=PATIENCE):
         message = NavigateToPose.Goal(pose=pose(x, y, frame), behavior_tree=str(tree))
         if stamp is not None:
             message.pose.header.stamp = stamp
-        return Goal(self.graph, self.to_pose, message)
+        return Goal(self.graph, self.to_pose, message, patience)
 
     def send_through(self, points, tree=""):
         message = NavigateThroughPoses.Goal(poses=[pose(x, y) for x, y in points], behavior_tree=str(tree))

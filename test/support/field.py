@@ -12,7 +12,7 @@ from rclpy.qos import qos_profile_action_status_default
 from .client import Navigation
 from .executable import Executable
 from .fixtures import tree
-from .graph import Graph, wait_for
+from .graph import PATIENCE, Graph, wait_for
 
 #: The action servers of nav_sim.
 SERVERS = (
@@ -55,6 +55,8 @@ class Field:
         self.node = Executable("navtree", domain, defaults | (parameters or {}))
         self._closers.callback(self.node.close)
         self.odometry = self.first_odometry = None
+        #: From when on stamps are those of a simulation that has ended.
+        self._outdated = math.inf
         self._statuses = {}
         node, group = self.graph.node, self.graph.group
         node.create_subscription(Odometry, "odom", self._on_odometry, 1, callback_group=group)
@@ -80,12 +82,13 @@ class Field:
     def _arrives(self):
         return self.navigation.send(*self.position).result(30.0)[0] == "SUCCEEDED"
 
-    def restart_sim(self):
-        """Ends nav_sim and starts it anew: the robot, the clock and all stamps are where they began."""
+    def restart_sim(self, parameters):
+        """Ends nav_sim and starts it anew, with other parameters: robot, clock and stamps are where they began."""
         self.sim.close()
-        self.odometry = None
+        self._outdated, self.odometry = self.odometry.header.stamp.sec, None
         self._statuses.clear()
-        self.sim = Executable(*self._sim_arguments)
+        name, domain, before = self._sim_arguments
+        self.sim = Executable(name, domain, before | parameters)
         self._wait_until_ready()
 
     def close(self):
@@ -93,6 +96,9 @@ class Field:
 
     def _on_odometry(self, message):
         if self.odometry is None:
+            if message.header.stamp.sec >= self._outdated:
+                # One of the last of a simulation that has ended.
+                return
             self.first_odometry = message
         self.odometry = message
 
@@ -120,7 +126,7 @@ class Field:
             ]
         )
         send = lambda: self._parameters.call_async(request)  # noqa: E731
-        wait_for(self._parameters.service_is_ready, 10.0, "the parameters of nav_sim")
+        wait_for(self._parameters.service_is_ready, PATIENCE, "the parameters of nav_sim")
         for result in self.graph.ask(send, "answer of set_parameters").results:
             assert result.successful, result.reason
 
@@ -132,5 +138,5 @@ class Field:
             if any(status.status in UNDER_WAY for status in statuses)
         }
 
-    def wait_until_idle(self, timeout=10.0):
-        wait_for(lambda: not self.busy(), timeout, f"all servers idle: {self.busy()}")
+    def wait_until_idle(self):
+        wait_for(lambda: not self.busy(), PATIENCE, lambda: f"all servers idle: {self.busy()}")

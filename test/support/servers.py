@@ -12,6 +12,9 @@ from nav2_msgs import action as nav2
 from nav2_msgs.srv import ClearEntireCostmap
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.impl.implementation_singleton import rclpy_implementation
+
+RCLError = rclpy_implementation.RCLError
 
 ACTIONS = {
     "compute_path_to_pose": nav2.ComputePathToPose,
@@ -37,12 +40,16 @@ class Event:
 
 @dataclass
 class Behaviour:
-    """What a server does with its goals. May be changed while it runs."""
+    """What a server does with its goals. May be changed while it runs: a goal goes by what it finds from moment to moment,
+    in the object that was there when it was accepted."""
 
     accept: bool = True
+    #: Seconds between a goal request and its answer.
     accept_delay: float = 0.0
     #: Seconds until a goal ends by itself; None: never.
     duration: float | None = 0.0
+    #: A goal ends when a newer one is accepted, as with Nav2's servers.
+    preempts: bool = False
     #: The error code that goals are aborted with; 0: they succeed.
     error_code: int = 0
     #: The first goals only are aborted; None: all.
@@ -57,6 +64,33 @@ class Behaviour:
     feedback: object = None
 
 
+class Threads(ActionServer):
+    """A thread a goal. rclpy's own takes one of the executor's for each, and with as many goals that do not end as it has
+    it hears no cancel any more."""
+
+    _threads = ()
+
+    def notify_execute(self, goal_handle, execute_callback):
+        work = self._execute_goal(execute_callback or self._execute_callback, goal_handle)
+        thread = threading.Thread(target=_run, args=(work,), daemon=True)
+        with self._lock:
+            self._threads = [*(other for other in self._threads if other.is_alive()), thread]
+        thread.start()
+
+    def join(self):
+        """Waits for all threads, which have been told to end."""
+        for thread in self._threads:
+            thread.join(5.0)
+
+
+def _run(coroutine):
+    """To its end, as nothing in it is waited for."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        pass
+
+
 class Server:
     """One action server."""
 
@@ -69,7 +103,8 @@ class Server:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._ended = 0
-        self._server = ActionServer(
+        self._newest = None
+        self._server = Threads(
             graph.node,
             self.action,
             name,
@@ -84,25 +119,35 @@ class Server:
         with self._lock:
             self.events.append(Event(kind, bytes(goal), time.monotonic(), detail))
 
+    def _wait(self, seconds):
+        """As many seconds as are called for, as long as they are."""
+        since = time.monotonic()
+        while time.monotonic() - since < seconds() and not self._stop.wait(0.002):
+            pass
+
     def _goal(self, request):
         self._note("requested", detail=request)
-        if self.behaviour.accept_delay:
-            self._stop.wait(self.behaviour.accept_delay)
-        return GoalResponse.ACCEPT if self.behaviour.accept else GoalResponse.REJECT
+        behaviour = self.behaviour
+        self._wait(lambda: behaviour.accept_delay)
+        return GoalResponse.ACCEPT if behaviour.accept else GoalResponse.REJECT
 
     def _accepted(self, handle):
         goal = bytes(handle.goal_id.uuid)
         with self._lock:
+            self.events.append(Event("accepted", goal, time.monotonic(), handle.request))
             self.running.add(goal)
-        self._note("accepted", goal, handle.request)
-        # A thread a goal: goals that never end must not use up the executor's threads.
-        threading.Thread(target=handle.execute, daemon=True).start()
+            self._newest = goal
+        try:
+            handle.execute()
+        except RCLError:
+            # A cancel came between its look for one and its next step.
+            self._server.notify_execute(handle, None)
 
     def _cancel(self, handle):
         self._note("cancel", handle.goal_id.uuid)
-        if self.behaviour.cancel_delay:
-            self._stop.wait(self.behaviour.cancel_delay)
-        return CancelResponse.ACCEPT if self.behaviour.accept_cancel else CancelResponse.REJECT
+        behaviour = self.behaviour
+        self._wait(lambda: behaviour.cancel_delay)
+        return CancelResponse.ACCEPT if behaviour.accept_cancel else CancelResponse.REJECT
 
     def _execute(self, handle):
         goal = bytes(handle.goal_id.uuid)
@@ -112,12 +157,16 @@ class Server:
         try:
             while not self._stop.wait(0.002):
                 if handle.is_cancel_requested:
-                    self._stop.wait(behaviour.stop_delay)
-                    handle.canceled()
+                    self._wait(lambda: behaviour.stop_delay)
                     self._end(goal, "canceled")
+                    handle.canceled()
                     return result
                 if not handle.is_active:
                     self._end(goal, "inactive")
+                    return result
+                if behaviour.preempts and goal != self._newest:
+                    self._end(goal, "preempted")
+                    handle.abort()
                     return result
                 if behaviour.feedback:
                     handle.publish_feedback(behaviour.feedback(time.monotonic() - started))
@@ -129,25 +178,37 @@ class Server:
                         aborts = behaviour.abort_first is None or self._ended <= behaviour.abort_first
                     if behaviour.error_code and aborts:
                         result.error_code = behaviour.error_code
-                        handle.abort()
                         self._end(goal, "aborted")
+                        handle.abort()
                     else:
-                        handle.succeed()
                         self._end(goal, "succeeded")
+                        handle.succeed()
                     return result
         except Exception as error:  # noqa: BLE001 - a context that is shut down under a goal is no failure here
             self._end(goal, f"error {error}")
         return result
 
     def _end(self, goal, how):
+        """The robot stands, and then that is told to whoever waits for it: nobody may know it and find it moving here."""
         with self._lock:
+            self.events.append(Event("ended", goal, time.monotonic(), how))
             self.running.discard(goal)
-        self._note("ended", goal, how)
 
     def seen(self, kind):
         """The events of one kind so far."""
         with self._lock:
             return [event for event in self.events if event.kind == kind]
+
+    def cancelled(self):
+        """The goals that somebody wanted cancelled, in order. A cancel that is not answered soon is asked for again, which
+        is no other one."""
+        return list(dict.fromkeys(event.goal for event in self.seen("cancel")))
+
+    def forget(self):
+        """What was asked of it so far is of no account."""
+        with self._lock:
+            self.events.clear()
+            self._ended = 0
 
     def executing(self):
         """How many goals are executing."""
@@ -161,6 +222,7 @@ class Server:
     def destroy(self):
         self._stop.set()
         if self._server:
+            self._server.join()
             self._server.destroy()
             self._server = None
 
@@ -229,9 +291,19 @@ class Robot:
             message.transforms.append(transform)
         self._publisher.publish(message)
 
+    def is_heard(self):
+        """Whether somebody listens to where it is."""
+        return self._publisher.get_subscription_count() > 0
+
     def executing(self):
         """How many goals are executing on any server."""
         return sum(server.executing() for server in self.servers.values())
+
+    def forget(self):
+        """What was asked of any server so far is of no account."""
+        for server in self.servers.values():
+            server.forget()
+        self.clears.clear()
 
     def destroy(self):
         for server in self.servers.values():
