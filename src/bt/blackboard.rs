@@ -209,6 +209,11 @@ impl Blackboard {
         self.entries.iter().fold(0, |sum, entry| sum ^ entry.sequence)
     }
 
+    /// Takes the value from the entry; its type stays.
+    pub fn empty(&mut self, slot: SlotId) {
+        self.entries[slot.0 as usize].value = Some(Value::Empty);
+    }
+
     /// Removes the entry, as `UnsetBlackboard` does. Its type is forgotten too.
     pub fn remove(&mut self, slot: SlotId) {
         self.entries[slot.0 as usize] = Entry::default();

@@ -618,6 +618,11 @@ impl<'t> Context<'t> {
         self.run.blackboard.set_same_text(slot, text, now)
     }
 
+    /// Takes the value from an entry, which stays and keeps its type.
+    pub fn empty(&mut self, slot: SlotId) {
+        self.run.blackboard.empty(slot);
+    }
+
     /// Removes an entry.
     pub fn remove(&mut self, slot: SlotId) {
         self.run.blackboard.remove(slot);

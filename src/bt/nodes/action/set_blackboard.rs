@@ -2,8 +2,8 @@
 
 use crate::bt::script::Access;
 use crate::bt::{
-    Behavior, Conduct, Context, Family, InOut, Input, Node, NodeKind, NodeStatus, PortValue, Ports, SlotId,
-    Text,
+    Behavior, Conduct, Context, Dialect, Family, InOut, Input, Node, NodeKind, NodeStatus, PortValue, Ports,
+    SlotId, Text,
 };
 use crate::bt::{Thrown, Tick, Value};
 
@@ -14,6 +14,7 @@ pub struct SetBlackboard {
     output_key: InOut<Value>,
     /// The entry, where the file has its name.
     fixed: Option<SlotId>,
+    dialect: Dialect,
 }
 
 impl Node for SetBlackboard {
@@ -21,7 +22,7 @@ impl Node for SetBlackboard {
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "Writes a value into the entry that output_key names. Note that output_key is the name \
         itself, without braces: with braces it is the entry that holds the name. A text becomes the type of the \
-        entry. FAILURE where value points to an entry without value, SUCCESS otherwise.";
+        entry. Where value points to an entry without value: FAILURE; in version 3 files it is copied, and SUCCESS.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let value = ports
@@ -50,6 +51,7 @@ impl Node for SetBlackboard {
             value,
             output_key,
             fixed,
+            dialect: ports.dialect(),
         }
     }
 }
@@ -64,7 +66,7 @@ impl Behavior for SetBlackboard {
                     return Err(cx.throw("port `value`: its entry was removed from the blackboard"));
                 }
                 let Some(value) = source.value() else {
-                    return Ok(NodeStatus::Failure);
+                    return Ok(self.copy_nothing(destination, cx));
                 };
                 (value.clone(), source.info().unwrap_or(Value::TYPE))
             }
@@ -94,6 +96,17 @@ impl Behavior for SetBlackboard {
 }
 
 impl SetBlackboard {
+    /// As BehaviorTree.CPP 3.8.7 was seen to do it: the version 3 node looks at no value.
+    fn copy_nothing(&self, destination: SlotId, cx: &mut Context<'_>) -> NodeStatus {
+        match self.dialect {
+            Dialect::V4 => NodeStatus::Failure,
+            Dialect::V3 => {
+                cx.empty(destination);
+                NodeStatus::Success
+            }
+        }
+    }
+
     fn destination(&self, cx: &mut Context<'_>) -> Result<SlotId, Thrown> {
         if let Some(slot) = self.fixed {
             return Ok(slot);
@@ -153,6 +166,14 @@ mod tests {
         Scene::new(set("{from}", "to")).check(
             "=
              F to=none",
+        );
+    }
+
+    #[test]
+    fn version_3_copies_an_entry_without_value_too() {
+        Scene::new(set("{from}", "to")).v3().set("to", 1_i32).check(
+            "=
+             S to=none",
         );
     }
 
