@@ -311,6 +311,12 @@ fn mocks_take_every_leaf_they_fit_and_say_which_fits_none() {
     assert!(said.contains("did you mean `one`?"), "{said}");
     assert_eq!(traced("-D NT0901").status.code(), Some(1));
     assert!(traced("-A NT0901").stderr.is_empty());
+    folder.file("mocks.yaml", "'*': SUCCESS\nSequence: FAILURE\n");
+    let said = String::from_utf8(traced("").stderr).unwrap();
+    assert!(
+        said.contains("`Sequence` fits no leaf") && said.contains("only leaves are mocked"),
+        "{said}"
+    );
     let scenario = "{tree: tree.xml, mocks: {one: SUCCESS, '*': SUCCESS, onne: FAILURE}, expect: {root: S}}";
     folder.file("scenario.yaml", scenario);
     let (code, text) = folder.ends("test scenario.yaml");

@@ -127,7 +127,7 @@ pub(crate) fn names(leaf: &NodeInfo) -> [&str; 3] {
 }
 
 /// Only these are mocked: trees like to name a control after the leaf in it, and patterns fit both.
-fn is_leaf(node: &NodeInfo) -> bool {
+pub(crate) fn is_leaf(node: &NodeInfo) -> bool {
     matches!(node.kind, NodeKind::Action | NodeKind::Condition)
 }
 
@@ -280,10 +280,11 @@ struct Turn(usize);
 pub(crate) fn typed(value: &Json) -> (Value, &'static crate::bt::TypeInfo) {
     match value {
         Json::Bool(truth) => (Value::Int(i64::from(*truth)), bool::TYPE),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => (Value::Int(whole), i64::TYPE),
-            (None, Some(real)) => (Value::Real(real), f64::TYPE),
-            (None, None) => (Value::text(number.to_string()), Text::TYPE),
+        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(whole), _, _) => (Value::Int(whole), i64::TYPE),
+            (None, Some(whole), _) => (Value::UInt(whole), u64::TYPE),
+            (None, None, Some(real)) => (Value::Real(real), f64::TYPE),
+            (None, None, None) => (Value::text(number.to_string()), Text::TYPE),
         },
         Json::String(text) => (Value::text(text.as_str()), Text::TYPE),
         other => (Value::text(format!("json:{other}")), Text::TYPE),
@@ -330,6 +331,18 @@ mod tests {
         }
         parse("a: [SUCCESS, {status: RUNNING, set: {x: 1}}]\nb: {throw: no}").unwrap();
         parse("# nothing").unwrap();
+    }
+
+    #[test]
+    fn an_integer_of_64_bits_is_kept_whole() {
+        for (number, value) in [
+            ("1", Value::Int(1)),
+            ("-9223372036854775808", Value::Int(i64::MIN)),
+            ("18446744073709551615", Value::UInt(u64::MAX)),
+            ("1.0", Value::Real(1.0)),
+        ] {
+            assert_eq!(typed(&serde_json::from_str(number).unwrap()).0, value, "{number}");
+        }
     }
 
     #[test]

@@ -122,8 +122,11 @@ fn report_unused(
         let start = yaml::key(file.text(), key).unwrap_or(0);
         let message = format!("`{key}` fits no leaf of the tree: neither a path, nor a name, nor an ID");
         let mut diagnostic = Diagnostic::new(Code::UnusedMock, file.span(start, start + key.len()), message);
-        let names = loaded.def.nodes().flat_map(|(_, node)| mocks::names(node));
-        if let Some(near) = nearest(key, names) {
+        let (leaves, inner): (Vec<_>, Vec<_>) =
+            (loaded.def.nodes().map(|(_, node)| node)).partition(|node| mocks::is_leaf(node));
+        if inner.iter().any(|node| mocks::names(node).contains(&key)) {
+            diagnostic = diagnostic.help("it is a node with children, and only leaves are mocked");
+        } else if let Some(near) = nearest(key, leaves.iter().flat_map(|node| mocks::names(node))) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         let Some(severity) = levels.severity(&diagnostic) else {
