@@ -88,6 +88,31 @@ fn check_ends_with_0_1_or_2() {
 }
 
 #[test]
+fn a_problem_of_a_file_that_others_include_is_told_once() {
+    let folder = Folder::new("once");
+    folder.file("lib.xml", &GOOD.replace("'M'", "'L'"));
+    for (main, lib) in [("a", "lib.xml"), ("b", "./lib.xml")] {
+        let text = format!(
+            "<root BTCPP_format='4' main_tree_to_execute='{main}'><include path='{lib}'/>\
+             <BehaviorTree ID='{main}'><SubTree ID='L'/></BehaviorTree></root>"
+        );
+        folder.file(&format!("{main}.xml"), &text);
+    }
+    let (code, text) = folder.ends("check .");
+    assert_eq!(code, 1);
+    assert!(text.ends_with("3 files: 1 errors, 0 warnings\n"), "{text}");
+    let (_, json) = folder.ends("check --format json .");
+    assert_eq!(
+        serde_json::from_str::<Value>(&json)
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
 fn problems_are_told_to_programs_too() {
     let folder = Folder::new("formats");
     folder.file("unknown.xml", GOOD);

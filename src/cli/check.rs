@@ -1,11 +1,13 @@
 //! `navtree check`: all problems of tree files, each with its place.
 
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use super::{Exit, TreeArguments, outln, tree_files};
 use crate::bt::Registry;
-use crate::xml::{Checked, Colour, Loader, Severity};
+use crate::xml::{Checked, Code, Colour, Diagnostic, Disk, Files, Loader, Severity, Sources};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -58,13 +60,18 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         Colour::Never
     };
     let (mut errors, mut warnings) = (0, 0);
+    let mut told = Told::default();
     let mut values = Vec::new();
     let loader = Loader::new(&registry).levels(levels).beside(&files);
     #[cfg(feature = "ros")]
     let loader = loader.trial(&rehearse);
     for file in &files {
         // Each file by itself: two files of one directory may well hold trees of the same ID.
-        let Checked { diagnostics, sources } = loader.check_files(&[file]);
+        let Checked {
+            mut diagnostics,
+            sources,
+        } = loader.check_files(&[file]);
+        diagnostics.regrade(|found| told.is_new(found, &sources).then_some(found.severity));
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);
         match arguments.format {
@@ -89,6 +96,34 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         Format::Sarif => outln!("{:#}", joined_sarif(values)),
     }
     if errors == 0 { Exit::Good } else { Exit::Problems }
+}
+
+/// What was said so far: a file that others include is read again with each of them.
+#[derive(Default)]
+struct Told {
+    problems: HashSet<(Code, String, PathBuf, Range<u32>)>,
+    /// The one name of a file that goes by several.
+    files: HashMap<String, PathBuf>,
+}
+
+impl Told {
+    fn is_new(&mut self, found: &Diagnostic, sources: &Sources) -> bool {
+        let place = found.primary.span;
+        let Some(file) = sources.get(place.file) else {
+            return true;
+        };
+        let known = self.files.entry(file.name().to_owned());
+        let identity = known
+            .or_insert_with(|| Disk.identity(Path::new(file.name())))
+            .clone();
+        let problem = (
+            found.code,
+            found.message.clone(),
+            identity,
+            place.start..place.end,
+        );
+        self.problems.insert(problem)
+    }
 }
 
 /// What the node refuses a tree for that it is to load, as far as the build alone knows.
