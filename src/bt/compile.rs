@@ -249,7 +249,7 @@ impl<'f, 's> Compiler<'f, 's> {
         self.path.push_str(&name);
         if *name == *spec.id {
             self.path.push_str("::");
-            push_number(&mut self.path, index.uid());
+            push_number(&mut self.path, index.number());
         }
         let attributes = spec.attributes.iter();
         let attributes = attributes.map(|attribute| (&*attribute.name, &*attribute.value));
@@ -551,7 +551,7 @@ impl<'f, 's> Compiler<'f, 's> {
         }
         let outer = self.scopes.path(scope);
         let separator = if outer.is_empty() { "" } else { "/" };
-        let own = name.map_or_else(|| format!("{}::{}", spec.id, index.uid()), str::to_owned);
+        let own = name.map_or_else(|| format!("{}::{}", spec.id, index.number()), str::to_owned);
         let path: Arc<str> = format!("{outer}{separator}{own}").into();
         if !self.paths.insert(Arc::clone(&path)) {
             let message = format!("two subtrees have the path `{path}`");
@@ -684,7 +684,7 @@ impl<'f, 's> Compiler<'f, 's> {
 }
 
 /// Appends a number; what `write!` does, without its machinery: there is one in most paths.
-fn push_number(text: &mut String, number: u16) {
+fn push_number(text: &mut String, number: u32) {
     if number >= 10 {
         push_number(text, number / 10);
     }

@@ -28,9 +28,14 @@ impl NodeIndex {
         self.0 as usize
     }
 
-    /// The identifier in logs and in Groot2's protocol: 1-based, wrapping at 65535 as BehaviorTree.CPP's does.
+    /// As paths have it, from 1. They have to differ, so it does not wrap where BehaviorTree.CPP's identifier does.
+    pub fn number(self) -> u32 {
+        self.0 + 1
+    }
+
+    /// The identifier in `behavior_tree_log`, where it has 16 bits: from 1, wrapping at 65535 as BehaviorTree.CPP's does.
     pub fn uid(self) -> u16 {
-        (self.0 + 1) as u16
+        self.number() as u16
     }
 }
 

@@ -216,7 +216,7 @@ fn unique_paths(def: &TreeDef) -> Vec<String> {
         if seen.insert(&*info.path) {
             info.path.to_string()
         } else {
-            format!("{}::{}", info.path, node.uid())
+            format!("{}::{}", info.path, node.number())
         }
     });
     paths.collect()
