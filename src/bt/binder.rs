@@ -8,6 +8,7 @@ use super::blackboard::{ScopeId, SlotId, is_key};
 use super::definition::Span;
 use super::guard::Guards;
 use super::misfit::{ScriptOperand, WrittenLiteral};
+use super::numeral::{ignored, ignored_in_list};
 use super::port::{Binding, Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
 use super::registry::is_port_name;
@@ -15,7 +16,6 @@ use super::scope::{PortText, Scopes, port_text};
 use super::script::{Access, Names, Script};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
-use super::types::{ignored, ignored_in_list};
 use super::value::Value;
 
 pub(crate) struct Binder<'b, 's> {

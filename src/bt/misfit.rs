@@ -8,9 +8,10 @@
 use super::Enums;
 use super::blackboard::{SlotId, convert};
 use super::definition::Span;
+use super::numeral::ignored;
 use super::problem::{Problem, ProblemKind};
 use super::scope::Scopes;
-use super::types::{Family, PortValue, TypeInfo, ignored};
+use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 
 /// How many of each are remembered: a small file can have a long script in a million instances.

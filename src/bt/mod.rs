@@ -24,6 +24,7 @@ mod hooks;
 mod lint;
 mod misfit;
 pub mod nodes;
+mod numeral;
 mod observer;
 mod port;
 mod priority;

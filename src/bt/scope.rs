@@ -7,11 +7,12 @@ use super::behavior::Dialect;
 use super::blackboard::{ScopeId, SlotId};
 use super::definition::{ScopeDef, SlotDef, Span};
 use super::misfit::{Reader, Suspects};
+use super::numeral;
 use super::port::Direction;
 use super::problem::{Problem, ProblemKind};
 use super::registry::Provided;
 use super::spec::{ModelPort, NodeSpec, SubTreeForm};
-use super::types::{self, Family, PortValue, TypeInfo};
+use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 
 /// A slot while its uses are collected.
@@ -130,7 +131,7 @@ impl Scopes {
             let Some(attribute) = attribute(name) else {
                 return false;
             };
-            types::parse_bool(&attribute.value).unwrap_or_else(|message| {
+            numeral::parse_bool(&attribute.value).unwrap_or_else(|message| {
                 problems.push(Problem::new(
                     ProblemKind::BadLiteral,
                     attribute.value_span,
@@ -201,24 +202,10 @@ impl Scopes {
     /// A literal given to a subtree: text that is wholly a number becomes one (`spec/btcpp.md` 1.5), version 3
     /// keeps texts. A text leaves the key open to other types, as any text that is written first.
     fn literal(&mut self, scope: ScopeId, key: &str, text: &str, span: Span, keep_text: bool) {
-        let number = |text: &str| -> Option<(Value, &'static TypeInfo)> {
-            if keep_text || !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.')) {
-                return None;
-            }
-            if let Ok(whole) = text.parse::<i64>() {
-                let info = if i32::try_from(whole).is_ok() {
-                    i32::TYPE
-                } else {
-                    i64::TYPE
-                };
-                return Some((Value::Int(whole), info));
-            }
-            text.parse::<f64>()
-                .ok()
-                .map(|real| (Value::Real(real), f64::TYPE))
-        };
-        let (value, info) = match number(text) {
-            Some((value, info)) => (value, Some(info)),
+        let (value, info) = match numeral::whole_number(text).filter(|_| !keep_text) {
+            Some(Value::Int(whole)) if i32::try_from(whole).is_ok() => (Value::Int(whole), Some(i32::TYPE)),
+            Some(Value::Int(whole)) => (Value::Int(whole), Some(i64::TYPE)),
+            Some(real) => (real, Some(f64::TYPE)),
             None => (Value::text(text), None),
         };
         let slot = self.make(scope, key);

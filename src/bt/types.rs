@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
+use super::numeral::{parse_bool, parse_integer, parse_real};
 use super::value::{List, Value};
 use super::{Enums, NodeStatus};
 
@@ -98,111 +99,6 @@ fn integer_of(value: &Value, info: &TypeInfo) -> Result<i128, String> {
         Value::Real(number) if number.fract() == 0.0 && number.abs() < 9.3e18 => Ok(*number as i128),
         Value::Real(number) => Err(format!("{number} is not a whole number")),
         _ => Err(mismatch(value, info)),
-    }
-}
-
-/// How many bytes at the beginning are a whole number, as BehaviorTree.CPP's `from_chars` reads it: `12abc` is 12.
-fn integer_end(text: &str) -> usize {
-    let sign = usize::from(text.starts_with('-'));
-    match digits(text, sign) {
-        0 => 0,
-        count => sign + count,
-    }
-}
-
-/// How many bytes at the beginning are a decimal number. By its grammar, in one go: trying ever shorter prefixes takes
-/// hours for a text that somebody has made for it.
-fn real_end(text: &str) -> usize {
-    let mut end = usize::from(text.starts_with('-'));
-    let is_next = |end: usize, word: &str| {
-        text.as_bytes()
-            .get(end..end + word.len())
-            .is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    if let Some(word) = ["infinity", "inf", "nan"]
-        .into_iter()
-        .find(|word| is_next(end, word))
-    {
-        return end + word.len();
-    }
-    let whole = digits(text, end);
-    end += whole;
-    let mut fraction = 0;
-    if is_next(end, ".") {
-        fraction = digits(text, end + 1);
-        end += 1 + fraction;
-    }
-    if whole + fraction == 0 {
-        return 0;
-    }
-    if is_next(end, "e") {
-        let sign = usize::from(is_next(end + 1, "+") || is_next(end + 1, "-"));
-        let exponent = digits(text, end + 1 + sign);
-        if exponent > 0 {
-            end += 1 + sign + exponent;
-        }
-    }
-    end
-}
-
-/// How many digits stand at a place.
-fn digits(text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-}
-
-/// What of a literal is behind the number that counts, if there is anything; in a list, behind the first such element.
-pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo, enums: &Enums) -> Option<&'t str> {
-    let element = [(List::<i64>::TYPE, i64::TYPE), (List::<f64>::TYPE, f64::TYPE)]
-        .into_iter()
-        .find(|(list, _)| *list == info);
-    if let Some((_, element)) = element {
-        return ignored_in_list(text, element, enums);
-    }
-    if enums.get(text).is_some() {
-        return None;
-    }
-    let end = match info.family {
-        Family::Integer { .. } => integer_end(text),
-        Family::Real => real_end(text),
-        _ => 0,
-    };
-    text.get(end..).filter(|rest| end > 0 && !rest.is_empty())
-}
-
-/// [`ignored`], of a text with elements of a type between semicolons.
-pub(crate) fn ignored_in_list<'t>(text: &'t str, element: &TypeInfo, enums: &Enums) -> Option<&'t str> {
-    if text.starts_with("json:") {
-        return None;
-    }
-    text.split(';').find_map(|part| ignored(part, element, enums))
-}
-
-pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i128, String> {
-    let number: i128 =
-        (text[..integer_end(text)].parse()).map_err(|_| format!("`{text}` is not a whole number"))?;
-    if number < least || number > greatest {
-        return Err(format!("{number} is out of range ({least} to {greatest})"));
-    }
-    Ok(number)
-}
-
-pub(crate) fn parse_real(text: &str) -> Result<f64, String> {
-    let end = real_end(text);
-    match text[..end].parse::<f64>() {
-        Ok(number) if number.is_infinite() && text[..end].ends_with(|last: char| last.is_ascii_digit()) => {
-            Err(format!("`{text}` is too large for a number"))
-        }
-        Ok(number) => Ok(number),
-        Err(_) => Err(format!("`{text}` is not a number")),
-    }
-}
-
-pub(crate) fn parse_bool(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "true" | "TRUE" | "True" => Ok(true),
-        "0" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(format!("`{text}` is not a boolean (true, false, 1 or 0)")),
     }
 }
 
@@ -530,7 +426,13 @@ mod tests {
         assert_eq!(parsed::<i32>("-7"), Ok(-7));
         assert!(parsed::<i32>(" 12").is_err());
         assert!(parsed::<i32>("+12").is_err());
-        assert!(parsed::<u8>("300").unwrap_err().contains("out of range"));
+        for (text, beyond) in [("300", "300"), (&"9".repeat(60), "999")] {
+            let error = parsed::<u8>(text).unwrap_err();
+            assert!(
+                error.contains(beyond) && error.contains("out of range"),
+                "{error}"
+            );
+        }
         assert_eq!(parsed::<f64>("1.5e3x"), Ok(1500.0));
         for (text, number) in [
             ("1.", 1.0),
@@ -559,26 +461,6 @@ mod tests {
         let text = "1".repeat(300) + &"e".repeat(1_000_000);
         assert_eq!(parsed::<f64>(&text).ok(), "1".repeat(300).parse().ok());
         assert!(parsed::<i64>(&"1".repeat(1_000_000)).is_err());
-    }
-
-    #[test]
-    fn what_is_behind_a_number_is_seen() {
-        let rest = |text| ignored(text, <f64 as PortValue>::TYPE, &Enums::default());
-        assert_eq!(rest("1.5m"), Some("m"));
-        assert_eq!((rest("1.5"), rest("m"), rest("-.5e3")), (None, None, None));
-        let in_list = |text, info| ignored(text, info, &Enums::default());
-        let (whole, real) = (List::<i64>::TYPE, List::<f64>::TYPE);
-        assert_eq!(in_list("1,2,3", whole), Some(",2,3"));
-        assert_eq!(in_list("1;2.5;3", whole), Some(".5"));
-        assert_eq!(in_list("1.5x;2", real), Some("x"));
-        for (text, info) in [
-            ("1;2;3;", whole),
-            ("", whole),
-            ("json:[1,2]", whole),
-            ("1.5;2", real),
-        ] {
-            assert_eq!(in_list(text, info), None, "{text}");
-        }
     }
 
     #[test]

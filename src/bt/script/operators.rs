@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::program::{Binary, Comparison, Prefix};
 use crate::bt::Enums;
-use crate::bt::types;
+use crate::bt::numeral;
 use crate::bt::value::Value;
 
 /// Why an operator does not apply.
@@ -40,7 +40,7 @@ pub(super) fn number_in_text(text: &str, enums: &Enums) -> Result<f64, Refusal> 
         "false" => Ok(0.0),
         _ => match enums.get(text) {
             Some(number) => Ok(number as f64),
-            None => types::parse_real(text),
+            None => numeral::parse_real(text),
         },
     }
 }
@@ -272,7 +272,7 @@ pub(super) fn prefix(operator: Prefix, value: &Value) -> Result<Value, Refusal> 
 /// not empty.
 pub(super) fn choice(value: &Value) -> Result<bool, Refusal> {
     match value {
-        Value::Text(text) if !text.is_empty() => Ok(types::parse_real(text) != Ok(0.0)),
+        Value::Text(text) if !text.is_empty() => Ok(numeral::parse_real(text) != Ok(0.0)),
         Value::Text(_) => Err("an empty text is no condition: compare it with ''".to_owned()),
         other => {
             initialized(other, "left", "?")?;
