@@ -61,6 +61,11 @@ pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
     }
 }
 
+/// Whether an attribute of a subtree hands a key or a value over: all others are remarks (`spec/btcpp.md` 1.2).
+fn is_handed_over(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
 /// Whether a port of a type may use an entry that was declared to be of another.
 fn are_compatible(declared: &TypeInfo, port: &TypeInfo) -> bool {
     declared == port
@@ -148,10 +153,7 @@ impl Scopes {
         let scope = self.open(&spec.id, path, Some(parent));
         self.scopes[scope.0 as usize].autoremap = autoremap;
         for attribute in &spec.attributes {
-            if !attribute
-                .name
-                .starts_with(|first: char| first.is_ascii_alphabetic())
-            {
+            if !is_handed_over(&attribute.name) {
                 continue;
             }
             let key: Arc<str> = Arc::from(&*attribute.name);
@@ -171,8 +173,12 @@ impl Scopes {
                 PortText::Literal(text) => self.literal(scope, &key, text, attribute.value_span, plus),
             }
         }
+        // Version 3 leaves models to editors, and `_autoremap` hands over every port: those with a default, too.
+        if autoremap || dialect == Dialect::V3 {
+            return scope;
+        }
         for port in models {
-            if attribute(&port.name).is_some() {
+            if attribute(&port.name).is_some_and(|given| is_handed_over(&given.name)) {
                 continue;
             }
             match &port.default {
@@ -181,7 +187,6 @@ impl Scopes {
                     PortText::SameName => self.remap(scope, port.name.as_str().into(), &port.name),
                     PortText::Literal(text) => self.literal(scope, &port.name, text, port.span, plus),
                 },
-                None if autoremap => {}
                 None => problems.push(
                     Problem::new(
                         ProblemKind::MissingModelPort,

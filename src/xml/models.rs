@@ -33,7 +33,9 @@ impl<'d> Models<'d> {
                 continue;
             };
             if entry.name() == "SubTree" {
-                let ports = entry.children().filter_map(|port| model_port(port, diagnostics));
+                // Groot's remarks.
+                let entries = entry.children().filter(|child| child.name() != "MetadataFields");
+                let ports = entries.filter_map(|port| model_port(port, diagnostics));
                 models.subtrees.push((id, ports.collect()));
             } else {
                 models.nodes.insert(id);
@@ -67,7 +69,11 @@ fn model_port(port: Element<'_>, diagnostics: &mut Diagnostics) -> Option<ModelP
     }
     Some(ModelPort {
         name: name.value().to_owned(),
-        default: port.value("default").map(str::to_owned),
+        // An empty one is none, as in BehaviorTree.CPP.
+        default: port
+            .value("default")
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned),
         span: name.value_span().into(),
     })
 }

@@ -148,6 +148,16 @@ impl<'c> Converter<'c> {
                 "TreeNodesModel" => {
                     let old = child.children().filter(|entry| entry.name() == "SubTreePlus");
                     old.for_each(|entry| self.rename(entry, "SubTree"));
+                    let subtrees = child
+                        .children()
+                        .filter(|entry| entry.name().starts_with("SubTree"));
+                    for entry in subtrees.filter(|entry| entry.children().next().is_some()) {
+                        self.note(
+                            entry.name_span(),
+                            "version 4 looks at this model: a subtree that does not give a port gets its default, or is \
+                             refused where there is none",
+                        );
+                    }
                 }
                 _ => {}
             }
@@ -463,6 +473,21 @@ mod tests {
         let twice =
             "<root><BehaviorTree ID='T'><A/></BehaviorTree><BehaviorTree ID='T'><B/></BehaviorTree></root>";
         assert_eq!(run(twice).0, None);
+    }
+
+    #[test]
+    fn models_of_subtrees_count_from_now_on() {
+        let (converted, said) = run(
+            "<root BTCPP_format='3'><BehaviorTree ID='T'><A/></BehaviorTree><TreeNodesModel>\
+             <SubTreePlus ID='S'><input_port name='a'/></SubTreePlus><SubTree ID='T'/></TreeNodesModel></root>",
+        );
+        assert!(
+            converted
+                .unwrap()
+                .contains("<SubTree ID='S'><input_port name='a'/></SubTree>")
+        );
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("version 4 looks at this model"), "{said:?}");
     }
 
     #[test]
