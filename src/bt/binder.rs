@@ -234,6 +234,7 @@ impl PortSink for Binder<'_, '_> {
             value: text.into(),
             name_span: self.spec.span,
             value_span: self.spec.span,
+            escapes: Box::default(),
         };
         let mut enums = self.enums.clone();
         for (name, value) in names {

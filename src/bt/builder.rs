@@ -65,12 +65,9 @@ impl NodeBuilder {
         reason = "literals read better without a reference"
     )]
     pub fn port(mut self, name: impl Into<Cow<'static, str>>, value: impl ToString) -> Self {
-        self.spec.attributes.push(AttributeSpec {
-            name: name.into(),
-            value: Cow::Owned(value.to_string()),
-            name_span: Span::default(),
-            value_span: Span::default(),
-        });
+        self.spec
+            .attributes
+            .push(AttributeSpec::new(name, value.to_string()));
         self
     }
 

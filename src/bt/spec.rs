@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::behavior::Dialect;
@@ -18,6 +19,44 @@ pub struct AttributeSpec<'s> {
     pub name_span: Span,
     /// Where the value stands, without quotes.
     pub value_span: Span,
+    /// Where the value and its source part ways, because an entity or a line end is shorter than what was written: after
+    /// so many bytes of the value stand so many of its source. In order; empty for most.
+    pub escapes: Box<[(u32, u32)]>,
+}
+
+impl<'s> AttributeSpec<'s> {
+    /// An attribute that stands in no file.
+    pub fn new(name: impl Into<Cow<'s, str>>, value: impl Into<Cow<'s, str>>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            name_span: Span::default(),
+            value_span: Span::default(),
+            escapes: Box::default(),
+        }
+    }
+
+    /// Where bytes of the value stand in the file; the whole value where it is not in the file as it is.
+    pub(crate) fn part(&self, range: Range<usize>) -> Span {
+        let whole = self.value_span;
+        let place = |offset: usize| {
+            let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+            let passed = self.escapes.partition_point(|(meant, _)| *meant <= offset);
+            let (meant, written) = match passed.checked_sub(1) {
+                Some(last) => self.escapes[last],
+                None => (0, 0),
+            };
+            whole.start.saturating_add(written).saturating_add(offset - meant)
+        };
+        if range.end > self.value.len() || place(self.value.len()) != whole.end {
+            return whole;
+        }
+        Span {
+            start: place(range.start),
+            end: place(range.end),
+            ..whole
+        }
+    }
 }
 
 /// How a node refers to a tree instead of a node type.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::diagnostic::Diagnostics;
 use super::entity;
+use super::read::NONE;
 use super::source::{FileId, SourceFile, Span, offset_u32};
 
 /// Identifies a node of one [`Document`].
@@ -373,16 +374,12 @@ impl<'a> Attribute<'a> {
             .span(&(self.data.name.start..self.data.value.end.saturating_add(1)))
     }
 
-    /// The place of bytes `range` of [`Attribute::value`], entities taken into account.
-    pub fn span_within(self, range: Range<usize>) -> Span {
-        let raw = self.raw_value();
-        let place = |offset| {
-            self.data
-                .value
-                .start
-                .saturating_add(offset_u32(entity::raw_offset(raw, offset)))
-        };
-        self.document.span(&(place(range.start)..place(range.end)))
+    /// Where [`Attribute::value`] and [`Attribute::raw_value`] part ways, as [`AttributeSpec::escapes`](crate::bt::AttributeSpec::escapes) wants it.
+    pub fn escapes(self) -> Box<[(u32, u32)]> {
+        if self.data.unescaped == NONE {
+            return Box::default();
+        }
+        entity::escapes(self.raw_value())
     }
 }
 
@@ -429,8 +426,6 @@ mod tests {
         let name = sequence.attribute("name").unwrap();
         assert_eq!((name.value(), name.raw_value()), ("a < b", "a &lt; b"));
         assert_eq!(file.slice(name.span()), r#"name="a &lt; b""#);
-        assert_eq!(file.slice(name.span_within(2..3)), "&lt;");
-        assert_eq!(file.slice(name.span_within(4..5)), "b");
         assert_eq!(
             file.slice(sequence.start_tag_span()),
             r#"<Sequence name="a &lt; b">"#

@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::source::offset_u32;
+
 /// The longest reference that is looked for: `&#x10FFFF;`.
 const LONGEST: usize = 12;
 
@@ -61,14 +63,21 @@ pub(super) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
         return (Cow::Borrowed(raw), Vec::new());
     }
     let mut text = String::with_capacity(raw.len());
-    let mut unknown = Vec::new();
+    let mut unknown: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while let Some((unit, length)) = unit(raw, at) {
         match unit {
             Unit::Char(meaning) => text.push(meaning),
             Unit::Unknown => {
                 text.push('&');
-                unknown.push(at..at + reference_like(raw, at));
+                let found = at..at + reference_like(raw, at);
+                match unknown.last_mut() {
+                    // `&&` is one thing to mend.
+                    Some(last) if last.end == at && found.len() == 1 && raw[..at].ends_with('&') => {
+                        last.end = found.end;
+                    }
+                    _ => unknown.push(found),
+                }
             }
         }
         at += length;
@@ -76,30 +85,36 @@ pub(super) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     (Cow::Owned(text), unknown)
 }
 
-/// How much of an unknown reference to underline.
+/// How much of an unknown reference to underline: the `&` alone where it does not look like one.
 fn reference_like(raw: &str, at: usize) -> usize {
     let bytes = raw.as_bytes().iter().skip(at + 1);
     let name = bytes
         .take(32)
         .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'#')
         .count();
-    let semicolon = raw.as_bytes().get(at + 1 + name) == Some(&b';');
-    1 + name + usize::from(semicolon)
+    match raw.as_bytes().get(at + 1 + name) {
+        Some(b';') if name > 0 => name + 2,
+        _ => 1,
+    }
 }
 
-/// Where in `raw` the byte `offset` of its meaning stands. Used to underline a place inside a script.
-pub(super) fn raw_offset(raw: &str, offset: usize) -> usize {
+/// After how many bytes of the meaning how many of `raw` have passed, wherever a character is written in more or fewer
+/// bytes than it has. To underline a place inside a script.
+pub(super) fn escapes(raw: &str) -> Box<[(u32, u32)]> {
     let (mut at, mut meant) = (0, 0);
-    while meant < offset
-        && let Some((unit, length)) = unit(raw, at)
-    {
-        meant += match unit {
+    let mut escapes = Vec::new();
+    while let Some((unit, length)) = unit(raw, at) {
+        let means = match unit {
             Unit::Char(character) => character.len_utf8(),
             Unit::Unknown => 1,
         };
         at += length;
+        meant += means;
+        if means != length {
+            escapes.push((offset_u32(meant), offset_u32(at)));
+        }
     }
-    at
+    escapes.into_boxed_slice()
 }
 
 /// A text as it is written in an attribute or between elements. What no XML file may hold becomes U+FFFD.
@@ -125,6 +140,7 @@ mod tests {
     #![allow(clippy::single_range_in_vec_init)]
 
     use super::*;
+    use crate::bt::{self, AttributeSpec};
 
     #[test]
     fn references_are_resolved_and_unknown_ones_reported() {
@@ -134,14 +150,15 @@ mod tests {
             ("&#65;&#x42;&#x1F600;", "AB😀", &[]),
             ("a\r\nb\rc\nd\t", "a\nb\nc\nd\t", &[]),
             ("&nbsp; x", "&nbsp; x", &[0..6]),
-            ("a && b", "a && b", &[2..3, 3..4]),
+            ("a && b", "a && b", &[2..4]),
+            ("a&b && c&d;", "a&b && c&d;", &[1..2, 4..6, 8..11]),
             (
                 "&#0;&#xD800;&#;&#x;&#+1;",
                 "&#0;&#xD800;&#;&#x;&#+1;",
-                &[0..4, 4..12, 12..15, 15..19, 19..21],
+                &[0..4, 4..12, 12..15, 15..19, 19..20],
             ),
             ("&", "&", &[0..1]),
-            ("&lt", "&lt", &[0..3]),
+            ("&lt", "&lt", &[0..1]),
             ("&é;", "&é;", &[0..1]),
         ] {
             let (text, found) = unescape(raw);
@@ -150,14 +167,34 @@ mod tests {
     }
 
     #[test]
-    fn offsets_map_back_to_the_source() {
-        let raw = "a &lt; é\r\n&amp;b";
-        let (text, _) = unescape(raw);
-        for (meant, written) in [("a", "a"), ("<", "&lt;"), ("é", "é"), ("&b", "&amp;"), ("b", "b")] {
-            let offset = raw_offset(raw, text.find(meant).unwrap());
-            assert!(raw[offset..].starts_with(written), "{meant}");
+    fn places_of_the_meaning_are_known_in_the_source() {
+        let raw = "a &lt; é\r\n&amp;b && &c;";
+        let attribute = AttributeSpec {
+            value_span: bt::Span {
+                start: 100,
+                end: 100 + offset_u32(raw.len()),
+                ..bt::Span::default()
+            },
+            escapes: escapes(raw),
+            ..AttributeSpec::new("", unescape(raw).0)
+        };
+        for (meant, written) in [
+            ("a <", "a &lt;"),
+            ("<", "&lt;"),
+            ("é\n&", "é\r\n&amp;"),
+            ("b", "b"),
+            ("&&", "&&"),
+            ("c;", "c;"),
+        ] {
+            let start = attribute.value.find(meant).unwrap();
+            let part = attribute.part(start..start + meant.len());
+            assert_eq!(
+                &raw[part.start as usize - 100..part.end as usize - 100],
+                written,
+                "{meant}"
+            );
         }
-        assert_eq!(raw_offset(raw, 999), raw.len());
+        assert_eq!(attribute.part(0..999), attribute.value_span);
     }
 
     #[test]

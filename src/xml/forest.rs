@@ -319,6 +319,7 @@ impl<'d> Builder<'_, 'd> {
                 value: Cow::Borrowed(attribute.value()),
                 name_span: attribute.name_span().into(),
                 value_span: attribute.value_span().into(),
+                escapes: attribute.escapes(),
             });
         }
         if let Some(instance) = instance

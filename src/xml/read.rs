@@ -331,19 +331,12 @@ impl Builder<'_> {
     pub(super) fn unknown_entity(&mut self, base: usize, within: &Range<usize>) {
         let span = base + within.start..base + within.end;
         let text = &self.source.text()[span.clone()];
-        let problem = match text {
-            "&" => self
-                .problem(Code::UnknownEntity, span, "a lone `&`")
-                .help("write `&amp;`"),
-            _ => {
-                let message = format!("unknown entity `{text}`");
-                let help = if text.ends_with(';') {
-                    "known are `&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and `&#number;`"
-                } else {
-                    "write `&amp;` for the character `&`"
-                };
-                self.problem(Code::UnknownEntity, span, message).help(help)
-            }
+        let problem = if text.ends_with(';') {
+            self.problem(Code::UnknownEntity, span, format!("unknown entity `{text}`"))
+                .help("known are `&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and `&#number;`; it is read as it stands")
+        } else {
+            self.problem(Code::UnknownEntity, span, format!("a bare `{text}`"))
+                .help(format!("write `{}`", text.replace('&', "&amp;")))
         };
         self.diagnostics.push(problem);
     }
@@ -495,7 +488,7 @@ mod tests {
                 "<!DOCTYPE a [<!ENTITY x 'y'>]><a b='&x;'/>",
                 &[
                     "f:1:1: error[NT0107]: a tree file may not have a DOCTYPE",
-                    "f:1:37: error[NT0111]: unknown entity `&x;`",
+                    "f:1:37: warning[NT0111]: unknown entity `&x;`",
                 ],
             ),
             (
@@ -523,17 +516,25 @@ mod tests {
             ),
             (
                 "<a b='x < 3'/>",
-                &["f:1:9: error[NT0110]: `<` in the value of an attribute"],
+                &["f:1:9: warning[NT0110]: `<` in the value of an attribute"],
             ),
             (
                 "<a b='1 & 2 &nbsp; &amp'/>",
                 &[
-                    "f:1:9: error[NT0111]: a lone `&`",
-                    "f:1:13: error[NT0111]: unknown entity `&nbsp;`",
-                    "f:1:20: error[NT0111]: unknown entity `&amp`",
+                    "f:1:9: warning[NT0111]: a bare `&`",
+                    "f:1:13: warning[NT0111]: unknown entity `&nbsp;`",
+                    "f:1:20: warning[NT0111]: a bare `&`",
                 ],
             ),
-            ("<a>x & y</a>", &["f:1:6: error[NT0111]: a lone `&`"]),
+            ("<a>x & y</a>", &["f:1:6: warning[NT0111]: a bare `&`"]),
+            // Scripts of BehaviorTree.CPP are often written so.
+            (
+                "<a b='x && y&z'/>",
+                &[
+                    "f:1:9: warning[NT0111]: a bare `&&`",
+                    "f:1:13: warning[NT0111]: a bare `&`",
+                ],
+            ),
             (
                 "<a>\u{1}</a>",
                 &["f:1:4: error[NT0112]: control character 0x01 in the file"],

@@ -120,12 +120,7 @@ impl Observer for Watch {
 }
 
 fn attribute(name: &str, value: String) -> AttributeSpec<'static> {
-    AttributeSpec {
-        name: Cow::Owned(name.to_owned()),
-        value: Cow::Owned(value),
-        name_span: Span::default(),
-        value_span: Span::default(),
-    }
+    AttributeSpec::new(name.to_owned(), value)
 }
 
 /// A node, its subtrees put into the forest as trees of their own.
