@@ -13,7 +13,7 @@ use super::port::{Binding, Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
 use super::registry::is_port_name;
 use super::scope::{PortText, Scopes, port_text};
-use super::script::{Access, Names, Script};
+use super::script::{Access, Names, Script, ScriptResult};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
 use super::value::Value;
@@ -190,7 +190,17 @@ impl PortSink for Binder<'_, '_> {
 
     fn script(&mut self, declaration: &PortDecl) -> Option<Script> {
         match self.attribute(declaration) {
-            Some(attribute) => compile_script(attribute, self.scope, self.scopes, self.enums, self.problems),
+            Some(attribute) => {
+                let result = declaration.script.unwrap_or(ScriptResult::Ignored);
+                compile_script(
+                    attribute,
+                    result,
+                    self.scope,
+                    self.scopes,
+                    self.enums,
+                    self.problems,
+                )
+            }
             None => {
                 self.missing(declaration);
                 None
@@ -205,13 +215,7 @@ impl PortSink for Binder<'_, '_> {
                 .push(Problem::new(ProblemKind::BadKey, self.spec.span, message));
             return None;
         }
-        let mut names = ScriptNames {
-            scope: self.scope,
-            scopes: self.scopes,
-            span: self.spec.span,
-            length: 0,
-        };
-        Some(names.slot(key, access))
+        Some(name_slot(self.scopes, self.scope, key, access, self.spec.span))
     }
 
     fn stores(&mut self, name: &str, slot: SlotId) {
@@ -241,7 +245,8 @@ impl PortSink for Binder<'_, '_> {
             // A registered name of that kind keeps its value.
             let _ = enums.insert(name, *value);
         }
-        compile_script(&attribute, self.scope, self.scopes, &enums, self.problems)
+        let result = ScriptResult::Ignored;
+        compile_script(&attribute, result, self.scope, self.scopes, &enums, self.problems)
     }
 
     fn writes_any(&mut self) {
@@ -272,6 +277,7 @@ impl PortSink for Binder<'_, '_> {
 /// Compiles the script in an attribute.
 pub(crate) fn compile_script(
     attribute: &AttributeSpec<'_>,
+    result: ScriptResult,
     scope: ScopeId,
     scopes: &mut Scopes,
     enums: &Enums,
@@ -280,61 +286,52 @@ pub(crate) fn compile_script(
     let mut names = ScriptNames {
         scope,
         scopes,
-        span: attribute.value_span,
-        length: attribute.value.len(),
+        attribute,
     };
-    match Script::compile(&attribute.value, enums, &mut names) {
-        Ok(script) => Some(script),
-        Err(error) => {
-            let span = names.part(error.range);
-            let message = format!("script in `{}`: {}", attribute.name, error.message);
-            problems.push(Problem::new(ProblemKind::BadScript, span, message));
-            None
-        }
-    }
+    let (span, message) = match Script::compile(&attribute.value, enums, &mut names) {
+        Ok(script) => match script.misfit(result) {
+            None => return Some(script),
+            Some(message) => (attribute.value_span, message),
+        },
+        Err(error) => (attribute.part(error.range), error.message),
+    };
+    let message = format!("script in `{}`: {message}", attribute.name);
+    problems.push(Problem::new(ProblemKind::BadScript, span, message));
+    None
 }
 
 struct ScriptNames<'n> {
     scope: ScopeId,
     scopes: &'n mut Scopes,
-    /// The value of the attribute.
-    span: Span,
-    /// Its bytes.
-    length: usize,
+    attribute: &'n AttributeSpec<'n>,
 }
 
-impl ScriptNames<'_> {
-    /// Where a part of the script stands in its file. Entities make the text shorter than its source; then the whole
-    /// value is marked.
-    fn part(&self, range: Range<usize>) -> Span {
-        let whole = self.span;
-        if (whole.end - whole.start) as usize != self.length || range.end > self.length {
-            return whole;
+/// The entry of a key that is named at a place.
+fn name_slot(scopes: &mut Scopes, scope: ScopeId, key: &str, access: Access, span: Span) -> SlotId {
+    let slot = scopes.resolve(scope, key);
+    let place = &mut scopes.slots[slot.0 as usize];
+    match access {
+        Access::Read => place.read_at = place.read_at.or(Some(span)),
+        Access::Create => {
+            place.written = true;
+            place.rewritten = true;
         }
-        Span {
-            start: whole.start + range.start as u32,
-            end: whole.start + range.end as u32,
-            ..whole
+        Access::Assign => {
+            place.assigned_at = place.assigned_at.or(Some(span));
+            place.rewritten = true;
         }
     }
+    slot
 }
 
 impl Names for ScriptNames<'_> {
-    fn slot(&mut self, key: &str, access: Access) -> SlotId {
-        let slot = self.scopes.resolve(self.scope, key);
-        let place = &mut self.scopes.slots[slot.0 as usize];
-        match access {
-            Access::Read => place.read_at = place.read_at.or(Some(self.span)),
-            Access::Create | Access::Assign => {
-                place.written = true;
-                place.rewritten = true;
-            }
-        }
-        slot
+    fn slot(&mut self, key: &str, access: Access, range: Range<usize>) -> SlotId {
+        let span = self.attribute.part(range);
+        name_slot(self.scopes, self.scope, key, access, span)
     }
 
     fn assigns(&mut self, slot: SlotId, literal: &Value, range: Range<usize>) {
-        let span = self.part(range);
+        let span = self.attribute.part(range);
         self.scopes.suspects.write(WrittenLiteral {
             slot,
             value: literal.clone(),
@@ -344,7 +341,7 @@ impl Names for ScriptNames<'_> {
     }
 
     fn calculates(&mut self, slot: SlotId, operator: &'static str, range: Range<usize>) {
-        let span = self.part(range);
+        let span = self.attribute.part(range);
         self.scopes
             .suspects
             .calculate(ScriptOperand { slot, operator, span });

@@ -22,7 +22,7 @@ use super::priority::Priorities;
 use super::problem::{Problem, ProblemKind};
 use super::registry::{NodeType, Registry};
 use super::scope::Scopes;
-use super::script::Script;
+use super::script::{Script, ScriptResult};
 use super::spec::{ForestSpec, NodeSpec, TreeSpec};
 use super::suggest::nearest;
 
@@ -485,6 +485,7 @@ impl<'f, 's> Compiler<'f, 's> {
                 }
                 super::binder::compile_script(
                     attribute,
+                    ScriptResult::Number,
                     scope,
                     &mut self.scopes,
                     self.registry.enums(),
@@ -506,11 +507,12 @@ impl<'f, 's> Compiler<'f, 's> {
         }
         let mut guards = Guards::default();
         for attribute in &spec.attributes {
-            let Some(field) = guards.field(&attribute.name) else {
+            let Some((field, result)) = guards.field(&attribute.name) else {
                 continue;
             };
             *field = super::binder::compile_script(
                 attribute,
+                result,
                 scope,
                 &mut self.scopes,
                 self.registry.enums(),

@@ -425,7 +425,7 @@ impl<'t> Context<'t> {
     /// Becomes another node for a while. One context serves a whole tick: making one a visit costs more than this, and
     /// a panic leaves the node under execution in it.
     #[inline(always)]
-    fn as_node<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
+    pub(super) fn as_node<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
         let parent = std::mem::replace(&mut self.node, node);
         let result = act(self);
         self.node = parent;

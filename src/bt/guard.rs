@@ -2,7 +2,7 @@
 
 use super::behavior::{Thrown, Tick};
 use super::context::Context;
-use super::script::Script;
+use super::script::{Script, ScriptResult};
 use super::{HaltReason, NodeStatus};
 
 /// The compiled script attributes of one node.
@@ -31,16 +31,18 @@ impl Guards {
         "_post",
     ];
 
-    pub(crate) fn field(&mut self, name: &str) -> Option<&mut Option<Script>> {
+    /// Where the script of an attribute belongs, and what for.
+    pub(crate) fn field(&mut self, name: &str) -> Option<(&mut Option<Script>, ScriptResult)> {
+        use ScriptResult::{Ignored, Truth};
         Some(match name {
-            "_failureIf" => &mut self.failure_if,
-            "_successIf" => &mut self.success_if,
-            "_skipIf" => &mut self.skip_if,
-            "_while" => &mut self.while_true,
-            "_onHalted" => &mut self.on_halted,
-            "_onFailure" => &mut self.on_failure,
-            "_onSuccess" => &mut self.on_success,
-            "_post" => &mut self.post,
+            "_failureIf" => (&mut self.failure_if, Truth),
+            "_successIf" => (&mut self.success_if, Truth),
+            "_skipIf" => (&mut self.skip_if, Truth),
+            "_while" => (&mut self.while_true, Truth),
+            "_onHalted" => (&mut self.on_halted, Ignored),
+            "_onFailure" => (&mut self.on_failure, Ignored),
+            "_onSuccess" => (&mut self.on_success, Ignored),
+            "_post" => (&mut self.post, Ignored),
             _ => return None,
         })
     }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use super::Context;
 use super::behavior::{Dialect, Thrown};
 use super::blackboard::SlotId;
-use super::script::{Access, Script};
+use super::script::{Access, Script, ScriptResult};
 use super::types::{ObjectType, PortValue, Text, TypeInfo};
 use super::value::Value;
 
@@ -68,8 +68,8 @@ pub struct PortDecl {
     pub default: Option<Cow<'static, str>>,
     /// Whether a file without the attribute is refused.
     pub required: bool,
-    /// Whether the text is a script.
-    pub script: bool,
+    /// Whether the text is a script, and what for.
+    pub script: Option<ScriptResult>,
     /// Unit of a number: `m`, `s`, `ms`, `rad`.
     pub unit: &'static str,
     /// One sentence.
@@ -143,8 +143,14 @@ impl<'b> Ports<'b> {
     }
 
     /// A port whose text is a script, compiled when the tree is.
-    pub fn script(&mut self, name: &'static str) -> PortBuilder<'_, 'b, Option<Script>> {
-        PortBuilder::new(self, name.into(), Direction::Input, Text::TYPE)
+    pub fn script(
+        &mut self,
+        name: &'static str,
+        result: ScriptResult,
+    ) -> PortBuilder<'_, 'b, Option<Script>> {
+        let mut builder = PortBuilder::new(self, name.into(), Direction::Input, Text::TYPE);
+        builder.declaration.script = Some(result);
+        builder
     }
 
     /// The attribute as the file has it: for names that have to be known when the tree is compiled.
@@ -235,7 +241,7 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
             info,
             default: None,
             required: false,
-            script: false,
+            script: None,
             unit: "",
             doc: Cow::Borrowed(""),
         };
@@ -336,8 +342,7 @@ impl<T: PortValue> PortBuilder<'_, '_, InOut<T>> {
 
 impl PortBuilder<'_, '_, Option<Script>> {
     /// Declares and takes the compiled script; `None` where the attribute is absent or was refused.
-    pub fn bind(mut self) -> Option<Script> {
-        self.declaration.script = true;
+    pub fn bind(self) -> Option<Script> {
         self.ports.sink.script(&self.declaration)
     }
 }

@@ -48,16 +48,15 @@ impl Context<'_> {
         };
         let mut ranks = std::mem::take(self.ranks());
         ranks.clear();
+        let first = def.nodes[self.node as usize].first_child as usize;
         for (position, script) in scripts.iter().enumerate() {
             let priority = match script {
                 None => USUAL,
-                Some(script) => {
-                    let value = self.run(script)?;
-                    f64::from_value(&value).map_err(|reason| {
-                        let message = format!("_priority of child {}: {reason}", position + 1);
-                        self.throw(message)
-                    })?
-                }
+                // What is wrong with it is wrong with the child that has it.
+                Some(script) => self.as_node(def.children[first + position], |child| {
+                    let value = child.run(script)?;
+                    f64::from_value(&value).map_err(|reason| child.throw(format!("_priority: {reason}")))
+                })?,
             };
             ranks.push((priority, position as u32));
         }
@@ -86,5 +85,24 @@ impl Context<'_> {
     /// The priority that [`Context::order_children`] found for a child: 1 where it has none.
     pub fn child_priority(&self, position: usize) -> f64 {
         self.rank(position).map_or(USUAL, |(priority, _)| *priority)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::sequence;
+    use crate::bt::testing::{Running, Scene, leaf};
+
+    #[test]
+    fn what_is_wrong_with_a_priority_is_said_of_the_child_that_has_it() {
+        let tree = || sequence([leaf("a", "S"), leaf("b", "S").priority("k")]);
+        for scene in [Scene::new(tree()), Scene::new(tree()).text("k", "first")] {
+            let mut run = Running::new(scene.compile().unwrap(), false);
+            run.check(
+                "= a b
+                 E . .",
+            );
+            assert!(run.error.contains("node `b`"), "{}", run.error);
+        }
     }
 }

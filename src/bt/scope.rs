@@ -25,6 +25,8 @@ pub(crate) struct SlotUse {
     /// The first place that reads it.
     pub(crate) read_at: Option<Span>,
     pub(crate) written: bool,
+    /// The first place that assigns to it by `=` and kin, which make no entry.
+    pub(crate) assigned_at: Option<Span>,
     /// Written by something else than what gave it its first value.
     pub(crate) rewritten: bool,
     /// Where it lives.
@@ -235,6 +237,7 @@ impl Scopes {
             typed_at: Span::default(),
             read_at: None,
             written: false,
+            assigned_at: None,
             rewritten: false,
             scope,
             global: false,

@@ -124,7 +124,7 @@ codes! {
     403 BadLiteral Error "A value is not of the port's type."
     404 TypeClash Error "Two uses of one blackboard key have types that do not convert into each other."
     405 BadKey Error "A blackboard key is empty or has a second `@`."
-    406 NeverWritten Warning "A blackboard key is read, and nothing ever writes it."
+    406 NeverWritten Warning "A blackboard key is read, and nothing ever writes it; or it is assigned by `=`, and nothing ever makes it."
     407 Unsupported Warning "A port is set that this build cannot serve, because the interface it was built with has no such field."
     408 Unserved Error "A node names an interface, a field or a value that this build of navtree does not have or cannot send. Only builds with ROS look."
     409 TrailingText Warning "A number is followed by other text, which is ignored: `12abc` is 12."

@@ -1,4 +1,4 @@
-//! Keys that are read and that nothing ever writes.
+//! Keys that are read and that nothing ever writes, and keys that are assigned to and that nothing ever makes.
 
 use crate::bt::behavior::Dialect;
 use crate::bt::blackboard::ScopeId;
@@ -42,12 +42,22 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         .collect();
     let mut looked_up = 0;
     for slot in &written.scopes.slots {
-        let Some(span) = slot.read_at else { continue };
+        let Some(span) = slot.assigned_at.or(slot.read_at) else {
+            continue;
+        };
+        // A port that names the key makes the entry that `=` needs.
+        let is_assigned = slot.assigned_at.is_some() && slot.initial.is_some();
         // A key with `@` may belong to a blackboard that several trees share.
-        if slot.written || slot.global || written.is_provided(slot) {
+        if slot.written || is_assigned || slot.global || written.is_provided(slot) {
             continue;
         }
-        let message = format!("nothing ever writes the key `{}`", slot.key);
+        let message = match slot.assigned_at {
+            Some(_) => format!(
+                "nothing ever makes the key `{}`, and `=` writes to what is there",
+                slot.key
+            ),
+            None => format!("nothing ever writes the key `{}`", slot.key),
+        };
         looked_up += 1;
         let near = match slot.scope {
             ScopeId::ROOT if looked_up <= 100 => nearest(&slot.key, known.iter().copied()),
@@ -55,6 +65,7 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         };
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
+            None if slot.assigned_at.is_some() => format!("write `{} := …` where it begins", slot.key),
             None if slot.scope == ScopeId::ROOT => {
                 "a node's output, a script or the program around the tree has to".to_owned()
             }
@@ -88,7 +99,24 @@ mod tests {
         let never = |key: &str| vec![format!("NeverWritten: nothing ever writes the key `{key}`")];
         let none: Vec<String> = Vec::new();
         let set = || leaf("SetBlackboard").port("value", 1);
-        let cases: [(NodeBuilder, Vec<String>); 12] = [
+        let script = |code: &str| leaf("Script").port("code", code);
+        let unmade = |key: &str| {
+            vec![format!(
+                "NeverWritten: nothing ever makes the key `{key}`, and `=` writes to what is there"
+            )]
+        };
+        let cases: [(NodeBuilder, Vec<String>); 17] = [
+            (script("x = 1"), unmade("x")),
+            (
+                sequence([script("x += 1"), read("y"), script("y = 1")]),
+                unmade("x"),
+            ),
+            (sequence([script("x = 1"), script("x := 2")]), none.clone()),
+            (
+                sequence([script("x = 1"), leaf("Ask").port("answer", "{x}")]),
+                none.clone(),
+            ),
+            (script("charge = 1; @x = 2"), none.clone()),
             (read("x"), never("x")),
             (sequence([read("x"), set().port("output_key", "x")]), none.clone()),
             (sequence([read("x"), set().port("output_key", "y")]), never("x")),

@@ -1,7 +1,9 @@
 //! The scripts in ports: compiled with the tree, or when their text is known.
 
+use std::ops::Range;
+
 use crate::bt::scope::{PortText, port_text};
-use crate::bt::script::{Access, Names, Script};
+use crate::bt::script::{Access, Names, Script, ScriptResult};
 use crate::bt::{Context, Input, Ports, SlotId, Text, Thrown, Value};
 
 /// A port whose text is a script, or whose entry holds one.
@@ -18,7 +20,12 @@ pub(super) enum Code {
 struct Compiled(Option<(Text, Script)>);
 
 impl Code {
-    pub(super) fn bind(ports: &mut Ports<'_>, name: &'static str, doc: &'static str) -> Self {
+    pub(super) fn bind(
+        ports: &mut Ports<'_>,
+        name: &'static str,
+        result: ScriptResult,
+        doc: &'static str,
+    ) -> Self {
         let dialect = ports.dialect();
         let pointer = ports
             .raw(name)
@@ -26,7 +33,7 @@ impl Code {
         if pointer {
             return Self::Entry(ports.input::<Text>(name).required().doc(doc).bind());
         }
-        Self::Fixed(ports.script(name).required().doc(doc).bind())
+        Self::Fixed(ports.script(name, result).required().doc(doc).bind())
     }
 
     pub(super) fn run(&self, cx: &mut Context<'_>) -> Result<Value, Thrown> {
@@ -77,7 +84,7 @@ fn compiled(cx: &mut Context<'_>, entry: &Input<Text>) -> Result<Box<Compiled>, 
 struct NamesAtRunTime<'c, 't>(&'c mut Context<'t>);
 
 impl Names for NamesAtRunTime<'_, '_> {
-    fn slot(&mut self, key: &str, _access: Access) -> SlotId {
+    fn slot(&mut self, key: &str, _access: Access, _range: Range<usize>) -> SlotId {
         self.0.resolve(key)
     }
 }

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::blackboard::{Blackboard, SlotId};
+use super::types::PortValue;
 use super::value::Value;
 use super::{Enums, Time};
 
@@ -33,14 +34,25 @@ pub enum Access {
 
 /// Resolves the names in a script to entries, while it is compiled.
 pub trait Names {
-    /// The entry of a key.
-    fn slot(&mut self, key: &str, access: Access) -> SlotId;
+    /// The entry of a key. `range` is its place in the text.
+    fn slot(&mut self, key: &str, access: Access, range: Range<usize>) -> SlotId;
 
     /// Every run of the script writes this literal to the entry. `range` is the place of the assignment in its text.
     fn assigns(&mut self, _slot: SlotId, _literal: &Value, _range: Range<usize>) {}
 
     /// Every run of the script calculates with the entry, or compares it. `range` is the place of the operation.
     fn calculates(&mut self, _slot: SlotId, _operator: &'static str, _range: Range<usize>) {}
+}
+
+/// What the value of a script's last expression is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScriptResult {
+    /// Nothing: the script is run for what it assigns.
+    Ignored,
+    /// A condition: true or false.
+    Truth,
+    /// A number, as of a priority.
+    Number,
 }
 
 /// What is wrong with a script, and where in its text.
@@ -72,6 +84,17 @@ impl Script {
             text: text.into(),
             program,
         })
+    }
+
+    /// Why its value can never be what it is for: a constant that is none.
+    pub(crate) fn misfit(&self, result: ScriptResult) -> Option<String> {
+        let last = self.program.statements.last()?;
+        let value = self.program.expressions.get(last.0 as usize)?.literal()?;
+        match result {
+            ScriptResult::Ignored => None,
+            ScriptResult::Truth => operators::truth(value).err(),
+            ScriptResult::Number => f64::from_value(value).err(),
+        }
     }
 
     /// Runs it; the value of its last expression. What it assigned before it failed stays assigned.

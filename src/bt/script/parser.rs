@@ -283,10 +283,10 @@ impl<'p> Parser<'p> {
         }
         let inner = self.term(0)?;
         if self.token.kind != TokenKind::Close {
-            return Err(self.unexpected(&format!(
-                "the bracket opened at byte {} is not closed: `)` or an operator was expected here",
-                open.start
-            )));
+            return Err(match self.token.kind {
+                TokenKind::End => fault("this bracket is never closed: write `)`".to_owned(), spot(open)),
+                _ => self.unexpected("`)` or an operator was expected here"),
+            });
         }
         let close = self.advance()?;
         let (kind, place) = (inner.kind, spot(open).to(spot(close)));
@@ -358,10 +358,13 @@ impl<'p> Parser<'p> {
         let question = self.advance()?;
         let then = self.uncertain(true, |parser| parser.term(0))?;
         if self.token.kind != TokenKind::Colon {
-            return Err(self.unexpected(&format!(
-                "the `?` at byte {} needs a `:` and another value here",
-                question.start
-            )));
+            return Err(match self.token.kind {
+                TokenKind::End => fault(
+                    "this `?` has no `:` and no other value".to_owned(),
+                    spot(question),
+                ),
+                _ => self.unexpected("`:` or an operator was expected here"),
+            });
         }
         self.advance()?;
         let otherwise = self.uncertain(true, |parser| parser.term(TERNARY))?;
@@ -397,7 +400,8 @@ impl<'p> Parser<'p> {
             AssignOperator::Create => Access::Create,
             _ => Access::Assign,
         };
-        let slot = self.names.slot(&self.text[term.place.range()], access);
+        let name = term.place.range();
+        let slot = self.names.slot(&self.text[name.clone()], access, name);
         let value = self.term(0)?;
         let calculates = !matches!(operator, AssignOperator::Create | AssignOperator::Existing);
         let (kind, place) = (value.kind, term.place.to(value.place));
@@ -440,7 +444,10 @@ impl<'p> Parser<'p> {
                 term.kind = Kind::Number;
                 Operand::Literal(Value::Real(number as f64))
             }
-            None => Operand::Read(self.names.slot(name, Access::Read), term.place),
+            None => {
+                let slot = self.names.slot(name, Access::Read, term.place.range());
+                Operand::Read(slot, term.place)
+            }
         });
     }
 

@@ -163,6 +163,16 @@ pub(super) struct Expression {
     pub(super) links: Box<[Link]>,
 }
 
+impl Expression {
+    /// The constant that this is, if it is one.
+    pub(super) fn literal(&self) -> Option<&Value> {
+        match &self.first {
+            Operand::Literal(value) if self.links.is_empty() => Some(value),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) expressions: Vec<Expression>,

@@ -19,7 +19,7 @@ struct Desk {
 struct Keys<'k>(&'k mut BTreeMap<String, SlotId>);
 
 impl Names for Keys<'_> {
-    fn slot(&mut self, key: &str, _: Access) -> SlotId {
+    fn slot(&mut self, key: &str, _: Access, _: Range<usize>) -> SlotId {
         let next = SlotId(self.0.len() as u32);
         *self.0.entry(key.to_owned()).or_insert(next)
     }
@@ -39,7 +39,7 @@ impl Desk {
     }
 
     fn slot(&mut self, key: &str) -> SlotId {
-        Keys(&mut self.keys).slot(key, Access::Read)
+        Keys(&mut self.keys).slot(key, Access::Read, 0..0)
     }
 
     /// As a port of this type does.
@@ -176,12 +176,13 @@ fn what_is_no_script_is_refused_with_its_place() {
         ("; x := 1", "a value was expected", ";"),
         ("1 +", "ends too early", "1 +"),
         ("1 + * 2", "a value was expected", "*"),
-        ("(1 + 2", "is not closed", "(1 + 2"),
-        ("(1 2)", "is not closed", "2"),
+        ("(1 + 2", "never closed", "("),
+        ("x := 2 * (1 + (3)", "never closed", "("),
+        ("(1 2)", "`)` or an operator was expected", "2"),
         ("()", "a value was expected", ")"),
         ("1)", "a value was expected", ")"),
-        ("x ? 1", "needs a `:`", "x ? 1"),
-        ("x ? 1 ; 2", "needs a `:`", ";"),
+        ("x ? 1", "has no `:`", "?"),
+        ("x ? 1 ; 2", "`:` or an operator was expected", ";"),
         ("1 := 2", "must be a name", "1"),
         ("3 = x", "`==` compares", "3"),
         ("x + 1 := 2", "must be a name", "x + 1"),

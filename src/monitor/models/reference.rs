@@ -54,7 +54,10 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
             (None, true) => "required".to_owned(),
             (None, false) => String::new(),
         };
-        let kind = if port.script { "script" } else { port.info.name };
+        let kind = match port.script {
+            Some(_) => "script",
+            None => port.info.name,
+        };
         let unit = if port.unit.is_empty() {
             String::new()
         } else {

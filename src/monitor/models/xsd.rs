@@ -96,7 +96,7 @@ fn write_type(manifest: &Manifest, out: &mut String) {
 fn write_attribute(port: &PortDecl, name: &str, out: &mut String) {
     let kind = match (port.direction, port.info.family) {
         (Direction::Output, _) => "pointer",
-        _ if port.script => "xs:string",
+        _ if port.script.is_some() => "xs:string",
         (_, Family::Bool) => "boolean",
         (_, Family::Integer { .. }) if port.info.name != "NodeStatus" => "integer",
         (_, Family::Real) => "decimal",

@@ -1,6 +1,7 @@
 //! `Script`: a piece of code.
 
 use crate::bt::nodes::code::Code;
+use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Runs a script.
@@ -17,7 +18,7 @@ impl Node for ScriptAction {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            code: Code::bind(ports, "code", "the script"),
+            code: Code::bind(ports, "code", ScriptResult::Ignored, "the script"),
         }
     }
 }

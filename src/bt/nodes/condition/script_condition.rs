@@ -1,6 +1,7 @@
 //! `ScriptCondition`: what a script says.
 
 use crate::bt::nodes::code::Code;
+use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script.
@@ -17,7 +18,12 @@ impl Node for ScriptCondition {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            code: Code::bind(ports, "code", "the script that is true or false"),
+            code: Code::bind(
+                ports,
+                "code",
+                ScriptResult::Truth,
+                "the script that is true or false",
+            ),
         }
     }
 }

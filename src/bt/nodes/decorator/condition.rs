@@ -2,6 +2,7 @@
 
 use crate::bt::nodes::code::Code;
 use crate::bt::nodes::outcomes_of;
+use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script at every tick.
@@ -19,7 +20,12 @@ impl Node for If {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            condition: Code::bind(ports, "condition", "the script that has to be true"),
+            condition: Code::bind(
+                ports,
+                "condition",
+                ScriptResult::Truth,
+                "the script that has to be true",
+            ),
             otherwise: ports
                 .input::<NodeStatus>("else")
                 .default("FAILURE")

@@ -2,6 +2,7 @@
 
 use crate::bt::nodes::code::Code;
 use crate::bt::nodes::outcomes_of;
+use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script before it starts its child.
@@ -20,7 +21,7 @@ impl Node for Precondition {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            condition: Code::bind(ports, "if", "the script that has to be true"),
+            condition: Code::bind(ports, "if", ScriptResult::Truth, "the script that has to be true"),
             otherwise: ports
                 .input::<NodeStatus>("else")
                 .default("FAILURE")
