@@ -113,7 +113,7 @@ codes! {
     303 IdOnCompactNode Error "A node written by its own name has no attribute `ID`."
     304 BadInstanceName Error "The name of a node has a control character."
     305 KindMismatch Warning "A node is written as one kind (`<Action ID=…>`) and registered as another."
-    306 MisspeltDirective Warning "An attribute looks like a condition script, but is spelt otherwise and has no effect."
+    306 MisspeltDirective Warning "An attribute looks like a condition script, or like a key for a subtree, but its name makes it metadata, which has no effect."
     307 OtherVersion Warning "Something that only the other version of the language knows, and that has no effect here."
     308 Refused Error "A node refuses its own configuration."
     309 SubTreeChildren Error "A `<SubTree>` has no children; it stands for a whole tree."

@@ -84,12 +84,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
     /// BehaviorTree.CPP refuses too is an error in them; the rest does not harm the tree that runs.
     pub(super) fn rest(&mut self, main: Option<&str>, running: bool) {
         let forest = self.forest;
-        let called: BTreeSet<&str> = forest
-            .calls
-            .iter()
-            .flat_map(|(id, calls)| calls.trees.iter().filter(move |callee| **callee != id.as_ref()))
-            .copied()
-            .collect();
+        let called = forest.called();
         let sizes = sizes(&forest.calls);
         // Those that nothing calls first, since they bring the others with them; then what is left: cycles.
         let (inner, outer): (Vec<&str>, Vec<&str>) = forest

@@ -3,12 +3,12 @@
 //! [`bt::compile()`].
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bt::{
-    self, AttributeSpec, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec, is_model_name,
-    nearest,
+    self, AttributeSpec, Dialect, ForestSpec, NodeSpec, PortText, Registry, SubTreeForm, TreeSpec,
+    is_model_name, nearest, port_text,
 };
 
 use super::code::{Code, Severity};
@@ -68,6 +68,21 @@ impl<'d> Forest<'d> {
             builder.document(document, dialect);
         }
         builder.forest
+    }
+
+    /// The trees that others call.
+    pub(super) fn called(&self) -> BTreeSet<&str> {
+        let mut called = BTreeSet::new();
+        for (id, calls) in &self.calls {
+            called.extend(
+                calls
+                    .trees
+                    .iter()
+                    .copied()
+                    .filter(|callee| *callee != id.as_ref()),
+            );
+        }
+        called
     }
 }
 
@@ -420,6 +435,14 @@ impl<'d> Builder<'_, 'd> {
                     let message = format!("`{name}` is only metadata and has no effect");
                     let problem = Diagnostic::new(Code::MisspeltDirective, span, message)
                         .help(format!("did you mean `{meant}`?"));
+                    self.diagnostics.push(problem);
+                } else if subtree.is_some()
+                    && name != "_description"
+                    && matches!(port_text(attribute.value(), dialect), PortText::Pointer(_))
+                {
+                    let message = format!("`{name}` is only metadata and hands no key to the subtree");
+                    let problem = Diagnostic::new(Code::MisspeltDirective, span, message)
+                        .help("give the key of the subtree a name that begins with a letter");
                     self.diagnostics.push(problem);
                 }
             }

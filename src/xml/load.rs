@@ -19,7 +19,7 @@ use super::files::{AmentIndex, Disk, Files};
 use super::forest::Forest;
 use super::includes::Documents;
 use super::levels::Levels;
-use super::main_tree::{main_attribute, main_tree, no_such_tree, stated_main};
+use super::main_tree::{main_attribute, main_tree, no_such_tree, outermost_tree, stated_main};
 use super::render::Colour;
 use super::source::{Sources, Span};
 
@@ -150,7 +150,7 @@ impl<'l> Loader<'l> {
 
     /// The tree for which keys that nothing writes are looked for: that of the file, unless another file uses it.
     fn alone<'d>(&self, documents: &'d Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
-        let main = stated_main(documents, forest)?;
+        let main = stated_main(documents, forest).or_else(|| outermost_tree(documents, forest))?;
         let source = documents.sources.get(documents.entry()?.file())?;
         let identity = self.files.identity(Path::new(source.name()));
         let is_used = self.used.contains(&(identity, main.to_string()));
@@ -355,6 +355,67 @@ mod tests {
     }
 
     #[test]
+    fn the_only_tree_that_no_other_calls_is_looked_at_as_a_main_tree() {
+        let registry = registry();
+        let said = |more: &str| {
+            let text = format!(
+                "<root BTCPP_format='4'><BehaviorTree ID='A'><SubTree ID='B'/></BehaviorTree>\
+                 <BehaviorTree ID='B'><Say message='{{text}}'/></BehaviorTree>{more}</root>"
+            );
+            let files = memory(&[("main.xml", &text)]);
+            let loader = Loader::new(&registry).files(&files, AmentIndex::default());
+            let checked = loader.check_files(&[Path::new("main.xml")]);
+            lines(&checked.diagnostics, &checked.sources)
+        };
+        assert_eq!(
+            said(""),
+            ["main.xml:1:112: warning[NT0406]: nothing ever writes the key `text`"]
+        );
+        // Of two, each may be there for others to use.
+        assert_eq!(said("<BehaviorTree ID='C'><IsDay/></BehaviorTree>"), [""; 0]);
+    }
+
+    /// More nodes than BehaviorTree.CPP's identifiers tell apart.
+    #[test]
+    fn the_paths_of_a_large_tree_differ() {
+        let text = format!(
+            "<root BTCPP_format='4' main_tree_to_execute='A'><BehaviorTree ID='A'><Sequence>{}</Sequence></BehaviorTree>\
+             <BehaviorTree ID='B'><IsDay/></BehaviorTree></root>",
+            "<SubTree ID='B'/>".repeat(40_000)
+        );
+        let (registry, memory) = (registry(), memory(&[("main.xml", &text)]));
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        let def = loader.load_file(Path::new("main.xml"), None).unwrap().def;
+        let last = def.nodes().last().map(|(node, info)| (&*info.path, node.uid()));
+        assert_eq!(last, Some(("B::80000/IsDay::80001", 80_001_u32 as u16)));
+    }
+
+    #[test]
+    fn a_place_in_a_script_is_exact_whatever_it_takes_to_write_it() {
+        assert_eq!(
+            of_tree("<Wait _skipIf='d &lt; 1 &amp;&amp;\r\n b == 2'/>"),
+            ["main.xml:4:2: warning[NT0406]: nothing ever writes the key `b`"]
+        );
+        assert_eq!(
+            of_tree("<Wait _skipIf='d &lt; )'/>"),
+            [
+                "main.xml:3:23: error[NT0601]: script in `_skipIf`: a value was expected here: a number, a text, a name \
+                 or `(`"
+            ]
+        );
+        // As BehaviorTree.CPP reads it.
+        assert_eq!(
+            of_tree("<Wait _skipIf='d < 1 && x && b'/>"),
+            [
+                "main.xml:3:18: warning[NT0110]: `<` in the value of an attribute",
+                "main.xml:3:22: warning[NT0111]: a bare `&&`",
+                "main.xml:3:27: warning[NT0111]: a bare `&&`",
+                "main.xml:3:30: warning[NT0406]: nothing ever writes the key `b`",
+            ]
+        );
+    }
+
+    #[test]
     fn a_good_tree_loads() {
         let (registry, memory) = (
             registry(),
@@ -526,6 +587,13 @@ mod tests {
                 &[
                     "main.xml:3:7: warning[NT0306]: `_skipif` is only metadata and has no effect",
                     "main.xml:3:39: warning[NT0307]: `__autoremap` has no effect in version 4",
+                ],
+            ),
+            (
+                "<SubTree ID='U' _k='{d}' _description='{x}' _note='k'/>",
+                &[
+                    "main.xml:3:14: error[NT0501]: there is no tree `U`",
+                    "main.xml:3:17: warning[NT0306]: `_k` is only metadata and hands no key to the subtree",
                 ],
             ),
             (

@@ -64,6 +64,23 @@ pub(super) fn stated_main<'d>(documents: &'d Documents, forest: &Forest<'d>) -> 
     }
 }
 
+/// The one tree that no other calls, in a file that names none: with the others in it, it is all there is to run.
+pub(super) fn outermost_tree<'d>(documents: &Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
+    if main_attribute(documents).is_some() {
+        return None;
+    }
+    let called = forest.called();
+    let mut outer = forest
+        .spec
+        .trees
+        .iter()
+        .filter(|(id, _)| !called.contains(id.as_ref()));
+    let (Some((only, tree)), None) = (outer.next(), outer.next()) else {
+        return None;
+    };
+    (Span::from(tree.span).file == documents.entry()?.file()).then(|| only.clone())
+}
+
 pub(super) fn no_such_tree(name: &str, span: Span, forest: &Forest<'_>) -> Diagnostic {
     let names = || forest.spec.trees.keys();
     let help = match nearest(name, names().map(AsRef::as_ref)) {

@@ -37,6 +37,12 @@ impl Subject<'_> {
         &self.children[self.first_child[node] as usize..self.first_child[node + 1] as usize]
     }
 
+    /// The children that a node may tick: one that is never ticked neither runs on nor resets anything.
+    fn ticked(&self, node: usize, conducts: &[Conduct]) -> impl Iterator<Item = usize> {
+        let children = self.children(node).iter().take(conducts[node].reached);
+        children.map(|child| *child as usize)
+    }
+
     fn id(&self, node: usize) -> &str {
         &self.info[node].id
     }

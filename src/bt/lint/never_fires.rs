@@ -36,9 +36,8 @@ fn who_resets(subject: &Subject<'_>, conducts: &[Conduct], node: usize) -> Optio
             // While this branch runs it is not reset.
             return None;
         }
-        let siblings = subject.children(parent).iter().map(|child| *child as usize);
         if conducts[parent].reactive
-            && let Some(sibling) = siblings.into_iter().find(|child| runs_on(*child))
+            && let Some(sibling) = subject.ticked(parent, conducts).find(|child| runs_on(*child))
         {
             return Some((parent, sibling));
         }

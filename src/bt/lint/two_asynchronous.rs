@@ -17,7 +17,7 @@ pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut V
         if asynchronous_sequences(subject, node, problems) {
             continue;
         }
-        let mut children = subject.children(node).iter().map(|child| *child as usize);
+        let mut children = subject.ticked(node, conducts);
         let Some(first) = children.find(|child| conducts[*child].starts) else {
             continue;
         };
@@ -80,6 +80,8 @@ mod tests {
             inverter(wait())
         ])));
         assert!(!warns(reactive_sequence([leaf("IsDay"), drive()])));
+        // The second is never ticked, which is said of it already.
+        assert!(!warns(reactive_fallback([wait(), drive()])));
         assert!(!warns(reactive_sequence([leaf("Say"), drive()])));
         assert!(!warns(reactive_sequence([drive(), leaf("Say")])));
         assert!(!warns(sequence([drive(), wait()])));
