@@ -12,6 +12,7 @@ mod precondition;
 mod repeat;
 mod retry;
 mod retry_until_successful;
+mod rounds;
 mod run_once;
 mod signal;
 mod subtree;
@@ -38,10 +39,6 @@ pub use updated::{SkipUnlessUpdated, WaitValueUpdate};
 
 use crate::bt::Text;
 use crate::bt::registry::{Registry, RegistryError};
-
-/// Rounds that version 3's loops do within one tick before they let the tree go on: BehaviorTree.CPP's have no bound,
-/// and one that always goes on would hold the tick for ever (guarantee G1).
-const ROUNDS_IN_ONE_TICK: u32 = 1000;
 
 pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     registry.register::<Inverter>()?;

@@ -1,16 +1,11 @@
 //! `Repeat`: the child again and again, while it succeeds.
 
-use super::ROUNDS_IN_ONE_TICK;
-use crate::bt::{
-    Behavior, Conduct, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-};
+use super::rounds::{Rounds, WhileSuccess};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, Ports, Tick};
 
 /// Counts its child's successes.
 #[derive(Debug)]
-pub struct Repeat {
-    num_cycles: Input<i32>,
-    dialect: Dialect,
-}
+pub struct Repeat(Rounds);
 
 impl Node for Repeat {
     const ID: &'static str = "Repeat";
@@ -20,14 +15,11 @@ impl Node for Repeat {
         version 3 files it goes on within the tick. A skipped child keeps the count.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
-            num_cycles: ports
-                .input::<i32>("num_cycles")
-                .required()
-                .doc("successes until it succeeds; -1 is for ever")
-                .bind(),
-            dialect: ports.dialect(),
-        }
+        Self(Rounds::bind(
+            ports,
+            "num_cycles",
+            "successes until it succeeds; -1 is for ever",
+        ))
     }
 }
 
@@ -36,62 +28,17 @@ impl Behavior for Repeat {
         true
     }
 
-    /// `memory.count` is the successes so far.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let cycles = self.num_cycles.require(cx)?;
-        cx.set_status(NodeStatus::Running);
-        let mut rounds = 0;
-        while goes_on(cx.memory().count, cycles) {
-            let at_rest = cx.child_status(0) == NodeStatus::Idle;
-            match cx.tick_only_child()? {
-                NodeStatus::Success => {
-                    let memory = cx.memory();
-                    memory.count = memory.count.saturating_add(1);
-                    let more = goes_on(memory.count, cycles);
-                    rounds += 1;
-                    let yields = match self.dialect {
-                        Dialect::V4 => at_rest,
-                        Dialect::V3 => rounds >= ROUNDS_IN_ONE_TICK,
-                    };
-                    if yields && more {
-                        cx.wake();
-                        return Ok(NodeStatus::Running);
-                    }
-                }
-                NodeStatus::Failure => {
-                    cx.memory().count = 0;
-                    return Ok(NodeStatus::Failure);
-                }
-                NodeStatus::Skipped => {
-                    cx.halt_child(0, HaltReason::ParentFinished);
-                    return Ok(NodeStatus::Skipped);
-                }
-                NodeStatus::Running | NodeStatus::Idle => return Ok(NodeStatus::Running),
-            }
-        }
-        cx.memory().count = 0;
-        Ok(NodeStatus::Success)
+        self.0.tick::<WhileSuccess>(cx)
     }
 
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
-        cx.memory().count = 0;
-        cx.halt_children(reason);
+        Rounds::halt(cx, reason);
     }
 
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        let more = match self.num_cycles.literal() {
-            Some(-1) => Outcomes::RUNNING,
-            Some(..=1) => Outcomes::SUCCESS,
-            _ => Outcomes::SUCCESS | Outcomes::RUNNING,
-        };
-        Conduct::around(children, |child| child.without(Outcomes::SUCCESS) | more)
+        self.0.conduct::<WhileSuccess>(children)
     }
-}
-
-/// Whether there is another round after `done` of `wanted`.
-#[inline]
-pub(super) fn goes_on(done: u32, wanted: i32) -> bool {
-    wanted == -1 || u32::try_from(wanted).is_ok_and(|wanted| done < wanted)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::repeat::goes_on;
+use super::rounds::goes_on;
 use crate::bt::{
     Behavior, Conduct, Context, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
 };

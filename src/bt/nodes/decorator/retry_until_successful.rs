@@ -1,17 +1,11 @@
 //! `RetryUntilSuccessful`: the child again and again, while it fails.
 
-use super::ROUNDS_IN_ONE_TICK;
-use super::repeat::goes_on;
-use crate::bt::{
-    Behavior, Conduct, Context, Dialect, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-};
+use super::rounds::{Rounds, WhileFailure};
+use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, Ports, Tick};
 
 /// Counts its child's failures.
 #[derive(Debug)]
-pub struct RetryUntilSuccessful {
-    num_attempts: Input<i32>,
-    dialect: Dialect,
-}
+pub struct RetryUntilSuccessful(Rounds);
 
 impl Node for RetryUntilSuccessful {
     const ID: &'static str = "RetryUntilSuccessful";
@@ -21,14 +15,11 @@ impl Node for RetryUntilSuccessful {
         version 3 files it goes on within the tick. A skipped child keeps the count.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
-            num_attempts: ports
-                .input::<i32>("num_attempts")
-                .required()
-                .doc("failures until it fails; -1 is for ever")
-                .bind(),
-            dialect: ports.dialect(),
-        }
+        Self(Rounds::bind(
+            ports,
+            "num_attempts",
+            "failures until it fails; -1 is for ever",
+        ))
     }
 }
 
@@ -37,59 +28,16 @@ impl Behavior for RetryUntilSuccessful {
         true
     }
 
-    /// `memory.count` is the failures so far.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let mut attempts = self.num_attempts.require(cx)?;
-        cx.set_status(NodeStatus::Running);
-        let mut rounds = 0;
-        while goes_on(cx.memory().count, attempts) {
-            let at_rest = cx.child_status(0) == NodeStatus::Idle;
-            match cx.tick_only_child()? {
-                NodeStatus::Success => {
-                    cx.memory().count = 0;
-                    return Ok(NodeStatus::Success);
-                }
-                NodeStatus::Failure => {
-                    // The child may have changed how often it wants to be tried.
-                    if self.dialect == Dialect::V4 {
-                        attempts = self.num_attempts.get_or(cx, attempts);
-                    }
-                    let memory = cx.memory();
-                    memory.count = memory.count.saturating_add(1);
-                    let more = goes_on(memory.count, attempts);
-                    rounds += 1;
-                    let yields = match self.dialect {
-                        Dialect::V4 => at_rest,
-                        Dialect::V3 => rounds >= ROUNDS_IN_ONE_TICK,
-                    };
-                    if yields && more {
-                        cx.wake();
-                        return Ok(NodeStatus::Running);
-                    }
-                }
-                NodeStatus::Skipped => {
-                    cx.halt_child(0, HaltReason::ParentFinished);
-                    return Ok(NodeStatus::Skipped);
-                }
-                NodeStatus::Running | NodeStatus::Idle => return Ok(NodeStatus::Running),
-            }
-        }
-        cx.memory().count = 0;
-        Ok(NodeStatus::Failure)
+        self.0.tick::<WhileFailure>(cx)
     }
 
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
-        cx.memory().count = 0;
-        cx.halt_children(reason);
+        Rounds::halt(cx, reason);
     }
 
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        let more = match self.num_attempts.literal() {
-            Some(-1) => Outcomes::RUNNING,
-            Some(..=1) => Outcomes::FAILURE,
-            _ => Outcomes::FAILURE | Outcomes::RUNNING,
-        };
-        Conduct::around(children, |child| child.without(Outcomes::FAILURE) | more)
+        self.0.conduct::<WhileFailure>(children)
     }
 }
 

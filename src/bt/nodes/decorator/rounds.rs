@@ -1,0 +1,115 @@
+//! Rounds of one child: what `Repeat` and `RetryUntilSuccessful` have in common is written once, because each is the
+//! other with success and failure changed places.
+
+use crate::bt::{Conduct, Context, Dialect, HaltReason, Input, NodeStatus, Outcomes, Ports, Tick};
+
+/// Rounds that version 3's loops do within one tick before they let the tree go on: BehaviorTree.CPP's have no bound,
+/// and one that always goes on would hold the tick for ever (guarantee G1).
+const ROUNDS_IN_ONE_TICK: u32 = 1000;
+
+/// Which result of the child counts and leads on to the next round; the other one ends them all.
+pub(super) trait Course {
+    /// Also the result of the whole when enough were counted.
+    const COUNTED: NodeStatus;
+    /// The same.
+    const COUNTED_OUTCOME: Outcomes;
+    /// Version 4 reads the number of rounds again after each: the child may have changed it.
+    const READ_AGAIN: bool;
+}
+
+/// The course of `Repeat`.
+#[derive(Debug)]
+pub(super) struct WhileSuccess;
+
+impl Course for WhileSuccess {
+    const COUNTED: NodeStatus = NodeStatus::Success;
+    const COUNTED_OUTCOME: Outcomes = Outcomes::SUCCESS;
+    const READ_AGAIN: bool = false;
+}
+
+/// The course of `RetryUntilSuccessful`.
+#[derive(Debug)]
+pub(super) struct WhileFailure;
+
+impl Course for WhileFailure {
+    const COUNTED: NodeStatus = NodeStatus::Failure;
+    const COUNTED_OUTCOME: Outcomes = Outcomes::FAILURE;
+    const READ_AGAIN: bool = true;
+}
+
+/// How many rounds, and by which version's rules.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    wanted: Input<i32>,
+    dialect: Dialect,
+}
+
+impl Rounds {
+    pub(super) fn bind(ports: &mut Ports<'_>, name: &'static str, doc: &'static str) -> Self {
+        Self {
+            wanted: ports.input::<i32>(name).required().doc(doc).bind(),
+            dialect: ports.dialect(),
+        }
+    }
+
+    /// `memory.count` is the rounds counted so far.
+    #[inline]
+    pub(super) fn tick<C: Course>(&self, cx: &mut Context<'_>) -> Tick {
+        let mut wanted = self.wanted.require(cx)?;
+        cx.set_status(NodeStatus::Running);
+        let mut rounds = 0;
+        while goes_on(cx.memory().count, wanted) {
+            let at_rest = cx.child_status(0) == NodeStatus::Idle;
+            match cx.tick_only_child()? {
+                status if status == C::COUNTED => {
+                    if C::READ_AGAIN && self.dialect == Dialect::V4 {
+                        wanted = self.wanted.get_or(cx, wanted);
+                    }
+                    let memory = cx.memory();
+                    memory.count = memory.count.saturating_add(1);
+                    let more = goes_on(memory.count, wanted);
+                    rounds += 1;
+                    let yields = match self.dialect {
+                        Dialect::V4 => at_rest,
+                        Dialect::V3 => rounds >= ROUNDS_IN_ONE_TICK,
+                    };
+                    if yields && more {
+                        cx.wake();
+                        return Ok(NodeStatus::Running);
+                    }
+                }
+                NodeStatus::Skipped => {
+                    cx.halt_child(0, HaltReason::ParentFinished);
+                    return Ok(NodeStatus::Skipped);
+                }
+                NodeStatus::Running | NodeStatus::Idle => return Ok(NodeStatus::Running),
+                other @ (NodeStatus::Success | NodeStatus::Failure) => {
+                    cx.memory().count = 0;
+                    return Ok(other);
+                }
+            }
+        }
+        cx.memory().count = 0;
+        Ok(C::COUNTED)
+    }
+
+    pub(super) fn halt(cx: &mut Context<'_>, reason: HaltReason) {
+        cx.memory().count = 0;
+        cx.halt_children(reason);
+    }
+
+    pub(super) fn conduct<C: Course>(&self, children: &[Conduct]) -> Conduct {
+        let more = match self.wanted.literal() {
+            Some(-1) => Outcomes::RUNNING,
+            Some(..=1) => C::COUNTED_OUTCOME,
+            _ => C::COUNTED_OUTCOME | Outcomes::RUNNING,
+        };
+        Conduct::around(children, |child| child.without(C::COUNTED_OUTCOME) | more)
+    }
+}
+
+/// Whether there is another round after `done` of `wanted`.
+#[inline]
+pub(super) fn goes_on(done: u32, wanted: i32) -> bool {
+    wanted == -1 || u32::try_from(wanted).is_ok_and(|wanted| done < wanted)
+}
