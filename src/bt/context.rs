@@ -5,143 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::behavior::{Thrown, Tick};
-use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash, is_key};
+use super::blackboard::{Blackboard, SlotId, TypeClash};
 use super::definition::{NodeDef, NodeIndex, TreeDef};
 use super::error::TickError;
-use super::event::{Event, Events};
-use super::globals::Sharing;
-use super::observer::Observer;
-use super::priority::Orders;
-use super::random::Random;
-use super::resource::{Resource, Resources};
+use super::event::Event;
+use super::resource::Resource;
+use super::run::{Memory, Run};
 use super::script::Script;
 use super::types::TypeInfo;
 use super::value::Value;
-use super::whereabouts::Whereabouts;
 use super::{Enums, HaltOrder, HaltReason, NodeStatus, Time};
-
-/// The longest key, in bytes, that a tree may work out while it runs.
-const LONGEST_KEY: usize = 1000;
-
-/// The most blackboard entries that a run of a tree may add to those that its file names.
-const MOST_MADE_ENTRIES: usize = 100_000;
-
-/// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
-/// is reset, so a node that starts anew sets what it uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// A position among the children, or a latch.
-    pub index: u32,
-    /// A counter.
-    pub count: u32,
-    /// A point in time, or a set of up to 64 children.
-    pub mark: u64,
-}
-
-/// Everything that changes during a run. What few trees use is behind a pointer: somebody who runs thousands of trees
-/// pays for every cache line of each.
-pub(crate) struct Run {
-    /// The status of each node. Apart from the memories: a byte a node, so a tick of a tree that was not ticked for a
-    /// while finds them all in one cache line.
-    pub(crate) statuses: Box<[NodeStatus]>,
-    pub(crate) memories: Box<[Memory]>,
-    pub(crate) blackboard: Blackboard,
-    /// States larger than [`Memory`], made when first asked for.
-    pub(crate) states: Box<[Option<Box<dyn Any + Send>>]>,
-    pub(crate) resources: Resources,
-    pub(crate) observer: Option<Box<dyn Observer>>,
-    pub(crate) now: Time,
-    /// A node asked for another tick at once.
-    pub(crate) woken: bool,
-    /// The earliest point in time at which a waiting node wants to be ticked.
-    pub(crate) wake_at: Option<Time>,
-    pub(crate) failure: Option<Box<TickError>>,
-    pub(crate) random: Random,
-    pub(crate) orders: Orders,
-    /// Made by the first event.
-    pub(crate) events: Option<Box<Events>>,
-    pub(crate) sharing: Option<Box<Sharing>>,
-    /// Ticks of the root so far.
-    pub(crate) ticks: u64,
-    /// When the last tick began, and the one before it.
-    ticked: [Time; 2],
-    pub(crate) whereabouts: Option<Whereabouts>,
-    /// Made by the first thing that is to be started when the tick has ended.
-    pub(crate) starts: Option<Box<Starts>>,
-}
-
-/// What a tick starts outside of the tree.
-#[derive(Default)]
-pub(crate) struct Starts {
-    pub(crate) order: HaltOrder,
-    waiting: Vec<Box<dyn FnOnce() + Send>>,
-}
-
-impl Run {
-    pub(crate) fn new(def: &TreeDef) -> Self {
-        Self {
-            statuses: vec![NodeStatus::Idle; def.len()].into_boxed_slice(),
-            memories: vec![Memory::default(); def.len()].into_boxed_slice(),
-            blackboard: Blackboard::new(def.entries()),
-            states: Box::default(),
-            resources: Resources::default(),
-            observer: None,
-            now: Time::ZERO,
-            woken: false,
-            wake_at: None,
-            failure: None,
-            random: Random::default(),
-            orders: Orders::default(),
-            events: None,
-            sharing: None,
-            ticks: 0,
-            ticked: [Time::ZERO; 2],
-            whereabouts: None,
-            starts: None,
-        }
-    }
-
-    /// Reads a little of every cache line of the run.
-    #[inline]
-    pub(crate) fn preload(&self) -> u64 {
-        let statuses = self
-            .statuses
-            .iter()
-            .step_by(64)
-            .fold(0, |sum, it| sum ^ *it as u64);
-        let memories = self.memories.iter().step_by(4).fold(0, |sum, it| sum ^ it.mark);
-        statuses ^ memories ^ self.blackboard.preload()
-    }
-
-    pub(crate) fn begin_tick(&mut self, def: &TreeDef, now: Time) {
-        let before = if self.ticks == 0 { now } else { self.ticked[0] };
-        self.ticked = [now, before];
-        self.receive(def, now);
-        self.resources.begin_tick(now);
-        if let Some(events) = &mut self.events {
-            events.begin_tick(self.woken);
-        }
-    }
-
-    /// Takes in what other trees wrote.
-    pub(crate) fn receive(&mut self, def: &TreeDef, now: Time) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.receive(&mut self.blackboard, &def.enums, now);
-        }
-    }
-
-    pub(crate) fn end_tick(&mut self, now: Time) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.send(&self.blackboard);
-        }
-        self.resources.end_tick(now);
-        if let Some(starts) = &mut self.starts {
-            for start in starts.waiting.drain(..) {
-                start();
-            }
-        }
-    }
-}
 
 /// The children of a node, looked up once for a loop over them.
 #[derive(Clone, Copy)]
@@ -628,63 +501,6 @@ impl<'t> Context<'t> {
         self.run.blackboard.remove(slot);
     }
 
-    /// The entry that a key leads to in this node's scope; made where it does not exist. For keys that are only
-    /// known at run time: a key that the file names is resolved when the tree is compiled.
-    pub fn resolve(&mut self, key: &str) -> SlotId {
-        let slot = resolve(
-            self.def,
-            &mut self.run.blackboard,
-            self.def.info[self.node as usize].scope,
-            key,
-        );
-        if let (Some(global), Some(sharing)) = (key.strip_prefix('@'), &mut self.run.sharing) {
-            sharing.add(global, slot);
-        }
-        slot
-    }
-
-    /// The entry that a key leads to which a tree has worked out itself, as [`resolve`](Self::resolve) gives it.
-    ///
-    /// # Errors
-    /// [`Thrown`] where the text cannot be a key, and where a tree makes one key after the other: it would take all
-    /// memory in the end.
-    pub fn resolve_computed(&mut self, key: &str) -> Result<SlotId, Thrown> {
-        if !is_key(key) {
-            return Err(self.throw(format!("`{key}` is not a key: `@` may stand once, before a name")));
-        }
-        if key.len() > LONGEST_KEY {
-            return Err(self.throw(format!("a key of {} bytes: {LONGEST_KEY} is the most", key.len())));
-        }
-        let slot = self.resolve(key);
-        self.check_entries()?;
-        Ok(slot)
-    }
-
-    /// Whether the tree keeps within the number of entries that it may make at run time.
-    ///
-    /// # Errors
-    /// [`Thrown`].
-    pub(crate) fn check_entries(&mut self) -> Result<(), Thrown> {
-        let made = self.run.blackboard.len().saturating_sub(self.def.slots.len());
-        if made > MOST_MADE_ENTRIES {
-            return Err(self.throw(format!(
-                "the tree has made {made} blackboard entries while it ran, and {MOST_MADE_ENTRIES} is the most: \
-                 write the same keys again"
-            )));
-        }
-        Ok(())
-    }
-
-    /// The entry that a key leads to, if the run has one.
-    pub fn find(&self, key: &str) -> Option<SlotId> {
-        find(
-            self.def,
-            &self.run.blackboard,
-            self.def.info[self.node as usize].scope,
-            key,
-        )
-    }
-
     /// The resource of a type.
     #[inline]
     pub fn resource<T: Resource>(&mut self) -> Option<&mut T> {
@@ -705,16 +521,6 @@ impl<'t> Context<'t> {
     /// the same numbers.
     pub fn random(&mut self) -> f64 {
         self.run.random.unit()
-    }
-
-    /// The entry that a key has in this node's own scope, where it is not remapped into another.
-    pub fn find_own(&self, key: &str) -> Option<SlotId> {
-        let scope = self.def.info[self.node as usize].scope;
-        let own = &self.def.scopes[scope.0 as usize].own;
-        own.iter()
-            .find(|(name, _)| **name == *key)
-            .map(|(_, slot)| *slot)
-            .or_else(|| self.run.blackboard.dynamic(scope, key))
     }
 
     /// Evaluates a script.
@@ -738,42 +544,6 @@ impl<'t> Context<'t> {
             .test(&mut self.run.blackboard, &self.def.enums, now)
             .map_err(|error| self.throw(error.to_string()))
     }
-}
-
-pub(crate) fn find(def: &TreeDef, board: &Blackboard, scope: ScopeId, key: &str) -> Option<SlotId> {
-    let (scope, key) = owner(def, scope, key);
-    def.scopes[scope.0 as usize]
-        .keys
-        .get(key)
-        .copied()
-        .or_else(|| board.dynamic(scope, key))
-}
-
-pub(crate) fn resolve(def: &TreeDef, board: &mut Blackboard, scope: ScopeId, key: &str) -> SlotId {
-    let (scope, key) = owner(def, scope, key);
-    if let Some(slot) = def.scopes[scope.0 as usize].keys.get(key) {
-        return *slot;
-    }
-    board
-        .dynamic(scope, key)
-        .unwrap_or_else(|| board.make_dynamic(scope, key))
-}
-
-/// The scope that a key really lives in, and its name there.
-fn owner<'k>(def: &'k TreeDef, scope: ScopeId, key: &'k str) -> (ScopeId, &'k str) {
-    let (mut scope, mut key) = match key.strip_prefix('@') {
-        Some(global) => (ScopeId::ROOT, global),
-        None => (scope, key),
-    };
-    while !def.scopes[scope.0 as usize].keys.contains_key(key)
-        && let Some((parent, outer)) = def.forward(scope, key)
-    {
-        (scope, key) = match outer.strip_prefix('@') {
-            Some(global) => (ScopeId::ROOT, global),
-            None => (parent, outer),
-        };
-    }
-    (scope, key)
 }
 
 #[cfg(test)]

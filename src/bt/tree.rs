@@ -5,13 +5,15 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
-use super::context::{self, Context, Run};
+use super::context::Context;
 use super::definition::{NodeIndex, TreeDef};
 use super::error::{TickError, panic_text};
 use super::globals::{Globals, Sharing};
+use super::keys;
 use super::observer::Observer;
 use super::random::Random;
 use super::resource::{Resource, Resources};
+use super::run::Run;
 use super::types::PortValue;
 use super::value::Value;
 use super::whereabouts::Whereabouts;
@@ -324,7 +326,7 @@ impl Tree {
     /// # Errors
     /// [`TypeClash`].
     pub fn set<T: PortValue>(&mut self, key: &str, value: T) -> Result<(), TypeClash> {
-        let slot = context::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
+        let slot = keys::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
         self.run
             .blackboard
             .set(slot, value.into_value(), T::TYPE, &self.def.enums, self.run.now)
@@ -340,7 +342,7 @@ impl Tree {
         value: Value,
         info: &'static super::TypeInfo,
     ) -> Result<(), TypeClash> {
-        let slot = context::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
+        let slot = keys::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
         self.run
             .blackboard
             .set(slot, value, info, &self.def.enums, self.run.now)
@@ -348,7 +350,7 @@ impl Tree {
 
     /// The entry that a key leads to.
     pub fn find(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
-        context::find(&self.def, &self.run.blackboard, scope, key)
+        keys::find(&self.def, &self.run.blackboard, scope, key)
     }
 
     /// The own keys of a scope with their values (`null` where not written): the export of `spec/btcpp.md` 4.7.

@@ -1,0 +1,132 @@
+//! Everything that changes while a tree runs.
+
+use std::any::Any;
+
+use super::blackboard::Blackboard;
+use super::definition::TreeDef;
+use super::error::TickError;
+use super::event::Events;
+use super::globals::Sharing;
+use super::observer::Observer;
+use super::priority::Orders;
+use super::random::Random;
+use super::resource::Resources;
+use super::whereabouts::Whereabouts;
+use super::{HaltOrder, NodeStatus, Time};
+
+/// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
+/// is reset, so a node that starts anew sets what it uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// A position among the children, or a latch.
+    pub index: u32,
+    /// A counter.
+    pub count: u32,
+    /// A point in time, or a set of up to 64 children.
+    pub mark: u64,
+}
+
+/// Everything that changes during a run. What few trees use is behind a pointer: somebody who runs thousands of trees
+/// pays for every cache line of each.
+pub(crate) struct Run {
+    /// The status of each node. Apart from the memories: a byte a node, so a tick of a tree that was not ticked for a
+    /// while finds them all in one cache line.
+    pub(crate) statuses: Box<[NodeStatus]>,
+    pub(crate) memories: Box<[Memory]>,
+    pub(crate) blackboard: Blackboard,
+    /// States larger than [`Memory`], made when first asked for.
+    pub(crate) states: Box<[Option<Box<dyn Any + Send>>]>,
+    pub(crate) resources: Resources,
+    pub(crate) observer: Option<Box<dyn Observer>>,
+    pub(crate) now: Time,
+    /// A node asked for another tick at once.
+    pub(crate) woken: bool,
+    /// The earliest point in time at which a waiting node wants to be ticked.
+    pub(crate) wake_at: Option<Time>,
+    pub(crate) failure: Option<Box<TickError>>,
+    pub(crate) random: Random,
+    pub(crate) orders: Orders,
+    /// Made by the first event.
+    pub(crate) events: Option<Box<Events>>,
+    pub(crate) sharing: Option<Box<Sharing>>,
+    /// Ticks of the root so far.
+    pub(crate) ticks: u64,
+    /// When the last tick began, and the one before it.
+    pub(crate) ticked: [Time; 2],
+    pub(crate) whereabouts: Option<Whereabouts>,
+    /// Made by the first thing that is to be started when the tick has ended.
+    pub(crate) starts: Option<Box<Starts>>,
+}
+
+/// What a tick starts outside of the tree.
+#[derive(Default)]
+pub(crate) struct Starts {
+    pub(crate) order: HaltOrder,
+    pub(crate) waiting: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl Run {
+    pub(crate) fn new(def: &TreeDef) -> Self {
+        Self {
+            statuses: vec![NodeStatus::Idle; def.len()].into_boxed_slice(),
+            memories: vec![Memory::default(); def.len()].into_boxed_slice(),
+            blackboard: Blackboard::new(def.entries()),
+            states: Box::default(),
+            resources: Resources::default(),
+            observer: None,
+            now: Time::ZERO,
+            woken: false,
+            wake_at: None,
+            failure: None,
+            random: Random::default(),
+            orders: Orders::default(),
+            events: None,
+            sharing: None,
+            ticks: 0,
+            ticked: [Time::ZERO; 2],
+            whereabouts: None,
+            starts: None,
+        }
+    }
+
+    /// Reads a little of every cache line of the run.
+    #[inline]
+    pub(crate) fn preload(&self) -> u64 {
+        let statuses = self
+            .statuses
+            .iter()
+            .step_by(64)
+            .fold(0, |sum, it| sum ^ *it as u64);
+        let memories = self.memories.iter().step_by(4).fold(0, |sum, it| sum ^ it.mark);
+        statuses ^ memories ^ self.blackboard.preload()
+    }
+
+    pub(crate) fn begin_tick(&mut self, def: &TreeDef, now: Time) {
+        let before = if self.ticks == 0 { now } else { self.ticked[0] };
+        self.ticked = [now, before];
+        self.receive(def, now);
+        self.resources.begin_tick(now);
+        if let Some(events) = &mut self.events {
+            events.begin_tick(self.woken);
+        }
+    }
+
+    /// Takes in what other trees wrote.
+    pub(crate) fn receive(&mut self, def: &TreeDef, now: Time) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.receive(&mut self.blackboard, &def.enums, now);
+        }
+    }
+
+    pub(crate) fn end_tick(&mut self, now: Time) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.send(&self.blackboard);
+        }
+        self.resources.end_tick(now);
+        if let Some(starts) = &mut self.starts {
+            for start in starts.waiting.drain(..) {
+                start();
+            }
+        }
+    }
+}
