@@ -424,6 +424,19 @@ impl<T: PortValue> Input<T> {
         }
     }
 
+    /// Reads it where it is there: `None` where the attribute is absent or nothing was written yet.
+    ///
+    /// # Errors
+    /// [`Thrown`] where what was written is of another type: that is a fault of the tree, and not nothing.
+    #[inline]
+    pub fn optional(&self, cx: &mut Context<'_>) -> Result<Option<T>, Thrown> {
+        match self.get(cx) {
+            Ok(value) => Ok(Some(value)),
+            Err(PortError::Absent | PortError::Unwritten) => Ok(None),
+            Err(error) => Err(self.refuse(cx, &error)),
+        }
+    }
+
     #[cold]
     fn refuse(&self, cx: &mut Context<'_>, error: &PortError) -> Thrown {
         cx.throw(format!("port `{}`: {error}", self.name))

@@ -50,7 +50,7 @@ impl ActionNode for ComputePathThroughPoses {
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputePathThroughPosesGoal, Refusal> {
-        let start = self.start.get(cx).ok();
+        let start = self.start.optional(cx)?;
         Ok(actions::ComputePathThroughPosesGoal {
             goals: self.goals.require(cx)?.0.clone(),
             use_start: start.is_some(),

@@ -57,8 +57,8 @@ impl ActionNode for ComputePathToPose {
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::ComputePathToPoseGoal, Refusal> {
-        let start = self.start.get(cx).ok();
-        let wanted = self.use_start.get(cx).ok();
+        let start = self.start.optional(cx)?;
+        let wanted = self.use_start.optional(cx)?;
         if wanted == Some(true) && start.is_none() {
             let path = path_of(cx);
             world!(cx).note(

@@ -51,7 +51,7 @@ impl RouteRequest {
     pub(super) fn read(&self, cx: &mut Context<'_>) -> Result<actions::ComputeRouteGoal, Thrown> {
         if !self.use_poses.require(cx)? {
             return Ok(actions::ComputeRouteGoal {
-                start_id: self.start_id.get_or(cx, 0),
+                start_id: self.start_id.optional(cx)?.unwrap_or(0),
                 goal_id: self.goal_id.require(cx)?,
                 ..Default::default()
             });

@@ -39,7 +39,8 @@ impl Node for ArePosesNear {
 
 impl Behavior for ArePosesNear {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let (Ok(reference), Ok(target)) = (self.reference.get(cx), self.target.get(cx)) else {
+        let (Some(reference), Some(target)) = (self.reference.optional(cx)?, self.target.optional(cx)?)
+        else {
             return Ok(NodeStatus::Failure);
         };
         let tolerance = self.tolerance.require(cx)?;

@@ -31,7 +31,7 @@ impl Node for GoalReached {
 
 impl Behavior for GoalReached {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let Ok(goal) = self.goal.get(cx) else {
+        let Some(goal) = self.goal.optional(cx)? else {
             return Ok(NodeStatus::Failure);
         };
         let Some(robot) = robot_in(cx, Some(&goal.header.frame_id), &self.frames.base)? else {

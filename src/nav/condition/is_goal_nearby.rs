@@ -100,7 +100,8 @@ impl Node for IsGoalNearby {
 
 impl Behavior for IsGoalNearby {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let Some(path) = self.path.get(cx).ok().filter(|path| !path.is_empty()) else {
+        let path = self.path.optional(cx)?;
+        let Some(path) = path.filter(|path| !path.is_empty()) else {
             return Ok(NodeStatus::Failure);
         };
         let threshold = self.threshold.require(cx)?;

@@ -51,7 +51,7 @@ impl Node for IsWithinPathTrackingBounds {
 
 impl Behavior for IsWithinPathTrackingBounds {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let Ok(feedback) = self.feedback.get(cx) else {
+        let Some(feedback) = self.feedback.optional(cx)? else {
             return Ok(NodeStatus::Success);
         };
         let position = f64::from(feedback.position_tracking_error);

@@ -56,7 +56,7 @@ fn is_updated(new: &Path, old: &Path) -> bool {
 
 impl Behavior for PathLongerOnApproach {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let new = self.path.get(cx).unwrap_or_default();
+        let new = self.path.optional(cx)?.unwrap_or_default();
         let proximity = self.proximity.require(cx)?;
         let factor = self.factor.require(cx)?;
         cx.set_status(NodeStatus::Running);

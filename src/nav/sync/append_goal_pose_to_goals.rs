@@ -30,7 +30,7 @@ impl Node for AppendGoalPoseToGoals {
 impl Behavior for AppendGoalPoseToGoals {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let goal = self.goal.require(cx)?;
-        let goals = self.goals.get(cx).unwrap_or_default();
+        let goals = self.goals.optional(cx)?.unwrap_or_default();
         let longer = goals.0.iter().cloned().chain([goal.as_ref().clone()]).collect();
         self.output.set(cx, Arc::new(Goals(longer)))?;
         Ok(NodeStatus::Success)

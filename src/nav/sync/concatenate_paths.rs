@@ -29,8 +29,8 @@ impl Node for ConcatenatePaths {
 
 impl Behavior for ConcatenatePaths {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let first = self.first.get(cx).unwrap_or_default();
-        let second = self.second.get(cx).unwrap_or_default();
+        let first = self.first.optional(cx)?.unwrap_or_default();
+        let second = self.second.optional(cx)?.unwrap_or_default();
         if first.is_empty() && second.is_empty() {
             return Ok(NodeStatus::Failure);
         }

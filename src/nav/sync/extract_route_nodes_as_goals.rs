@@ -27,7 +27,8 @@ impl Node for ExtractRouteNodesAsGoals {
 
 impl Behavior for ExtractRouteNodesAsGoals {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let Some(route) = self.route.get(cx).ok().filter(|route| !route.nodes.is_empty()) else {
+        let route = self.route.optional(cx)?;
+        let Some(route) = route.filter(|route| !route.nodes.is_empty()) else {
             return Ok(NodeStatus::Failure);
         };
         let goals = route.nodes.iter().map(|node| PoseStamped {

@@ -34,7 +34,8 @@ impl Node for GetNextFewGoals {
 
 impl Behavior for GetNextFewGoals {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let Some(goals) = self.goals.get(cx).ok().filter(|goals| !goals.0.is_empty()) else {
+        let goals = self.goals.optional(cx)?;
+        let Some(goals) = goals.filter(|goals| !goals.0.is_empty()) else {
             return Ok(NodeStatus::Failure);
         };
         let count = usize::try_from(self.count.require(cx)?).unwrap_or(usize::MAX);

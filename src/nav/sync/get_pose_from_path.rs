@@ -33,7 +33,7 @@ impl Node for GetPoseFromPath {
 
 impl Behavior for GetPoseFromPath {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let Ok(path) = self.path.get(cx) else {
+        let Some(path) = self.path.optional(cx)? else {
             return Ok(NodeStatus::Failure);
         };
         let index = i64::from(self.index.require(cx)?);

@@ -54,7 +54,7 @@ impl Node for RemovePassedGoals {
 impl RemovePassedGoals {
     /// Marks passed goals as completed; `false` where one of them is not among those that are pending.
     fn complete(&self, cx: &mut Context<'_>, passed: &[PoseStamped]) -> Result<bool, Thrown> {
-        let Ok(statuses) = self.statuses.get(cx) else {
+        let Some(statuses) = self.statuses.optional(cx)? else {
             return Ok(true);
         };
         if passed.is_empty() {
@@ -79,7 +79,7 @@ impl RemovePassedGoals {
 
 impl Behavior for RemovePassedGoals {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let goals = self.goals.get(cx).unwrap_or_default();
+        let goals = self.goals.optional(cx)?.unwrap_or_default();
         let radius = self.radius.require(cx)?;
         let Some(first) = goals.0.first() else {
             self.output.set(cx, goals)?;

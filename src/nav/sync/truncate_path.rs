@@ -35,7 +35,7 @@ impl Node for TruncatePath {
 
 impl Behavior for TruncatePath {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let path = self.path.get(cx).unwrap_or_default();
+        let path = self.path.optional(cx)?.unwrap_or_default();
         let distance = self.distance.require(cx)?;
         let Some(end) = path.poses.last().map(|pose| pose.pose.position) else {
             self.output.set(cx, path)?;

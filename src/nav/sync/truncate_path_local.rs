@@ -102,7 +102,7 @@ fn start_within(path: &Path, end: usize, distance: f64) -> usize {
 
 impl TruncatePathLocal {
     fn robot(&self, cx: &mut Context<'_>, path: &Path) -> Result<Option<Pose>, Thrown> {
-        if let Ok(pose) = self.pose.get(cx) {
+        if let Some(pose) = self.pose.optional(cx)? {
             return Ok(Some(pose.pose));
         }
         let robot = robot_in(cx, Some(&path.header.frame_id), &self.base)?;
@@ -112,7 +112,7 @@ impl TruncatePathLocal {
 
 impl Behavior for TruncatePathLocal {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let path = self.path.get(cx).unwrap_or_default();
+        let path = self.path.optional(cx)?.unwrap_or_default();
         let forward = self.forward.require(cx)?;
         let backward = self.backward.require(cx)?;
         let weight = self.angular_weight.require(cx)?;
