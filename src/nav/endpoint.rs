@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::fault::Fault;
 use super::link::{EndpointKind, Form, LinkError};
 use super::values::Milliseconds;
-use super::world::{Fault, World};
+use super::world::World;
 use crate::bt::{Context, Input, Ports, Text};
 use crate::goal::{GoalOptions, ServerId};
 

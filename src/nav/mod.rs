@@ -25,9 +25,11 @@ pub mod condition;
 pub mod control;
 pub mod decorator;
 mod endpoint;
+mod fault;
 mod frames;
 mod goal_watch;
 mod link;
+mod note;
 mod odometry;
 mod rehearsal;
 mod selector;
@@ -45,15 +47,17 @@ mod world;
 pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
 pub use endpoint::Endpoint;
+pub use fault::Fault;
 pub use link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
+pub use note::Note;
 pub use odometry::{OdometrySample, OdometrySmoother};
 pub use rehearsal::{rehearse, rehearse_with_spans};
 pub use selector::{Selector, SelectorNode};
 pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
 pub use settings::Settings;
-pub use world::{Fault, Note, Progress, Sample, World};
+pub use world::{Progress, Sample, World};
 
 use std::sync::Arc;
 

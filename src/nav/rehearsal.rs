@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::world::Fault;
-use super::{Link, Settings, World};
+use super::{Fault, Link, Settings, World};
 use crate::bt::{Resources, Span, Time, Tree, TreeDef};
 
 /// Gives a tree a world, and takes it away again: what its nodes asked for in vain (interfaces, names, fields, literals

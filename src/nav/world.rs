@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::fault::Fault;
 use super::link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
+use super::note::{Note, Notes};
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
-use crate::bt::{HaltOrder, HaltReason, Resource, Span, Time};
+use crate::bt::{HaltOrder, HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
@@ -32,47 +34,14 @@ pub struct Sample {
     pub payload: Option<Payload>,
     /// Messages so far: a leaf that wants a fresh one remembers this number.
     pub count: u64,
+    /// Messages of all topics until the last one of this: tells which of two topics spoke last.
+    pub order: u64,
     /// When the last one was taken in.
     pub received: Time,
 }
 
 /// Told of every message when it is taken in.
 type Listener = Box<dyn FnMut(TopicId, &Payload, Time) + Send>;
-
-/// Something that a leaf has to say to people, and that is no error of the tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// The path of the leaf.
-    pub leaf: Arc<str>,
-    /// What.
-    pub text: String,
-}
-
-/// What a leaf asks for in vain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The path of the leaf.
-    pub leaf: Arc<str>,
-    /// The attribute that asks, or the leaf.
-    pub span: Span,
-    /// `file:line:column` of it, where the tree is of a file.
-    pub place: Option<String>,
-    /// What.
-    pub text: String,
-}
-
-impl std::fmt::Display for Fault {
-    /// With its place.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.text),
-            None => f.write_str(&self.text),
-        }
-    }
-}
-
-/// How many notes are kept until somebody takes them.
-const MOST_NOTES: usize = 64;
 
 /// The resource through which Nav2's nodes act. A leaf that is halted has its ticket forgotten here, at once, so that
 /// nothing that arrives later can reach it or its next activation (guarantee G4); what became of its goal is the
@@ -93,10 +62,12 @@ pub struct World {
     /// Goals that were sent or updated.
     asked: u64,
     events: Vec<Event>,
+    /// Messages so far, of all topics.
+    messages: u64,
     listeners: Vec<Listener>,
     odometry: Option<(TopicId, OdometrySmoother)>,
     faults: Vec<Fault>,
-    notes: Vec<Note>,
+    notes: Notes,
     /// Servers that were opened since somebody last asked.
     opened: Vec<ServerId>,
 }
@@ -116,10 +87,11 @@ impl World {
             requests: Vec::new(),
             asked: 0,
             events: Vec::new(),
+            messages: 0,
             listeners: Vec::new(),
             odometry: None,
             faults: Vec::new(),
-            notes: Vec::new(),
+            notes: Notes::default(),
             opened: Vec::new(),
         }
     }
@@ -339,6 +311,7 @@ impl World {
     /// that did not stop in time.
     pub fn begin_session(&mut self) {
         self.since = Ticket(self.next_ticket);
+        self.notes.forget();
     }
 
     /// How many goals were sent, or updated, in all ticks so far.
@@ -457,21 +430,14 @@ impl World {
         std::mem::take(&mut self.faults)
     }
 
-    /// Says something to people. The newest are kept until they are taken; what a leaf repeats tick by tick is kept
-    /// once.
+    /// Says something to people: at most once a second, however often a leaf repeats it.
     pub fn note(&mut self, leaf: &Arc<str>, text: impl Into<String>) {
-        let note = Note {
-            leaf: Arc::clone(leaf),
-            text: text.into(),
-        };
-        if self.notes.len() < MOST_NOTES && !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        self.notes.add(leaf, text.into(), self.now);
     }
 
     /// Takes what leaves said since the last call.
     pub fn take_notes(&mut self) -> Vec<Note> {
-        std::mem::take(&mut self.notes)
+        self.notes.take()
     }
 
     /// The node's ROS time at this tick.
@@ -525,6 +491,8 @@ impl Resource for World {
                     let sample = self.topics.entry(topic).or_default();
                     sample.payload = Some(payload);
                     sample.count += 1;
+                    self.messages += 1;
+                    sample.order = self.messages;
                     sample.received = now;
                 }
                 Event::Notice(notice) => {
