@@ -66,7 +66,16 @@ impl Inbox {
                 inner.messages.push((topic, VecDeque::new()));
                 inner.messages.len() - 1
             });
-        if let Some((_, ring)) = inner.messages.get_mut(index) {
+        let mut last = index;
+        if most == 1 {
+            // One message a topic: so they can be told in the order in which they came, whichever took another's place.
+            // Whether to pause or to resume is asked on two topics.
+            if let Some(later) = inner.messages.get_mut(index..) {
+                later.rotate_left(1);
+            }
+            last = inner.messages.len() - 1;
+        }
+        if let Some((_, ring)) = inner.messages.get_mut(last) {
             if ring.len() >= most {
                 ring.pop_front();
                 inner.dropped += 1;
@@ -165,6 +174,22 @@ mod tests {
         assert_eq!(
             words(&inbox),
             ["1 hears Some(1)", "1 other", "1 hears Some(2)", "1 other"]
+        );
+    }
+
+    #[test]
+    fn topics_of_one_message_keep_their_order() {
+        let inbox = Inbox::default();
+        for (topic, number) in [(1, 1), (2, 2), (3, 3), (1, 4_u32)] {
+            inbox.message(TopicId(topic), 1, Payload::new(number));
+        }
+        assert_eq!(
+            words(&inbox),
+            [
+                "topic 2 says Some(2)",
+                "topic 3 says Some(3)",
+                "topic 1 says Some(4)"
+            ]
         );
     }
 

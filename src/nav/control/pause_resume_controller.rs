@@ -19,13 +19,13 @@ const PAUSED: u32 = 1;
 const ON_PAUSE: u32 = 2;
 const ON_RESUME: u32 = 3;
 
-/// The two services, and how many of their requests were looked at.
+/// The two services, and the last request that was looked at. They are shared with other trees: what was asked of one
+/// of these before is no request to this one.
 #[derive(Default)]
 struct Services {
     pause: Option<TopicId>,
     resume: Option<TopicId>,
-    pauses: u64,
-    resumes: u64,
+    seen: u64,
 }
 
 impl Node for PauseResumeController {
@@ -37,7 +37,7 @@ impl Node for PauseResumeController {
     const CHILDREN: (usize, usize) = (1, 4);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
+        let node = Self {
             pause: ports
                 .input("pause_service_name")
                 .doc("The service (std_srvs/Trigger) that pauses.")
@@ -48,32 +48,43 @@ impl Node for PauseResumeController {
                 .doc("The service (std_srvs/Trigger) that resumes.")
                 .required()
                 .bind(),
+        };
+        if let (Some(pause), Some(resume)) = (node.pause.literal(), node.resume.literal())
+            && pause == resume
+        {
+            ports.problem_of(
+                "resume_service_name",
+                format!("`{pause}` is the service that pauses"),
+            );
         }
+        node
     }
 }
 
 impl PauseResumeController {
-    /// Whether there was a request to leave the present state.
-    fn is_asked(cx: &mut Context<'_>) -> bool {
+    /// The last request, by its number, and whether it was to pause.
+    fn last_request(cx: &mut Context<'_>) -> (u64, bool) {
         let services = cx.state::<Services>();
         let (pause, resume) = (services.pause, services.resume);
         let Some(world) = cx.resource::<World>() else {
-            return false;
+            return (0, false);
         };
-        let count = |topic: Option<TopicId>| {
+        let last = |topic: Option<TopicId>| {
             topic
                 .and_then(|topic| world.sample(topic))
-                .map_or(0, |sample| sample.count)
+                .map_or(0, |sample| sample.order)
         };
-        let (pauses, resumes) = (count(pause), count(resume));
-        let services = cx.state::<Services>();
-        // What was asked for in the wrong state is forgotten, not kept for later.
-        let pauses_new = std::mem::replace(&mut services.pauses, pauses) != pauses;
-        let resumes_new = std::mem::replace(&mut services.resumes, resumes) != resumes;
-        match cx.memory().index {
-            RESUMED | ON_RESUME => pauses_new,
-            _ => resumes_new,
-        }
+        let (pause, resume) = (last(pause), last(resume));
+        (pause.max(resume), pause > resume)
+    }
+
+    /// Whether there was a request to leave the present state. Of several the last counts, and one that makes no sense
+    /// in the present state is forgotten, not kept for later.
+    fn is_asked(cx: &mut Context<'_>) -> bool {
+        let (number, to_pause) = Self::last_request(cx);
+        let is_new = std::mem::replace(&mut cx.state::<Services>().seen, number) != number;
+        let is_at_work = matches!(cx.memory().index, RESUMED | ON_RESUME);
+        is_new && to_pause == is_at_work
     }
 
     fn go_to(cx: &mut Context<'_>, state: u32) {
@@ -144,6 +155,8 @@ impl Behavior for PauseResumeController {
         let services = cx.state::<Services>();
         services.pause = pause;
         services.resume = resume;
+        let (number, _) = Self::last_request(cx);
+        cx.state::<Services>().seen = number;
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {
@@ -154,8 +167,10 @@ impl Behavior for PauseResumeController {
 #[cfg(test)]
 mod tests {
     use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::bt::Tree;
     use crate::msg::action::{BackUp, Spin, Wait};
     use crate::nav::testing::{Bench, Plan};
+    use std::sync::Arc;
 
     #[test]
     fn services_pause_and_resume() {
@@ -184,6 +199,53 @@ mod tests {
             ),
             (1, 2)
         );
+    }
+
+    const TREE: &str =
+        "<PauseResumeController pause_service_name=\"pause\" resume_service_name=\"resume\"><Spin/>
+         </PauseResumeController>";
+
+    #[test]
+    fn of_several_requests_between_two_ticks_the_last_counts() {
+        let mut bench = Bench::new(TREE);
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        bench.run(3);
+        for (requests, active) in [
+            (["pause", "resume"], 1),
+            (["resume", "pause"], 0),
+            (["resume", "pause"], 0),
+            (["pause", "resume"], 1),
+        ] {
+            for request in requests {
+                bench.publish(request, ());
+            }
+            assert_eq!(bench.run(5), Running);
+            assert_eq!(bench.active("spin"), active, "{requests:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_of_another_tree_is_no_request_to_this_one() {
+        let mut bench = Bench::new(TREE);
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        bench.run(3);
+        bench.publish("pause", ());
+        bench.run(3);
+        assert_eq!(bench.active("spin"), 0);
+        // Another tree gets the same world.
+        bench.halt();
+        let mut other = Tree::new(Arc::clone(bench.tree.definition()));
+        other.put_resources(bench.tree.take_resources());
+        other.attach(bench.now()).unwrap();
+        bench.tree = other;
+        bench.run(3);
+        assert_eq!(bench.active("spin"), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "`pause` is the service that pauses")]
+    fn one_service_is_not_enough() {
+        Bench::new(&TREE.replace("\"resume\"", "\"pause\""));
     }
 
     #[test]
