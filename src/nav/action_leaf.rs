@@ -102,9 +102,10 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         false
     }
 
-    /// Whether to replace the goal in work by what the inputs make of it now.
-    fn replaces(&self, sent: &GoalOf<Self>, new: &GoalOf<Self>) -> bool {
-        sent != new
+    /// Whether to replace the goal in work by what the inputs make of it now, with what is to be kept of the old one put
+    /// into the new.
+    fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
+        *sent != *new
     }
 
     /// Whether this node of this tree wants feedback: not where none of its ports takes anything of it.
@@ -326,7 +327,7 @@ impl<N: ActionNode> ActionLeaf<N> {
     #[cold]
     fn update(&self, cx: &mut Context<'_>, ticket: Ticket, sent: &GoalOf<N>) -> Result<(), Thrown> {
         let version = self.node.version(cx);
-        let goal = match self.node.goal(cx) {
+        let mut goal = match self.node.goal(cx) {
             Ok(goal) => goal,
             Err(Refusal::Thrown(thrown)) => return Err(thrown),
             Err(Refusal::Failure(why)) => {
@@ -337,7 +338,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                 return Ok(());
             }
         };
-        let replaces = self.node.replaces(sent, &goal);
+        let replaces = self.node.replaces(sent, &mut goal);
         let state = cx.state::<State<N>>();
         state.version = version;
         if replaces {

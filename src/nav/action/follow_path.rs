@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, Output, PortError, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Header, Path, TrackingFeedback};
 use crate::nav::action_leaf::{ActionNode, GoalOf, Refusal};
@@ -61,12 +61,8 @@ impl ActionNode for FollowPath {
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal> {
-        let path = match self.path.get(cx) {
-            Ok(path) => path,
-            // The controller refuses an empty path with its own error code, which recoveries go by.
-            Err(PortError::Absent | PortError::Unwritten) => Arc::default(),
-            Err(PortError::Mismatch(_)) => self.path.require(cx)?,
-        };
+        // The controller refuses an empty path with its own error code, which recoveries go by.
+        let path = self.path.optional(cx)?.unwrap_or_default();
         Ok(actions::FollowPathGoal {
             path,
             controller_id: super::text(&self.controller_id, cx),
@@ -87,10 +83,14 @@ impl ActionNode for FollowPath {
             || !super::says(&self.progress_checker_id, cx, &sent.progress_checker_id)
     }
 
-    fn replaces(&self, sent: &GoalOf<Self>, new: &GoalOf<Self>) -> bool {
-        // A planner that is at work, or has failed, leaves an empty path: the robot goes on along the old one.
+    fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
+        // A planner that is at work, or has failed, leaves an empty path: the robot goes on along the old one, also with
+        // another plugin.
         let is_nothing = new.path.is_empty() && new.path.header == Header::default();
         let is_new_path = !Arc::ptr_eq(&sent.path, &new.path) && !is_nothing && new.path != sent.path;
+        if !is_new_path {
+            new.path = Arc::clone(&sent.path);
+        }
         is_new_path
             || !super::same_text(&sent.controller_id, &new.controller_id)
             || !super::same_text(&sent.goal_checker_id, &new.goal_checker_id)
@@ -188,6 +188,20 @@ mod tests {
         bench.set("path", path(1.0));
         bench.run(3);
         assert_eq!(bench.goals::<FollowPath>(SERVER).len(), 1);
+    }
+
+    #[test]
+    fn another_plugin_goes_on_along_the_path_while_there_is_no_new_one() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless());
+        bench.run(3);
+        // A planner that was halted has emptied the path.
+        bench.set("path", Arc::new(Path::default()));
+        bench.set("controller", Text::from("Other"));
+        bench.run(3);
+        let goals = bench.goals::<FollowPath>(SERVER);
+        assert_eq!((goals.len(), &*goals[1].controller_id), (2, "Other"));
+        assert_eq!(goals[1].path, path(1.0));
     }
 
     #[test]
