@@ -42,11 +42,11 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     /// [`Thrown`].
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<RequestOf<Self>, NodeStatus>, Thrown>;
 
-    /// What an answer means.
+    /// What an answer means. It is about what was asked, and not about what the ports say by now.
     ///
     /// # Errors
     /// [`Thrown`].
-    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick;
+    fn answered(&self, cx: &mut Context<'_>, request: &RequestOf<Self>, response: &ResponseOf<Self>) -> Tick;
 
     /// There was no answer: outputs to write before the failure.
     ///
@@ -65,6 +65,14 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
 pub struct ServiceLeaf<N> {
     node: N,
     endpoint: Endpoint,
+}
+
+/// The state of one leaf.
+#[derive(Default)]
+struct State {
+    client: Client,
+    /// The request that is open.
+    asked: Option<Payload>,
 }
 
 impl<N: ServiceNode> Node for ServiceLeaf<N> {
@@ -94,12 +102,13 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         if let Some(world) = cx.resource::<World>() {
             world.halt(ticket, reason);
         }
+        cx.state::<State>().asked = None;
     }
 
     fn attach(&self, cx: &mut Context<'_>) {
-        let mut client = cx.take_state::<Client>();
-        self.endpoint.attach(cx, &mut client);
-        cx.put_state(client);
+        let mut state = cx.take_state::<State>();
+        self.endpoint.attach(cx, &mut state.client);
+        cx.put_state(state);
         self.node.attached(cx);
     }
 
@@ -115,9 +124,9 @@ impl<N: ServiceNode> ServiceLeaf<N> {
             Ok(request) => request,
             Err(status) => return Ok(status),
         };
-        let mut client = cx.take_state::<Client>();
-        let server = self.endpoint.server(cx, &mut client);
-        cx.put_state(client);
+        let mut state = cx.take_state::<State>();
+        let server = self.endpoint.server(cx, &mut state.client);
+        cx.put_state(state);
         let path = path_of(cx);
         let server = match server {
             Ok(server) => server,
@@ -125,8 +134,10 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         };
         let defaults = world!(cx).settings.goal_options();
         let options = self.endpoint.options(cx, defaults);
-        let ticket = world!(cx).call(server, &path, Payload::new(request), options);
+        let request = Payload::new(request);
+        let ticket = world!(cx).call(server, &path, request.clone(), options);
         cx.memory().mark = ticket.0;
+        cx.state::<State>().asked = Some(request);
         Ok(NodeStatus::Running)
     }
 
@@ -141,10 +152,12 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         }
         let outcome = world.finish(ticket);
         cx.memory().mark = 0;
+        let asked = cx.state::<State>().asked.take();
+        let request = asked.as_ref().and_then(Payload::get::<RequestOf<N>>);
         match outcome {
-            Some(Outcome::Response(payload)) => match payload.get::<ResponseOf<N>>() {
-                Some(response) => self.node.answered(cx, response),
-                None => self.fail(cx, "the response is not of the service's type"),
+            Some(Outcome::Response(payload)) => match (request, payload.get::<ResponseOf<N>>()) {
+                (Some(request), Some(response)) => self.node.answered(cx, request, response),
+                _ => self.fail(cx, "the response is not of the service's type"),
             },
             Some(Outcome::ResponseTimeout) => self.fail(cx, "the service did not answer in time"),
             Some(Outcome::ServerGone) => self.fail(cx, "the service is not there"),

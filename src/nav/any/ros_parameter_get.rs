@@ -56,7 +56,7 @@ impl ServiceNode for RosParameterGet {
         Ok(Ok(json!({"names": [&*parameter]})))
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &JsonValue) -> Tick {
+    fn answered(&self, cx: &mut Context<'_>, _request: &JsonValue, response: &JsonValue) -> Tick {
         let Some(value) = response.pointer("/values/0").and_then(from_message) else {
             note(cx, "the node has no parameter of that name")?;
             return Ok(NodeStatus::Failure);

@@ -95,7 +95,7 @@ impl ServiceNode for RosParameterSet {
         }
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &JsonValue) -> Tick {
+    fn answered(&self, cx: &mut Context<'_>, _request: &JsonValue, response: &JsonValue) -> Tick {
         let result = response.pointer("/results/0");
         if result
             .and_then(|result| result.get("successful"))

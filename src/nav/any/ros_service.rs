@@ -73,7 +73,7 @@ impl ServiceNode for RosService {
         }
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &JsonValue) -> Tick {
+    fn answered(&self, cx: &mut Context<'_>, _request: &JsonValue, response: &JsonValue) -> Tick {
         if let Err(fault) = self.response.write(cx, response)? {
             note(cx, &fault)?;
             return Ok(NodeStatus::Failure);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::PoseStamped;
 use crate::msg::service as services;
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// The cost that costmaps give to unknown space.
 const UNKNOWN: f32 = 255.0;
@@ -75,7 +75,12 @@ impl ServiceNode for CheckPoseOccupancy {
         }))
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
+    fn answered(
+        &self,
+        cx: &mut Context<'_>,
+        _request: &RequestOf<Self>,
+        response: &ResponseOf<Self>,
+    ) -> Tick {
         let cost = response.costs.first().filter(|_| response.success);
         Ok(match cost {
             Some(cost) if self.costs.is_occupied(cx, *cost)? => NodeStatus::Success,

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::PoseStamped;
 use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// Has a costmap cleared.
 #[derive(Debug)]
@@ -44,7 +44,12 @@ impl ServiceNode for ClearCostmapAroundPose {
         }))
     }
 
-    fn answered(&self, _cx: &mut Context<'_>, _response: &ResponseOf<Self>) -> Tick {
+    fn answered(
+        &self,
+        _cx: &mut Context<'_>,
+        _request: &RequestOf<Self>,
+        _response: &ResponseOf<Self>,
+    ) -> Tick {
         Ok(NodeStatus::Success)
     }
 }

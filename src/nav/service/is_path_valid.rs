@@ -1,24 +1,13 @@
 //! `IsPathValid`: asks whether a path is still free. Jazzy's name of [`ValidatePath`].
 
-use std::sync::Arc;
-
 use super::ValidatePath;
-use crate::bt::{Context, Input, NodeStatus, PortError, Ports, Thrown, Tick};
-use crate::msg::Path;
+use crate::bt::{Context, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::service as services;
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// Asks the planner server about a path. Takes the ports of its successor too: trees were renamed one by one.
 #[derive(Debug)]
 pub struct IsPathValid(ValidatePath);
-
-/// The path to ask about; one that was never written is asked about as an empty one.
-pub(super) fn path_of(cx: &mut Context<'_>, port: &Input<Arc<Path>>) -> Result<Arc<Path>, Thrown> {
-    match port.get(cx) {
-        Err(PortError::Absent | PortError::Unwritten) => Ok(Arc::default()),
-        _ => port.require(cx),
-    }
-}
 
 impl ServiceNode for IsPathValid {
     type Service = services::IsPathValid;
@@ -38,8 +27,8 @@ impl ServiceNode for IsPathValid {
         self.0.request(cx)
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
-        self.0.answered(cx, response)
+    fn answered(&self, cx: &mut Context<'_>, request: &RequestOf<Self>, response: &ResponseOf<Self>) -> Tick {
+        self.0.answered(cx, request, response)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bt::{Context, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::service as services;
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// Has the localization start anew.
 #[derive(Debug)]
@@ -21,7 +21,12 @@ impl ServiceNode for ReinitializeGlobalLocalization {
         Ok(Ok(services::EmptyRequest {}))
     }
 
-    fn answered(&self, _cx: &mut Context<'_>, _response: &ResponseOf<Self>) -> Tick {
+    fn answered(
+        &self,
+        _cx: &mut Context<'_>,
+        _request: &RequestOf<Self>,
+        _response: &ResponseOf<Self>,
+    ) -> Tick {
         Ok(NodeStatus::Success)
     }
 }

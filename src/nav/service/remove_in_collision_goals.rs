@@ -6,7 +6,7 @@ use super::check_pose_occupancy::CostPorts;
 use crate::bt::{Context, Input, NodeStatus, Output, Ports, Thrown, Tick};
 use crate::msg::service as services;
 use crate::msg::{Goals, WaypointStatus, WaypointStatuses};
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// Asks a costmap about goals.
 #[derive(Debug)]
@@ -56,14 +56,16 @@ impl ServiceNode for RemoveInCollisionGoals {
         }))
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
-        let goals = self.goals.require(cx)?;
-        if !response.success || response.costs.len() != goals.0.len() {
+    fn answered(&self, cx: &mut Context<'_>, request: &RequestOf<Self>, response: &ResponseOf<Self>) -> Tick {
+        let goals = &request.poses;
+        if !response.success || response.costs.len() != goals.len() {
+            self.output_goals.set(cx, Arc::new(Goals(goals.clone())))?;
             return Ok(NodeStatus::Failure);
         }
-        let mut statuses = self.statuses.get(cx).ok().map(|statuses| statuses.0.clone());
-        let mut free = Vec::with_capacity(goals.0.len());
-        for (goal, cost) in goals.0.iter().zip(&response.costs) {
+        let statuses = self.statuses.optional(cx)?;
+        let mut statuses = statuses.map(|statuses| statuses.0.clone());
+        let mut free = Vec::with_capacity(goals.len());
+        for (goal, cost) in goals.iter().zip(&response.costs) {
             if !self.costs.is_occupied(cx, *cost)? {
                 free.push(goal.clone());
                 continue;
@@ -88,7 +90,7 @@ impl ServiceNode for RemoveInCollisionGoals {
 mod tests {
     use super::services::{GetCosts, GetCostsResponse};
     use super::*;
-    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::NodeStatus::{Failure, Running, Success};
     use crate::msg::{Pose, PoseStamped};
     use crate::nav::testing::Bench;
 
@@ -128,5 +130,35 @@ mod tests {
         bench.set("goals", Arc::new(Goals::default()));
         assert_eq!(bench.tick(), Failure, "nothing is asked");
         assert_eq!(bench.requests::<GetCosts>("costs").len(), 1);
+    }
+
+    #[test]
+    fn the_costs_are_those_of_the_goals_that_were_asked_about() {
+        let mut bench = Bench::new(
+            "<RemoveInCollisionGoals service_name=\"costs\" input_goals=\"{goals}\" output_goals=\"{free}\"/>",
+        );
+        bench.service::<GetCosts>("costs", |_| {
+            Some(GetCostsResponse {
+                costs: vec![254.0, 0.0],
+                success: true,
+            })
+        });
+        let goals = |xs: [f64; 2]| {
+            let pose = |x: f64| PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0));
+            Arc::new(Goals(xs.map(pose).to_vec()))
+        };
+        bench.set("goals", goals([1.0, 2.0]));
+        assert_eq!(bench.tick(), Running);
+        // A client sends others meanwhile.
+        bench.set("goals", goals([3.0, 4.0]));
+        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.object::<Goals>("free").unwrap().0, goals([1.0, 2.0]).0[1..]);
+        bench.service::<GetCosts>("costs", |_| Some(GetCostsResponse::default()));
+        assert_eq!(bench.run(3), Failure);
+        assert_eq!(
+            bench.object::<Goals>("free"),
+            Some(goals([3.0, 4.0])),
+            "all are kept"
+        );
     }
 }

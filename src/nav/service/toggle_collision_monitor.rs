@@ -2,7 +2,7 @@
 
 use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::service as services;
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// Switches the collision monitor.
 #[derive(Debug)]
@@ -27,7 +27,12 @@ impl ServiceNode for ToggleCollisionMonitor {
         }))
     }
 
-    fn answered(&self, _cx: &mut Context<'_>, _response: &ResponseOf<Self>) -> Tick {
+    fn answered(
+        &self,
+        _cx: &mut Context<'_>,
+        _request: &RequestOf<Self>,
+        _response: &ResponseOf<Self>,
+    ) -> Tick {
         Ok(NodeStatus::Success)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick};
 use crate::msg::service as services;
 use crate::msg::{Goals, Path};
-use crate::nav::service_leaf::{ResponseOf, ServiceNode};
+use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
 /// Asks the planner server about a path.
 #[derive(Debug)]
@@ -100,17 +100,16 @@ impl ServiceNode for ValidatePath {
         cx: &mut Context<'_>,
     ) -> Result<Result<services::IsPathValidRequest, NodeStatus>, Thrown> {
         Ok(Ok(services::IsPathValidRequest {
-            path: super::is_path_valid::path_of(cx, &self.path)?,
+            path: self.path.optional(cx)?.unwrap_or_default(),
         }))
     }
 
-    fn answered(&self, cx: &mut Context<'_>, response: &ResponseOf<Self>) -> Tick {
+    fn answered(&self, cx: &mut Context<'_>, request: &RequestOf<Self>, response: &ResponseOf<Self>) -> Tick {
         let mut poses = Vec::new();
         if !response.is_valid && self.collision_poses.slot().is_some() {
-            let path = super::is_path_valid::path_of(cx, &self.path)?;
             let indices = response.invalid_pose_indices.iter();
             poses = indices
-                .filter_map(|index| path.poses.get(usize::try_from(*index).ok()?))
+                .filter_map(|index| request.path.poses.get(usize::try_from(*index).ok()?))
                 .cloned()
                 .collect();
         }
@@ -127,7 +126,7 @@ impl ServiceNode for ValidatePath {
 mod tests {
     use super::services::{IsPathValid, IsPathValidResponse};
     use super::*;
-    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::NodeStatus::{Failure, Running, Success};
     use crate::msg::{Header, Pose};
     use crate::nav::testing::Bench;
 
@@ -155,5 +154,27 @@ mod tests {
         });
         assert_eq!(bench.run(3), Success);
         assert!(bench.object::<Goals>("poses").unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn the_poses_are_those_of_the_path_that_was_asked_about() {
+        let mut bench = Bench::new("<ValidatePath path=\"{path}\" collision_poses=\"{poses}\"/>");
+        let path = |y| {
+            let poses = [0.0, 1.0].map(|x| Pose::planar(x, y, 0.0));
+            Arc::new(Path::through(Header::in_frame("map"), poses))
+        };
+        bench.set("path", path(5.0));
+        bench.service::<IsPathValid>("is_path_valid", |_| {
+            Some(IsPathValidResponse {
+                is_valid: false,
+                invalid_pose_indices: vec![1],
+            })
+        });
+        assert_eq!(bench.tick(), Running);
+        // The planner is faster than the answer.
+        bench.set("path", path(7.0));
+        assert_eq!(bench.tick(), Failure);
+        let poses = bench.object::<Goals>("poses").unwrap();
+        assert_eq!(poses.0, path(5.0).poses[1..]);
     }
 }
