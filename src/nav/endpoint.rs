@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::link::{EndpointKind, Form, LinkError};
 use super::values::Milliseconds;
 use super::world::World;
-use crate::bt::{Context, Input, Ports, Text};
+use crate::bt::{Context, Input, PortError, Ports, Text};
 use crate::goal::{GoalOptions, ServerId};
 
 /// Fails the tree: leaves that act need a [`World`].
@@ -48,6 +48,17 @@ pub(crate) fn report_fault(cx: &mut Context<'_>, port: &str, text: impl Into<Str
     }
 }
 
+/// Why there is no server where a port for its interface leads to an empty entry.
+pub(crate) const NO_INTERFACE_YET: &str = "the interface was not written to the blackboard yet";
+
+/// Refuses a node whose port names nothing.
+pub(crate) fn refuse_empty(ports: &mut Ports<'_>, port: &Input<Text>) {
+    if port.literal().is_some_and(|name| name.is_empty()) {
+        let fault = format!("port `{}` is empty: it has to be a name", port.name());
+        ports.problem_of(port.name(), fault);
+    }
+}
+
 /// Which server, and how patient to be with it: the ports that leaves of one kind share.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -72,8 +83,8 @@ enum TypeName {
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     server: Option<ServerId>,
-    /// What was opened: a name on the blackboard may change.
-    name: Option<Text>,
+    /// What was opened, and with which interface: both may stand on the blackboard, and change.
+    opened: Option<(Text, Text)>,
     fault: String,
     /// The port at fault is the one of the type, not of the name.
     is_of_type: bool,
@@ -132,7 +143,9 @@ impl Endpoint {
     ) -> Input<Text> {
         let port = ports.input(port);
         if default_name.is_empty() {
-            port.doc(format!("The {what}.")).required().bind()
+            let port = port.doc(format!("The {what}.")).required().bind();
+            refuse_empty(ports, &port);
+            port
         } else {
             port.doc(format!("The {what}; {default_name} if absent or empty."))
                 .bind()
@@ -191,11 +204,25 @@ impl Endpoint {
         }
     }
 
+    /// The interface; `Ok(None)` where it was not written to the blackboard yet.
+    fn wanted_type(&self, cx: &Context<'_>) -> Result<Option<Text>, String> {
+        match &self.type_name {
+            TypeName::Fixed(name) => Ok(Some(Text::from(*name))),
+            TypeName::Port(port) => match port.get(cx) {
+                Ok(name) => Ok(Some(name)),
+                Err(PortError::Unwritten) => Ok(None),
+                Err(error) => Err(format!("port `{}`: {error}", port.name())),
+            },
+        }
+    }
+
     /// Opens the client as soon as the tree has its world; a fault is reported to whoever loads the tree.
     pub(crate) fn attach(&self, cx: &mut Context<'_>, client: &mut Client) {
-        // A name on the blackboard may be written later: no fault yet.
-        let Some(name) = self.wanted(cx) else { return };
-        self.open(cx, name, client);
+        // What stands on the blackboard may be written later: no fault yet.
+        let (Some(name), Ok(Some(type_name))) = (self.wanted(cx), self.wanted_type(cx)) else {
+            return;
+        };
+        self.open(cx, name, type_name, client);
         if client.server.is_none() && !client.fault.is_empty() {
             let port = match &self.type_name {
                 TypeName::Port(port) if client.is_of_type => port.name(),
@@ -205,18 +232,7 @@ impl Endpoint {
         }
     }
 
-    fn open(&self, cx: &mut Context<'_>, name: Text, client: &mut Client) {
-        let type_name = match &self.type_name {
-            TypeName::Fixed(name) => Text::from(*name),
-            TypeName::Port(port) => match port.get(cx) {
-                Ok(name) => name,
-                Err(error) => {
-                    client.fault = format!("port `{}`: {error}", port.name());
-                    client.is_of_type = true;
-                    return;
-                }
-            },
-        };
+    fn open(&self, cx: &mut Context<'_>, name: Text, type_name: Text, client: &mut Client) {
         let Some(world) = cx.resource::<World>() else {
             return;
         };
@@ -233,17 +249,31 @@ impl Endpoint {
                 client.fault = error.to_string();
             }
         }
-        client.name = Some(name);
+        client.opened = Some((name, type_name));
+    }
+
+    /// Whether the file fixes what is opened.
+    fn is_fixed(&self) -> bool {
+        let is_fixed = |port: &Input<Text>| port.slot().is_none();
+        is_fixed(&self.name)
+            && match &self.type_name {
+                TypeName::Fixed(_) => true,
+                TypeName::Port(port) => is_fixed(port),
+            }
     }
 
     /// The server of this activation, or why there is none.
     pub(crate) fn server(&self, cx: &mut Context<'_>, client: &mut Client) -> Result<ServerId, String> {
-        if client.server.is_none() || self.name.slot().is_some() {
+        if client.server.is_none() || !self.is_fixed() {
             let Some(name) = self.wanted(cx) else {
                 return Err(format!("the port `{}` is empty", self.name.name()));
             };
-            if client.name.as_ref() != Some(&name) {
-                self.open(cx, name, client);
+            let Some(type_name) = self.wanted_type(cx)? else {
+                return Err(NO_INTERFACE_YET.to_owned());
+            };
+            let is_open = |(open, of): &(Text, Text)| *open == name && *of == type_name;
+            if !client.opened.as_ref().is_some_and(is_open) {
+                self.open(cx, name, type_name, client);
             }
         }
         client.server.ok_or_else(|| client.fault.clone())

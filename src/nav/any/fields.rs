@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as JsonValue;
 
 use super::json::{from_value, into_value};
-use crate::bt::{Context, Input, Output, Ports, Text, Thrown, Value};
+use crate::bt::{Context, Input, Output, Ports, Text, Thrown, Value, nearest};
 use crate::msg::Stamp;
 use crate::nav::World;
 use crate::nav::endpoint::{report_fault, world};
@@ -29,6 +29,27 @@ fn paths(ports: &Ports<'_>, prefix: &str) -> Vec<(String, Vec<String>)> {
             Some((name, path))
         })
         .collect()
+}
+
+/// Refuses fields of what the node has no port for: a tree with `gaol.height` would send a goal with every field at its
+/// default. Elsewhere, attributes with a dot are metadata.
+pub(super) fn refuse_others(ports: &mut Ports<'_>, prefixes: &[&'static str]) {
+    for name in ports.all_attributes() {
+        let Some((prefix, _)) = name.split_once('.') else {
+            continue;
+        };
+        if prefix.starts_with('_') || prefixes.contains(&prefix) {
+            continue;
+        }
+        let help = match nearest(prefix, prefixes.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("fields are written {}.…", prefixes.join(".…, ")),
+        };
+        ports.problem_of(
+            &name,
+            format!("`{name}` is a field of nothing that this node has: {help}"),
+        );
+    }
 }
 
 /// The message that a node sends: as a whole, and then by field.
@@ -63,6 +84,21 @@ impl MessageIn {
     pub(super) fn version(&self, cx: &Context<'_>) -> u64 {
         let fields = self.fields.iter().map(|field| field.port.sequence(cx));
         fields.fold(self.whole.sequence(cx), u64::wrapping_add)
+    }
+
+    /// Puts the stamps that are `now` of one message into a later one, which differs in nothing else but time then.
+    pub(super) fn keep_stamps(&self, of: &JsonValue, into: &mut JsonValue) {
+        let is_now =
+            |port: &Input<Value>| matches!(port.literal(), Some(Value::Text(text)) if &**text == "now");
+        for field in self.fields.iter().filter(|field| is_now(&field.port)) {
+            let place = field
+                .path
+                .iter()
+                .try_fold(&mut *into, |place, name| place.get_mut(name));
+            if let (Some(place), Ok(stamp)) = (place, at(of, &field.path)) {
+                *place = stamp.clone();
+            }
+        }
     }
 
     /// Compares the fields with the interface, and the values that the file fixes with their types.
@@ -335,17 +371,9 @@ impl MessageOut {
     }
 }
 
-/// The text of a port that names an interface.
+/// The text of a port that names an interface; empty where it was not written yet.
 pub(super) fn type_name(cx: &Context<'_>, port: &Input<Text>) -> Text {
     port.get(cx).unwrap_or_else(|_| Arc::from(""))
-}
-
-/// Refuses a node whose port names nothing.
-pub(super) fn refuse_empty(ports: &mut Ports<'_>, port: &Input<Text>) {
-    if port.literal().is_some_and(|name| name.is_empty()) {
-        let fault = format!("port `{}` is empty: it has to be a name", port.name());
-        ports.problem_of(port.name(), fault);
-    }
 }
 
 /// Says why a node fails.

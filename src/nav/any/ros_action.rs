@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::Value as JsonValue;
 
-use super::fields::{MessageIn, MessageOut, note, type_name};
+use super::fields::{MessageIn, MessageOut, note, refuse_others, type_name};
 use crate::bt::{Context, Input, Ports, Text, Thrown};
 use crate::goal::{GoalOptions, UpdatePolicy};
 use crate::msg::Action;
 use crate::nav::action_leaf::{ActionNode, OnFeedback, Refusal};
-use crate::nav::endpoint::Endpoint;
+use crate::nav::endpoint::{Endpoint, NO_INTERFACE_YET};
 use crate::nav::link::Part;
 use crate::nav::values::Milliseconds;
 
@@ -84,6 +84,7 @@ impl ActionNode for RosAction {
                 .doc("What a goal whose inputs are written again while it is in work does: ignore; preempt: the new goal is sent and the server ends the old one; cancel_first: the old one is cancelled and the new one sent when it has ended.")
                 .bind(),
         };
+        refuse_others(ports, &["goal", "result", "feedback"]);
         if let Some(word) = node.on_change.literal()
             && !matches!(&**word, "ignore" | "preempt" | "cancel_first")
         {
@@ -113,7 +114,9 @@ impl ActionNode for RosAction {
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<JsonValue, Refusal> {
-        let name = type_name(cx, &self.action_type);
+        let Some(name) = self.action_type.optional(cx)? else {
+            return Err(Refusal::Failure(NO_INTERFACE_YET.to_owned()));
+        };
         self.goal.build(cx, &name).map_err(Refusal::Failure)
     }
 
@@ -123,6 +126,13 @@ impl ActionNode for RosAction {
 
     fn is_outdated(&self, cx: &Context<'_>, _sent: &JsonValue, version: u64) -> bool {
         self.goal.version(cx) != version && self.on_change.as_str(cx) != Some("ignore")
+    }
+
+    fn replaces(&self, sent: &JsonValue, new: &mut JsonValue) -> bool {
+        // A goal that is stamped when it is made is no other goal for that.
+        let mut as_then = new.clone();
+        self.goal.keep_stamps(sent, &mut as_then);
+        as_then != *sent
     }
 
     fn hears_feedback(&self) -> bool {
@@ -260,5 +270,67 @@ mod tests {
             assert_eq!(bench.cancels("lift"), usize::from(word == "cancel_first"));
             assert_eq!(bench.active("lift"), 1);
         }
+    }
+
+    #[test]
+    fn a_goal_that_is_written_again_is_no_change_although_its_stamp_is_now() {
+        let mut bench =
+            bench("goal.height=\"{wanted}\" goal.pose.header.stamp=\"now\" on_change=\"preempt\"");
+        bench.action::<JsonAction>("lift", |_| Plan::endless());
+        for height in [1.0, 1.0, 1.0, 2.0] {
+            bench.set("wanted", height);
+            bench.wait(1_500);
+            assert_eq!(bench.run(3), Running);
+        }
+        let goals = bench.goals::<JsonAction>("lift");
+        let told: Vec<_> = goals
+            .iter()
+            .map(|goal| (goal["height"].as_f64(), &goal["pose"]["header"]["stamp"]["sec"]))
+            .collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[1].0 == Some(2.0) && told[0].1 != told[1].1, "{told:?}");
+    }
+
+    #[test]
+    fn a_field_of_nothing_is_refused_at_load() {
+        let registry = crate::nav::registry();
+        let refusal = |attribute: &str| {
+            let text = format!(
+                "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\">\n<RosAction server_name=\"lift\" \
+                 action_type=\"{TYPE}\" {attribute}/></BehaviorTree></root>"
+            );
+            let loader = crate::xml::Loader::new(&registry);
+            loader
+                .load_text("t.xml", &text, std::path::Path::new("."), None)
+                .unwrap_err()
+                .one_line()
+        };
+        let refused = refusal("gaol.height=\"1.5\"");
+        assert!(
+            refused.starts_with("t.xml:2:") && refused.ends_with("did you mean `goal`?"),
+            "{refused}"
+        );
+        assert!(refusal("message.x=\"1\"").contains("goal.…, result.…, feedback.…"));
+    }
+
+    #[test]
+    fn names_and_interfaces_may_stand_on_the_blackboard_and_change() {
+        let mut bench =
+            Bench::new("<RosAction server_name=\"{name}\" action_type=\"{type}\" error_code_id=\"{code}\"/>");
+        assert!(bench.faults().is_empty());
+        bench.set("name", Text::from("lift"));
+        assert_eq!(bench.tick(), Failure);
+        assert_eq!(
+            bench.notes(),
+            ["the interface was not written to the blackboard yet"]
+        );
+        for (name, interface) in [("lift", TYPE), ("lift", "a/action/B"), ("door", "a/action/B")] {
+            bench.action::<JsonAction>(name, |_| Plan::success());
+            bench.set("name", Text::from(name));
+            bench.set("type", Text::from(interface));
+            assert_eq!(bench.run(10), Success, "{name} {interface}");
+        }
+        assert_eq!(bench.goals::<JsonAction>("lift").len(), 2);
+        assert_eq!(bench.type_of("door").as_deref(), Some("a/action/B"));
     }
 }

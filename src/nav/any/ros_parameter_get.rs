@@ -2,12 +2,12 @@
 
 use serde_json::{Value as JsonValue, json};
 
-use super::fields::{note, refuse_empty};
+use super::fields::note;
 use super::json::into_value;
 use super::parameter::from_message;
 use super::ros_service::JsonService;
 use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick, Value};
-use crate::nav::endpoint::Endpoint;
+use crate::nav::endpoint::{Endpoint, refuse_empty};
 use crate::nav::service_leaf::ServiceNode;
 
 /// Asks a node for one of its parameters.

@@ -2,13 +2,13 @@
 
 use serde_json::{Value as JsonValue, json};
 
-use super::fields::{note, refuse_empty};
+use super::fields::note;
 use super::json::from_value;
 use super::parameter::{is_kind, kinds, like, to_message};
 use super::ros_service::JsonService;
 use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick, Value};
 use crate::nav::World;
-use crate::nav::endpoint::{Endpoint, report_fault};
+use crate::nav::endpoint::{Endpoint, refuse_empty, report_fault};
 use crate::nav::link::Part;
 use crate::nav::service_leaf::ServiceNode;
 

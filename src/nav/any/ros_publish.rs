@@ -1,6 +1,6 @@
 //! `RosPublish`: a message on any topic.
 
-use super::fields::{MessageIn, note, type_name};
+use super::fields::{MessageIn, note, refuse_others, type_name};
 use super::topic_ports::{OpenTopic, TopicFault, TopicPorts};
 use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 use crate::nav::World;
@@ -21,6 +21,7 @@ impl Node for RosPublish {
         message.header.frame_id=\"map\".";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
+        refuse_others(ports, &["message"]);
         Self {
             topic: TopicPorts::bind(ports),
             message: MessageIn::bind(ports, Part::Message, "message"),

@@ -2,10 +2,10 @@
 
 use serde_json::Value as JsonValue;
 
-use super::fields::{MessageIn, MessageOut, note, type_name};
+use super::fields::{MessageIn, MessageOut, note, refuse_others, type_name};
 use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick};
 use crate::msg::Service;
-use crate::nav::endpoint::Endpoint;
+use crate::nav::endpoint::{Endpoint, NO_INTERFACE_YET};
 use crate::nav::link::Part;
 use crate::nav::service_leaf::ServiceNode;
 
@@ -35,6 +35,7 @@ impl ServiceNode for RosService {
         response.message=\"{text}\".";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
+        refuse_others(ports, &["request", "response"]);
         Self {
             service_type: ports
                 .input("service_type")
@@ -63,8 +64,11 @@ impl ServiceNode for RosService {
     }
 
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<JsonValue, NodeStatus>, Thrown> {
-        let name = type_name(cx, &self.service_type);
-        match self.request.build(cx, &name) {
+        let name = self.service_type.optional(cx)?;
+        let request = name
+            .ok_or_else(|| NO_INTERFACE_YET.to_owned())
+            .and_then(|name| self.request.build(cx, &name));
+        match request {
             Ok(request) => Ok(Ok(request)),
             Err(fault) => {
                 note(cx, &fault)?;

@@ -2,7 +2,7 @@
 
 use serde_json::Value as JsonValue;
 
-use super::fields::{MessageOut, note};
+use super::fields::{MessageOut, note, refuse_others};
 use super::topic_ports::{OpenTopic, TopicFault, TopicPorts};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick, Time};
 use crate::nav::World;
@@ -48,6 +48,7 @@ impl Node for RosSubscribe {
                 .bind(),
             message: MessageOut::bind(ports, Part::Message, "message"),
         };
+        refuse_others(ports, &["message"]);
         if let Some(word) = node.mode.literal()
             && !matches!(&**word, "latest" | "fresh")
         {
