@@ -95,7 +95,8 @@ impl<N: SelectorNode> Behavior for Selector<N> {
                 let state = cx.state::<State>();
                 state.count = count;
                 if text.is_some() {
-                    state.selected = text;
+                    // As in Nav2, an empty text takes the choice back: the default counts again.
+                    state.selected = text.filter(|text| !text.is_empty());
                     held = None;
                 }
             }
@@ -107,11 +108,11 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         let selected = match cx.state::<State>().selected.clone() {
             Some(selected) => selected,
             None => match self.default.get(cx) {
-                Ok(default) => {
+                Ok(default) if !default.is_empty() => {
                     cx.state::<State>().selected = Some(default.clone());
                     default
                 }
-                Err(_) => return Ok(NodeStatus::Failure),
+                Ok(_) | Err(_) => return Ok(NodeStatus::Failure),
             },
         };
         self.selected.set(cx, selected)?;
@@ -120,9 +121,13 @@ impl<N: SelectorNode> Behavior for Selector<N> {
 
     fn attach(&self, cx: &mut Context<'_>) {
         let mut state = cx.take_state::<State>();
+        let before = state.subscription.topic();
         state
             .subscription
             .open_port(cx, TopicKind::SELECTION, &self.topic);
+        if state.subscription.topic() != before {
+            state.count = 0;
+        }
         cx.put_state(state);
     }
 
@@ -168,6 +173,33 @@ mod tests {
                 let spec = &bench.topics()[0];
                 assert!(spec.transient_local && spec.reliable && &*spec.type_name == "std_msgs/msg/String");
             }
+        }
+    }
+
+    #[test]
+    fn an_empty_text_is_no_choice() {
+        for (default, status) in [("Default", Success), ("", Failure)] {
+            let mut bench = Bench::new(&format!(
+                "<PlannerSelector selected_planner=\"{{selected}}\" default_planner=\"{default}\"/>"
+            ));
+            bench.publish("planner_selector", "Other".to_owned());
+            assert_eq!(bench.tick(), Success);
+            bench.publish("planner_selector", String::new());
+            assert_eq!(bench.tick(), status, "{default:?}");
+        }
+    }
+
+    #[test]
+    fn another_topic_is_heard_from_its_first_message() {
+        let mut bench =
+            Bench::new("<PlannerSelector selected_planner=\"{selected}\" topic_name=\"{topic}\"/>");
+        for (topic, planner) in [("a", "First"), ("b", "Second")] {
+            bench.publish(topic, planner.to_owned());
+            bench.set("topic", Text::from(topic));
+            // It subscribes in its first tick.
+            bench.tick();
+            assert_eq!(bench.tick(), Success);
+            assert_eq!(bench.get::<Text>("selected").as_deref(), Some(planner));
         }
     }
 
