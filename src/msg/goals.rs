@@ -1,10 +1,64 @@
 //! A list of poses to pass: `nav_msgs/Goals` of Nav2's main branch, a plain list on Jazzy.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::geometry::PoseStamped;
+use super::header::{Header, Stamp};
 
 /// Poses in the order in which they are to be passed. Users share it as `Arc<Goals>`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Goals(pub Vec<PoseStamped>);
+
+impl Goals {
+    /// The latest stamp of a pose; zero where none has one.
+    pub fn stamp(&self) -> Stamp {
+        self.0
+            .iter()
+            .map(|goal| goal.header.stamp)
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+/// `nav_msgs/Goals` as a topic carries it. On the blackboard there are only the goals.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct StampedGoals {
+    /// Frame and time of all of them. Poses may have their own.
+    pub header: Header,
+    /// The goals.
+    pub goals: Arc<Goals>,
+}
+
+impl StampedGoals {
+    /// When the list was made: the time of its header, or where that says nothing the latest of its poses.
+    pub fn stamp(&self) -> Stamp {
+        if self.header.stamp.is_zero() {
+            self.goals.stamp()
+        } else {
+            self.header.stamp
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_as_new_as_its_header_says_or_its_newest_pose() {
+        let stamp = |sec| Stamp { sec, nanosec: 0 };
+        let pose = |sec| PoseStamped {
+            header: Header::new(stamp(sec), "map"),
+            ..PoseStamped::default()
+        };
+        let list = |sec| StampedGoals {
+            header: Header::new(stamp(sec), "map"),
+            goals: Arc::new(Goals(vec![pose(2), pose(7), pose(0)])),
+        };
+        assert_eq!((list(0).stamp(), list(3).stamp()), (stamp(7), stamp(3)));
+        assert!(StampedGoals::default().stamp().is_zero());
+    }
+}

@@ -35,7 +35,7 @@ use std::fmt::Debug;
 pub use action::Action;
 pub use diagnostic::{DiagnosticArray, DiagnosticLevel, DiagnosticStatus, KeyValue};
 pub use geometry::{Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3};
-pub use goals::Goals;
+pub use goals::{Goals, StampedGoals};
 pub use header::{FrameId, Header, Stamp};
 pub use odometry::Odometry;
 pub use path::Path;

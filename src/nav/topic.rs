@@ -32,7 +32,7 @@ impl TopicKind {
         reliable: true,
         transient_local: false,
     };
-    /// Lists of them; the payload is a `Vec<PoseStamped>`.
+    /// Lists of them; the payload is a [`StampedGoals`](crate::msg::StampedGoals).
     pub(crate) const GOALS: Self = Self {
         type_name: "nav_msgs/msg/Goals",
         reliable: true,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick};
-use crate::msg::{Goals, PoseStamped};
+use crate::msg::{Goals, PoseStamped, Stamp, StampedGoals};
 use crate::nav::endpoint::{path_of, world};
 use crate::nav::topic::{Subscription, TopicKind};
 use crate::nav::{Payload, World};
@@ -43,7 +43,7 @@ impl Node for GoalUpdater {
 }
 
 /// The newest message of a subscription.
-fn newest<T: Clone + Send + Sync + 'static>(
+fn newest<T: Send + Sync + 'static>(
     cx: &mut Context<'_>,
     subscription: fn(&State) -> &Subscription,
 ) -> Result<Option<Arc<T>>, Thrown> {
@@ -55,48 +55,42 @@ fn newest<T: Clone + Send + Sync + 'static>(
     Ok(payload.and_then(Payload::share))
 }
 
-/// Says why a published goal is not taken, once.
-fn refuse(cx: &mut Context<'_>, why: &str) -> Result<(), Thrown> {
-    let path = path_of(cx);
-    world!(cx).note(&path, why);
-    Ok(())
-}
-
 const UNSTAMPED: &str = "a goal without a stamp was published: it cannot be compared and is not taken";
+
+/// Whether what was published takes the place of what is given: it has to be as new.
+fn is_taken(cx: &mut Context<'_>, published: Stamp, given: Option<Stamp>) -> Result<bool, Thrown> {
+    if published.is_zero() {
+        let path = path_of(cx);
+        world!(cx).note(&path, UNSTAMPED);
+        return Ok(false);
+    }
+    Ok(given.is_none_or(|given| published >= given))
+}
 
 impl GoalUpdater {
     fn update_goal(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
-        let input = self.input_goal.get(cx).ok();
-        let published = newest::<PoseStamped>(cx, |state| &state.goal)?;
-        let newer = published.filter(|published| {
-            !published.header.stamp.is_zero()
-                && input
-                    .as_ref()
-                    .is_none_or(|input| published.header.stamp >= input.header.stamp)
-        });
-        match newer.or(input) {
+        let mut goal = self.input_goal.optional(cx)?;
+        if let Some(published) = newest::<PoseStamped>(cx, |state| &state.goal)? {
+            let given = goal.as_ref().map(|goal| goal.header.stamp);
+            if is_taken(cx, published.header.stamp, given)? {
+                goal = Some(published);
+            }
+        }
+        match goal {
             Some(goal) => self.output_goal.set(cx, goal),
             None => Ok(()),
         }
     }
 
     fn update_goals(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
-        let stamp = |goals: &[PoseStamped]| {
-            goals
-                .iter()
-                .map(|goal| goal.header.stamp)
-                .max()
-                .unwrap_or_default()
-        };
-        let input = self.input_goals.get(cx).ok();
-        let published = newest::<Vec<PoseStamped>>(cx, |state| &state.goals)?;
-        let newer = published.filter(|published| {
-            !stamp(published).is_zero()
-                && input
-                    .as_ref()
-                    .is_none_or(|input| stamp(published) >= stamp(&input.0))
-        });
-        match newer.map(|goals| Arc::new(Goals(goals.to_vec()))).or(input) {
+        let mut goals = self.input_goals.optional(cx)?;
+        if let Some(published) = newest::<StampedGoals>(cx, |state| &state.goals)? {
+            let given = goals.as_ref().map(|goals| goals.stamp());
+            if is_taken(cx, published.stamp(), given)? {
+                goals = Some(Arc::clone(&published.goals));
+            }
+        }
+        match goals {
             Some(goals) => self.output_goals.set(cx, goals),
             None => Ok(()),
         }
@@ -106,11 +100,6 @@ impl GoalUpdater {
 impl Behavior for GoalUpdater {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if self.output_goal.slot().is_some() {
-            if newest::<PoseStamped>(cx, |state| &state.goal)?
-                .is_some_and(|published| published.header.stamp.is_zero())
-            {
-                refuse(cx, UNSTAMPED)?;
-            }
             self.update_goal(cx)?;
         }
         if self.output_goals.slot().is_some() {
@@ -143,7 +132,7 @@ impl Behavior for GoalUpdater {
 mod tests {
     use super::*;
     use crate::bt::NodeStatus::Success;
-    use crate::msg::{Header, Pose, Stamp};
+    use crate::msg::{Header, Pose};
     use crate::nav::testing::Bench;
 
     fn goal(seconds: i32, x: f64) -> PoseStamped {
@@ -191,8 +180,36 @@ mod tests {
         bench.set("goals", Arc::new(Goals(vec![goal(10, 1.0)])));
         assert_eq!(bench.tick(), Success);
         assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), 1);
-        bench.publish("goals_update", vec![goal(11, 1.0), goal(11, 2.0)]);
+        let newer = StampedGoals {
+            header: Header::default(),
+            goals: Arc::new(Goals(vec![goal(11, 1.0), goal(11, 2.0)])),
+        };
+        bench.publish("goals_update", newer.clone());
         assert_eq!(bench.tick(), Success);
-        assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), 2);
+        let updated = bench.object::<Goals>("updated").unwrap();
+        assert!(Arc::ptr_eq(&updated, &newer.goals), "shared, not copied");
+        assert_eq!(&*bench.topics()[0].type_name, "nav_msgs/msg/Goals");
+    }
+
+    #[test]
+    fn a_list_is_as_new_as_its_header_says() {
+        let mut bench = Bench::new(
+            "<GoalUpdater input_goals=\"{goals}\" output_goals=\"{updated}\"><AlwaysSuccess/></GoalUpdater>",
+        );
+        bench.set("goals", Arc::new(Goals(vec![goal(10, 1.0)])));
+        for (seconds, count) in [(9, 1), (10, 2), (0, 1)] {
+            let list = StampedGoals {
+                header: goal(seconds, 0.0).header,
+                goals: Arc::new(Goals(vec![goal(0, 1.0), goal(0, 2.0)])),
+            };
+            bench.publish("goals_update", list);
+            assert_eq!(bench.tick(), Success);
+            assert_eq!(
+                bench.object::<Goals>("updated").unwrap().0.len(),
+                count,
+                "{seconds}"
+            );
+        }
+        assert_eq!(bench.notes(), [UNSTAMPED]);
     }
 }

@@ -1,5 +1,7 @@
 //! The messages of topics.
 
+use std::sync::Arc;
+
 use r2r::{
     WrappedTypesupport, diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs, rosgraph_msgs, sensor_msgs,
     std_msgs, tf2_msgs,
@@ -9,8 +11,8 @@ use super::structs::with_shared_frame;
 use super::{Mirror, mirror};
 use crate::msg::{
     BatteryState, BehaviorTreeLog, BehaviorTreeStatusChange, DiagnosticArray, DiagnosticLevel,
-    DiagnosticStatus, Header, KeyValue, Odometry, Path, Pose, PoseStamped, Stamp, TransformStamped, Twist,
-    TwistStamped,
+    DiagnosticStatus, Header, KeyValue, Odometry, Path, Pose, PoseStamped, Stamp, StampedGoals,
+    TransformStamped, Twist, TwistStamped,
 };
 
 /// A message type that topics can carry. The payload is `Self`: `String` and `bool` for those of `std_msgs`, the
@@ -161,13 +163,17 @@ markers! {
     Flag = "std_msgs/msg/Bool" std_msgs::msg::Bool as bool,
         |flag| std_msgs::msg::Bool { data: *flag },
         |wire| wire.data;
-    /// `nav_msgs/msg/Goals`; the payload is a `Vec<PoseStamped>`.
-    Goals = "nav_msgs/msg/Goals" nav_msgs::msg::Goals as Vec<PoseStamped>,
-        |poses| nav_msgs::msg::Goals {
-            header: common_header(poses).to_wire(),
-            goals: poses.to_wire(),
+    /// `nav_msgs/msg/Goals`; the payload is a [`StampedGoals`].
+    Goals = "nav_msgs/msg/Goals" nav_msgs::msg::Goals as StampedGoals,
+        |list| nav_msgs::msg::Goals {
+            header: list.header.to_wire(),
+            goals: list.goals.0.to_wire(),
         },
-        |wire| with_shared_frame(wire.goals, &wire.header.frame_id.into());
+        |wire| {
+            let header = Header::from_wire(wire.header);
+            let goals = with_shared_frame(wire.goals, &header.frame_id);
+            StampedGoals { goals: Arc::new(crate::msg::Goals(goals)), header }
+        };
     /// `geometry_msgs/msg/PoseArray`; the payload is a `Vec<PoseStamped>`, of one frame and time.
     PoseArray = "geometry_msgs/msg/PoseArray" geometry_msgs::msg::PoseArray as Vec<PoseStamped>,
         |poses| geometry_msgs::msg::PoseArray {
