@@ -160,10 +160,11 @@ impl Clock {
         }
     }
 
-    /// Takes a `/clock` message. On the thread that listens alone.
-    pub(super) fn take(&self, stamp: Stamp) {
+    /// Takes a `/clock` message; whether the time that counts was set back by it. On the thread that listens alone.
+    pub(super) fn take(&self, stamp: Stamp) -> bool {
         let nanoseconds = stamp.as_nanos();
         let mut hands = self.hands();
+        let is_set_back = hands.simulated && hands.counts && nanoseconds < hands.simulation;
         if hands.counts {
             let advance = nanoseconds.saturating_sub(hands.simulation);
             hands.onward = hands.onward.saturating_add(u64::try_from(advance).unwrap_or(0));
@@ -172,6 +173,7 @@ impl Clock {
         hands.simulation = nanoseconds;
         drop(hands);
         self.nudge();
+        is_set_back
     }
 
     fn hands(&self) -> MutexGuard<'_, Hands> {
@@ -268,7 +270,8 @@ mod tests {
     fn g10_a_simulation_that_starts_over_does_not_turn_back_the_time_of_trees() {
         let clock = Clock::new(true);
         for (stamp, now) in [(100, 0), (110, 10), (5, 10), (5, 10), (7, 12)] {
-            clock.take(seconds(stamp));
+            let before = clock.stamp();
+            assert_eq!(clock.take(seconds(stamp)), before > seconds(stamp), "{stamp}");
             assert_eq!(clock.now(), Time::from_millis(now * 1000));
             assert_eq!(clock.stamp(), seconds(stamp), "stamps are the simulation's");
         }

@@ -48,17 +48,18 @@ impl Ros {
             transforms: TransformBuffer::new(),
         };
         if simulated {
-            listen_to_clock(ros.handle(), &ros.clock);
+            listen_to_clock(ros.handle(), &ros.clock, &ros.transforms);
         }
         if let Some(log) = take_log() {
             log.attach(ros.handle(), &ros.clock)?;
         }
         let (clock, handle) = (ros.clock.clone(), ros.handle().clone());
+        let transforms = ros.transforms.clone();
         let listening = std::sync::atomic::AtomicBool::new(simulated);
         ros.parameters.on_change(move |name, value| {
             if let ("use_sim_time", Some(simulated)) = (name, value.as_bool()) {
                 if simulated && !listening.swap(true, std::sync::atomic::Ordering::AcqRel) {
-                    listen_to_clock(&handle, &clock);
+                    listen_to_clock(&handle, &clock, &transforms);
                 }
                 clock.set_simulated(simulated);
             }
@@ -114,12 +115,15 @@ impl Ros {
     }
 }
 
-fn listen_to_clock(handle: &RosHandle, clock: &Clock) {
-    let clock = clock.clone();
+fn listen_to_clock(handle: &RosHandle, clock: &Clock, transforms: &TransformBuffer) {
+    let (clock, transforms) = (clock.clone(), transforms.clone());
     handle.post(move |node| {
         let qos = QosProfile::default().keep_last(1).best_effort();
         let made = node.subscribe::<rosgraph_msgs::msg::Clock>("/clock", qos, move |message| {
-            clock.take(Stamp::from_wire(message.clock));
+            if clock.take(Stamp::from_wire(message.clock)) {
+                // What was before would count as the newest until the time has caught up with it.
+                transforms.clear();
+            }
         });
         if let Err(error) = made {
             tracing::error!("{error}");

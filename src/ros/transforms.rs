@@ -467,6 +467,21 @@ mod tests {
     }
 
     #[test]
+    fn time_that_is_set_back_a_little_forgets_what_moves_and_not_what_is_fixed() {
+        let buffer = robot();
+        // The robot starts over at its first place, a second earlier.
+        buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false);
+        let x = |buffer: &TransformBuffer| {
+            let found = buffer.lookup("odom", "laser", None, at(500), TOLERANCE).unwrap();
+            found.transform.translation.x
+        };
+        assert!(x(&buffer) > 1.9, "the last place of the run before");
+        buffer.clear();
+        buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false);
+        assert!((x(&buffer) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_frame_may_change_its_parent_and_nonsense_is_left_out() {
         let buffer = robot();
         buffer.insert([link("map", "base_link", 2000, 7.0, 0.0)], false);
