@@ -35,7 +35,6 @@ impl Behavior for PersistentSequence {
             )));
         };
         cx.set_status(NodeStatus::Running);
-        let mut skipped = 0;
         while position < count {
             match cx.tick_child(position)? {
                 NodeStatus::Running => return Ok(NodeStatus::Running),
@@ -44,8 +43,7 @@ impl Behavior for PersistentSequence {
                     self.index.output.set(cx, 0)?;
                     return Ok(NodeStatus::Failure);
                 }
-                NodeStatus::Skipped => skipped += 1,
-                NodeStatus::Success | NodeStatus::Idle => {}
+                NodeStatus::Success | NodeStatus::Skipped | NodeStatus::Idle => {}
             }
             position += 1;
             self.index
@@ -54,11 +52,8 @@ impl Behavior for PersistentSequence {
         }
         cx.reset_children();
         self.index.output.set(cx, 0)?;
-        Ok(if skipped == count {
-            NodeStatus::Skipped
-        } else {
-            NodeStatus::Success
-        })
+        // Also where all were skipped: which were before a halt is not known, and Nav2 does not ask.
+        Ok(NodeStatus::Success)
     }
 }
 
@@ -90,6 +85,14 @@ mod tests {
         );
         bench.action::<Spin>("spin", |_| Plan::abort(703));
         assert_eq!(bench.run(10), Failure);
+        assert_eq!(bench.get::<i32>("index"), Some(0));
+    }
+
+    #[test]
+    fn skipped_children_are_passed_over_and_all_of_them_are_a_success() {
+        let mut bench = Bench::new(&TREE.replace("/>", " _skipIf=\"true\"/>"));
+        bench.set("index", 0_i32);
+        assert_eq!(bench.tick(), Success);
         assert_eq!(bench.get::<i32>("index"), Some(0));
     }
 }

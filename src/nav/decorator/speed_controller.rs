@@ -82,7 +82,9 @@ impl SpeedController {
         let world: &World = world!(cx);
         let speed = world.odometry().map_or(0.0, OdometrySmoother::speed);
         let rate = (speed - min_speed) / (max_speed - min_speed) * (max_rate - min_rate) + min_rate;
-        // Not `clamp`, which panics where a tree has the limits the wrong way round; no number is the least rate.
+        // No number: at the one speed that both limits name.
+        let rate = if rate.is_nan() { min_rate } else { rate };
+        // Not `clamp`, which panics where a tree has the limits the wrong way round.
         Ok(from_seconds(1.0 / rate.min(max_rate).max(min_rate)))
     }
 }

@@ -27,7 +27,7 @@ impl Node for CheckStopStatus {
                 .input("velocity_threshold")
                 .unit("m/s")
                 .default("0.01")
-                .doc("What counts as standing; also for turning, in rad/s.")
+                .doc("What counts as standing, along x and y each; also for turning, in rad/s.")
                 .bind(),
             duration: ports
                 .input("duration_stopped")
@@ -50,7 +50,9 @@ impl Behavior for CheckStopStatus {
             .and_then(|odometry| odometry.newest())
             .is_some_and(|sample| {
                 let twist = sample.twist;
-                twist.linear.x.hypot(twist.linear.y) < threshold && twist.angular.z.abs() < threshold
+                [twist.linear.x, twist.linear.y, twist.angular.z]
+                    .iter()
+                    .all(|speed| speed.abs() < threshold)
             });
         let memory = cx.memory();
         if !stands {
