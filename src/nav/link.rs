@@ -123,7 +123,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// The interface was not there when navtree was built.
-    #[error("the interface `{0}` is unknown: it has to be present when navtree is built")]
+    #[error("the interface `{0}` is unknown: {why}", why = why_unknown(.0))]
     UnknownInterface(String),
     /// The name is not a ROS name.
     #[error("`{0}` is not a valid ROS name")]
@@ -141,6 +141,14 @@ pub enum LinkError {
     /// The middleware refused.
     #[error("{0}")]
     Refused(String),
+}
+
+/// What to do about an interface that is unknown.
+fn why_unknown(name: &str) -> &'static str {
+    match *name.split('/').collect::<Vec<_>>() {
+        [_, "msg" | "srv" | "action", _] => "it has to be present when navtree is built",
+        _ => "it is written package/msg/Name, package/srv/Name or package/action/Name",
+    }
 }
 
 /// Why a transform is not to be had now.
