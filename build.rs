@@ -26,12 +26,12 @@ fn main() {
     };
     write("json_actions.rs", found("action"), |package, name| {
         format!(
-            "&JsonOnly::<r2r::{package}::action::{name}::Action> {{ name: \"{package}/action/{name}\", wire: PhantomData }}"
+            "&Entry::<Json<r2r::{package}::action::{name}::Action>> {{ name: \"{package}/action/{name}\", codec: PhantomData }}"
         )
     });
     write("json_services.rs", found("srv"), |package, name| {
         format!(
-            "&JsonOnly::<r2r::{package}::srv::{name}::Service> {{ name: \"{package}/srv/{name}\", wire: PhantomData }}"
+            "&Entry::<Json<r2r::{package}::srv::{name}::Service>> {{ name: \"{package}/srv/{name}\", codec: PhantomData }}"
         )
     });
 }

@@ -6,6 +6,7 @@ use r2r::WrappedActionTypeSupport;
 
 use super::{checked, default_of, from_json, to_json};
 use crate::goal::{CancelTag, GoalId, Selection, ServerId};
+use crate::msg::Action;
 use crate::msg::action::{
     AssistedTeleop, BackUp, ComputeAndTrackRoute, ComputePathThroughPoses, ComputePathToPose, ComputeRoute,
     DockRobot, DriveOnHeading, FollowObject, FollowPath, NavigateThroughPoses, NavigateToPose, SmoothPath,
@@ -125,13 +126,13 @@ fn check<W: ActionWire>(part: Part, message: &serde_json::Value) -> Result<(), S
     }
 }
 
-/// An action type that room `msg` does not know: in JSON only.
-struct JsonOnly<W> {
+/// An action type by name, with its way to carry payloads.
+struct Entry<C> {
     name: &'static str,
-    wire: PhantomData<fn() -> W>,
+    codec: PhantomData<fn() -> C>,
 }
 
-impl<W: ActionWire> ActionInterface for JsonOnly<W> {
+impl<C: ActionCodec> ActionInterface for Entry<C> {
     fn type_name(&self) -> &'static str {
         self.name
     }
@@ -143,51 +144,21 @@ impl<W: ActionWire> ActionInterface for JsonOnly<W> {
         server: ServerId,
         inlet: Inlet,
     ) -> Result<Box<dyn ActionTransport>, RosError> {
-        Ok(Box::new(ActionClient::<Json<W>>::open(
-            node, name, server, inlet,
-        )?))
+        Ok(Box::new(ActionClient::<C>::open(node, name, server, inlet)?))
     }
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
-        template::<W>(part)
+        template::<C::Wire>(part)
     }
 
     fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
-        check::<W>(part, message)
-    }
-}
-
-struct Registered<A>(PhantomData<fn() -> A>);
-
-impl<A: ActionType> ActionInterface for Registered<A> {
-    fn type_name(&self) -> &'static str {
-        A::TYPE
-    }
-
-    fn open(
-        &self,
-        node: &mut RosNode,
-        name: &str,
-        server: ServerId,
-        inlet: Inlet,
-    ) -> Result<Box<dyn ActionTransport>, RosError> {
-        Ok(Box::new(ActionClient::<Known<A>>::open(
-            node, name, server, inlet,
-        )?))
-    }
-
-    fn template(&self, part: Part) -> Option<serde_json::Value> {
-        template::<A::Wire>(part)
-    }
-
-    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
-        check::<A::Wire>(part, message)
+        check::<C::Wire>(part, message)
     }
 }
 
 macro_rules! registry {
     ($($action:ident),* $(,)?) => {
-        &[$(&Registered::<$action>(PhantomData)),*]
+        &[$(&Entry::<Known<$action>> { name: <$action as Action>::TYPE, codec: PhantomData }),*]
     };
 }
 

@@ -6,6 +6,7 @@ use r2r::WrappedServiceTypeSupport;
 
 use super::{checked, default_of, from_json, to_json};
 use crate::goal::{ServerId, Ticket};
+use crate::msg::Service;
 use crate::msg::service::{
     ClearCostmapAroundPose, ClearCostmapAroundRobot, ClearCostmapExceptRegion, ClearEntireCostmap, Empty,
     IsPathValid, ManageLifecycleNodes, Toggle, Trigger,
@@ -106,13 +107,13 @@ fn check<W: ServiceWire>(part: Part, message: &serde_json::Value) -> Result<(), 
     }
 }
 
-/// A service type that room `msg` does not know: in JSON only.
-struct JsonOnly<W> {
+/// A service type by name, with its way to carry payloads.
+struct Entry<C> {
     name: &'static str,
-    wire: PhantomData<fn() -> W>,
+    codec: PhantomData<fn() -> C>,
 }
 
-impl<W: ServiceWire> ServiceInterface for JsonOnly<W> {
+impl<C: ServiceCodec> ServiceInterface for Entry<C> {
     fn type_name(&self) -> &'static str {
         self.name
     }
@@ -124,51 +125,21 @@ impl<W: ServiceWire> ServiceInterface for JsonOnly<W> {
         server: ServerId,
         inlet: Inlet,
     ) -> Result<Box<dyn ServiceTransport>, RosError> {
-        Ok(Box::new(ServiceClient::<Json<W>>::open(
-            node, name, server, inlet,
-        )?))
+        Ok(Box::new(ServiceClient::<C>::open(node, name, server, inlet)?))
     }
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
-        template::<W>(part)
+        template::<C::Wire>(part)
     }
 
     fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
-        check::<W>(part, message)
-    }
-}
-
-struct Registered<S>(PhantomData<fn() -> S>);
-
-impl<S: ServiceType> ServiceInterface for Registered<S> {
-    fn type_name(&self) -> &'static str {
-        S::TYPE
-    }
-
-    fn open(
-        &self,
-        node: &mut RosNode,
-        name: &str,
-        server: ServerId,
-        inlet: Inlet,
-    ) -> Result<Box<dyn ServiceTransport>, RosError> {
-        Ok(Box::new(ServiceClient::<Known<S>>::open(
-            node, name, server, inlet,
-        )?))
-    }
-
-    fn template(&self, part: Part) -> Option<serde_json::Value> {
-        template::<S::Wire>(part)
-    }
-
-    fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String> {
-        check::<S::Wire>(part, message)
+        check::<C::Wire>(part, message)
     }
 }
 
 macro_rules! registry {
     ($($service:ident),* $(,)?) => {
-        &[$(&Registered::<$service>(PhantomData)),*]
+        &[$(&Entry::<Known<$service>> { name: <$service as Service>::TYPE, codec: PhantomData }),*]
     };
 }
 
