@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::settings::{SettingError, Value, settings};
+use super::setting::{SettingError, Value, settings};
 
 /// Text of a fault that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -27,6 +27,7 @@ pub mod random;
 pub mod route_graph;
 pub mod server;
 pub mod service;
+pub mod setting;
 pub mod settings;
 pub mod simulation;
 pub mod smoother;

@@ -233,7 +233,8 @@ mod tests {
     };
     use crate::msg::{Action, Path, Pose, PoseStamped};
     use crate::sim::server::{EndStatus, Event};
-    use crate::sim::settings::{Settings, Value};
+    use crate::sim::setting::Value;
+    use crate::sim::settings::Settings;
     use std::sync::Arc;
 
     const HOUSE: &str = "\

@@ -4,7 +4,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ros::{Declaration, ParameterStore, ParameterValue, Wake};
-use crate::sim::settings::{Parameter, Settings, Value};
+use crate::sim::setting::{Parameter, Value};
+use crate::sim::settings::Settings;
 use crate::sim::world::load_map;
 
 use super::NodeError;

@@ -1,0 +1,198 @@
+//! One setting of `nav_sim`: its type, its row in the table, and why it is refused.
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// On or off.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Double(f64),
+    /// Text.
+    Text(String),
+}
+
+impl Value {
+    /// `bool`, `int`, `double` or `string`.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Double(_) => "double",
+            Self::Text(_) => "string",
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Double(value) => write!(f, "{value:?}"),
+            Self::Text(value) => write!(f, "\"{value}\""),
+        }
+    }
+}
+
+/// Why a parameter was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    /// No such parameter.
+    #[error("nav_sim has no parameter `{0}`")]
+    Unknown(String),
+    /// A value of another type.
+    #[error("`{name}` is a {expected}, not a {got}")]
+    Type {
+        /// The parameter.
+        name: String,
+        /// The type it has.
+        expected: &'static str,
+        /// The type that was given.
+        got: &'static str,
+    },
+    /// A number outside what makes sense.
+    #[error("`{name}` is {value}, but must be {expected}")]
+    Range {
+        /// The parameter.
+        name: String,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// Text that cannot be read.
+    #[error("`{name}`: {reason}")]
+    Text {
+        /// The parameter.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The type of a setting: how it comes from a [`Value`] and goes back.
+pub trait Setting: Sized + Clone {
+    /// From a parameter; `None` for a value of another type.
+    fn read(value: &Value) -> Option<Self>;
+    /// To a parameter.
+    fn write(&self) -> Value;
+}
+
+impl Setting for bool {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(value) => Some(*value),
+            Value::Int(_) | Value::Double(_) | Value::Text(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+impl Setting for i64 {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Int(value) => Some(*value),
+            Value::Bool(_) | Value::Double(_) | Value::Text(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Int(*self)
+    }
+}
+
+impl Setting for f64 {
+    /// A whole number is a number too: `speed_factor: 2` in a parameter file is what its writer meant.
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Double(value) => Some(*value),
+            Value::Int(value) => Some(*value as f64),
+            Value::Bool(_) | Value::Text(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Double(*self)
+    }
+}
+
+impl Setting for String {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(value) => Some(value.clone()),
+            Value::Bool(_) | Value::Int(_) | Value::Double(_) => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Text(self.clone())
+    }
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The name of the ROS parameter.
+    pub name: String,
+    /// Its default, and by that its type.
+    pub default: Value,
+    /// What it does, with unit.
+    pub description: &'static str,
+}
+
+/// Reads `value` into `target`.
+///
+/// # Errors
+/// [`SettingError::Type`] where the types differ.
+pub(super) fn assign<T: Setting>(target: &mut T, name: &str, value: &Value) -> Result<(), SettingError> {
+    *target = T::read(value).ok_or_else(|| SettingError::Type {
+        name: name.to_owned(),
+        expected: target.write().type_name(),
+        got: value.type_name(),
+    })?;
+    Ok(())
+}
+
+/// A struct of settings with its table: fields, defaults and documentation stand in one place.
+macro_rules! settings {
+    ($(#[$struct_doc:meta])* $struct:ident { $(#[doc = $doc:literal] $field:ident: $type:ty = $default:expr;)* }) => {
+        $(#[$struct_doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $struct {
+            $(#[doc = $doc] pub $field: $type,)*
+        }
+
+        impl Default for $struct {
+            fn default() -> Self {
+                Self { $($field: $default.into(),)* }
+            }
+        }
+
+        impl $struct {
+            /// The parameters with their defaults, in the order of the documentation.
+            pub fn table() -> Vec<$crate::sim::setting::Parameter> {
+                let defaults = Self::default();
+                vec![$($crate::sim::setting::Parameter {
+                    name: stringify!($field).to_owned(),
+                    default: $crate::sim::setting::Setting::write(&defaults.$field),
+                    description: $doc.trim(),
+                },)*]
+            }
+
+            /// Sets the field that `key` names; `name` is the whole parameter's, for the error.
+            fn assign(
+                &mut self,
+                key: &str,
+                name: &str,
+                value: &$crate::sim::setting::Value,
+            ) -> Result<(), $crate::sim::setting::SettingError> {
+                match key {
+                    $(stringify!($field) => $crate::sim::setting::assign(&mut self.$field, name, value),)*
+                    _ => Err($crate::sim::setting::SettingError::Unknown(name.to_owned())),
+                }
+            }
+        }
+    };
+}
+pub(super) use settings;
