@@ -191,8 +191,11 @@ mod tests {
 
     #[test]
     fn another_topic_is_heard_from_its_first_message() {
-        let mut bench =
-            Bench::new("<PlannerSelector selected_planner=\"{selected}\" topic_name=\"{topic}\"/>");
+        // The second node has heard as much of its topic as the first of the one that it leaves.
+        let mut bench = Bench::new(
+            "<Sequence><PlannerSelector selected_planner=\"{selected}\" topic_name=\"{topic}\"/>
+             <ForceSuccess><PlannerSelector selected_planner=\"{other}\" topic_name=\"b\"/></ForceSuccess></Sequence>",
+        );
         for (topic, planner) in [("a", "First"), ("b", "Second")] {
             bench.publish(topic, planner.to_owned());
             bench.set("topic", Text::from(topic));

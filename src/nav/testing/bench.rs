@@ -293,7 +293,7 @@ impl Bench {
         self.network().active(name)
     }
 
-    /// The interface that a server was opened with.
+    /// The interface that a server was last opened with.
     pub fn type_of(&self, name: &str) -> Option<String> {
         self.network().type_of(name).map(str::to_owned)
     }

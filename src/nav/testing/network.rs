@@ -108,7 +108,7 @@ impl Network {
         let known = self
             .servers
             .iter()
-            .position(|server| server.kind == kind && server.name == name);
+            .position(|server| server.kind == kind && server.name == name && server.type_name == type_name);
         let index = known.unwrap_or_else(|| {
             self.servers.push(Server {
                 kind,
@@ -335,7 +335,7 @@ impl Network {
     }
 
     pub(super) fn type_of(&self, name: &str) -> Option<&str> {
-        let server = self.servers.iter().find(|server| server.name == name)?;
+        let server = self.servers.iter().rev().find(|server| server.name == name)?;
         Some(&server.type_name)
     }
 
