@@ -1,5 +1,6 @@
 """What every test here gets: a ROS domain of its own, the built executables, and processes that surely end."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -47,14 +48,16 @@ def executables(target_folder):
 def start(request):
     """Return a function that starts a command; all end with the test, and a failed test shows their output."""
     started = []
+    closers = contextlib.ExitStack()
 
     def begin(*command, **options):
-        started.append(Process(command, **options))
-        return started[-1]
+        process = Process(command, **options)
+        closers.callback(process.close)
+        started.append(process)
+        return process
 
-    yield begin
-    for process in started:
-        process.close()
+    with closers:
+        yield begin
     if request.node.has_failed:
         for process in started:
             print(f"--- {' '.join(process.command)} (code {process.process.returncode})\n{process.output[-8000:]}")

@@ -1,5 +1,7 @@
 """Parameter files and the command line, with every form of key that rcl honours."""
 
+import contextlib
+
 import pytest
 import yaml
 from rclpy.parameter import parameter_value_to_python
@@ -12,7 +14,7 @@ from support.graph import Graph, wait_for
 @pytest.fixture
 def values(ros_domain, tmp_path):
     """Starts the node with a parameter file, and reads parameters of it."""
-    closers = []
+    closers = contextlib.ExitStack()
 
     def read(text, names, *words, full_name="/robot1/bt_navigator"):
         path = tmp_path / "params.yaml"
@@ -20,17 +22,16 @@ def values(ros_domain, tmp_path):
         arguments = ["--ros-args", "--params-file", path, *words, "--"]
         parameters = {"default_nav_to_pose_bt_xml": tree("plan_and_follow.xml")}
         node = Executable("navtree", ros_domain, parameters, arguments=[str(word) for word in arguments])
-        closers.append(node.close)
+        closers.callback(node.close)
         graph = Graph(ros_domain)
-        closers.append(graph.close)
+        closers.callback(graph.close)
         client = AsyncParameterClient(graph.node, full_name, callback_group=graph.group)
         wait_for(client.services_are_ready, 30, lambda: f"the parameters of {full_name}: {node.output}")
         answer = graph.ask(lambda: client.get_parameters(names), "the parameters")
         return answer.values
 
-    yield read
-    for close in reversed(closers):
-        close()
+    with closers:
+        yield read
 
 
 IN_NAMESPACE = ("-r", "__ns:=/robot1")

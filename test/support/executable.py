@@ -84,14 +84,15 @@ class Process:
         """What the kernel does that runs out of memory: no farewell."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10.0)
+        # Even that takes its time on a machine where everything waits for the processor.
+        self.process.wait(60.0)
 
     def close(self):
         """Ends it as Ctrl-C does. Killed at once it would leave the middleware's shared memory to its successors."""
         if self.running():
             self.interrupt()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(5.0)
+                self.process.wait(10.0)
         self.kill()
         self._reader.join(timeout=2.0)
 

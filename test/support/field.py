@@ -36,6 +36,13 @@ class Field:
 
     def __init__(self, domain, parameters=None, sim_parameters=None):
         self._closers = ExitStack()
+        try:
+            self._start(domain, parameters, sim_parameters)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, domain, parameters, sim_parameters):
         self.graph = Graph(domain)
         self._closers.callback(self.graph.close)
         defaults = {"publish_clock": True, "speed_factor": SPEED, "feedback_rate": 5.0}

@@ -1,5 +1,6 @@
 """A whole stack for one test: a domain, a rclpy side with servers and a client, and the node under test."""
 
+import contextlib
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,16 +108,18 @@ def stack_factory(ros_domain, request, tmp_path):
 
     ``settle=False`` where no goal may succeed before the test begins.
     """
-    closers, nodes = [], []
+    nodes = []
+    # Each of them, whatever becomes of the others: what is left of a test serves the next one in its domain.
+    closers = contextlib.ExitStack()
 
     def make(parameters=None, program="navtree", settle=True):
         graph = Graph(ros_domain)
-        closers.append(graph.close)
+        closers.callback(graph.close)
         robot = Robot(graph)
-        closers.append(robot.destroy)
+        closers.callback(robot.destroy)
         node = Executable(program, ros_domain, DEFAULTS | (parameters or {}))
         nodes.append(node)
-        closers.append(node.close)
+        closers.callback(node.close)
         navigation = Navigation(graph)
         navigation.wait()
         navigation.warm_up()
@@ -126,9 +129,8 @@ def stack_factory(ros_domain, request, tmp_path):
             stack.settle(tmp_path)
         return stack
 
-    yield make
-    for close in reversed(closers):
-        close()
+    with closers:
+        yield make
     if request.node.has_failed:
         for node in nodes:
             print(f"--- {' '.join(node.command)} (code {node.process.returncode})\n{node.output[-8000:]}")
