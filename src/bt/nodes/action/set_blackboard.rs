@@ -81,7 +81,7 @@ impl Behavior for SetBlackboard {
                     Err(reason) => return Err(cx.throw(format!("port `value`: {reason}"))),
                 }
             }
-            // BehaviorTree.CPP writes without a check here: the entry keeps its declared type.
+            // BehaviorTree.CPP 4.10 fails where the types differ; here whoever reads it converts it.
             _ => (value, Value::TYPE),
         };
         match cx.write(destination, value, info) {
@@ -96,14 +96,15 @@ impl Behavior for SetBlackboard {
 }
 
 impl SetBlackboard {
-    /// As BehaviorTree.CPP 3.8.7 was seen to do it: the version 3 node looks at no value.
+    /// As BehaviorTree.CPP was seen to do it: 3.8.7 looks at no value, and 4.10 makes the entry before it looks.
     fn copy_nothing(&self, destination: SlotId, cx: &mut Context<'_>) -> NodeStatus {
+        let exists = cx.blackboard().entry(destination).exists();
+        if self.dialect == Dialect::V3 || !exists {
+            cx.empty(destination);
+        }
         match self.dialect {
             Dialect::V4 => NodeStatus::Failure,
-            Dialect::V3 => {
-                cx.empty(destination);
-                NodeStatus::Success
-            }
+            Dialect::V3 => NodeStatus::Success,
         }
     }
 
@@ -166,6 +167,16 @@ mod tests {
         Scene::new(set("{from}", "to")).check(
             "=
              F to=none",
+        );
+    }
+
+    #[test]
+    fn a_copy_of_nothing_makes_the_entry() {
+        let assigns = leaf("Script").port("code", "to = 1");
+        let copies = leaf("ForceSuccess").child(set("{from}", "to"));
+        Scene::new(sequence([copies, assigns])).check(
+            "=
+             S to=1",
         );
     }
 
