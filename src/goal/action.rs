@@ -2,11 +2,22 @@
 
 use std::time::Duration;
 
-use super::{CancelCode, GoalEvent, GoalOptions, GoalStatus, Phase, Step, Verdict, What};
+use super::{CancelCode, End, GoalEvent, GoalOptions, GoalStatus, Phase, Step, Verdict, What};
 use crate::bt::Time;
 
 /// Cancels of an adopted goal are counted from the next multiple of this, above those of its earlier lives.
 const ADOPTED_CANCELS: u32 = 1 << 16;
+
+/// What is known of a goal that is found, or looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Found {
+    /// Its server may have taken it, or may yet.
+    Perhaps,
+    /// Its server has just said that it took it.
+    Accepted,
+    /// Its server has noted it.
+    Noted,
+}
 
 /// One goal as a state machine: no identity, no payload, no clock. Total: see [`ActionGoal::on`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -25,9 +36,13 @@ pub struct ActionGoal {
     shut_down: Option<Time>,
     /// The server is known to have taken the goal.
     accepted: bool,
+    /// It has noted the goal: it has shown that by more than its answer to the request, or has had the time. Until then it
+    /// may deny it, and be wrong: rclcpp's servers answer first and note the goal then, and where several threads serve
+    /// one, what is asked at once is answered in between.
+    noted: bool,
     /// The server is known to be cancelling it: do not ask again, ask for the result.
     acknowledged: bool,
-    /// The server said itself that the goal is over.
+    /// The server said itself that the goal is over, rather than that it knows no such goal.
     terminal: bool,
     /// How much longer it may wait for an absent server, all absences together: one that comes and goes shall not hold
     /// up a leaf for ever.
@@ -37,7 +52,9 @@ pub struct ActionGoal {
     refusal_reported: bool,
     questions: u32,
     cancels: u32,
-    cancels_before_acceptance: u32,
+    /// Cancels up to this one may have come before the server had the goal: that it knows none, in answer to one of them,
+    /// says nothing.
+    cancels_in_doubt: u32,
 }
 
 impl ActionGoal {
@@ -52,6 +69,7 @@ impl ActionGoal {
             give_up: None,
             shut_down: None,
             accepted: false,
+            noted: false,
             acknowledged: false,
             terminal: false,
             absent_left: options.accept_timeout,
@@ -59,30 +77,30 @@ impl ActionGoal {
             refusal_reported: false,
             questions: 0,
             cancels: 0,
-            cancels_before_acceptance: 0,
+            cancels_in_doubt: 0,
         }
     }
 
     /// A goal that is on the server and should not be, or may be: left by an earlier run, or given up. It is cancelled
-    /// at once. `accepted`: the server is known to have taken it. `cancels`: of its earlier lives, to which answers may
-    /// still be under way.
+    /// at once. `cancels`: of its earlier lives, to which answers may still be under way.
     pub fn adopted(
         options: GoalOptions,
-        accepted: bool,
+        found: Found,
         cancels: u32,
         now: Time,
         steps: &mut Vec<Step>,
     ) -> Self {
         let mut goal = Self::new(options, now);
-        goal.accepted = accepted;
+        goal.accepted = found != Found::Perhaps;
+        goal.noted = found == Found::Noted;
         goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
-        goal.cancels_before_acceptance = goal.cancels;
-        if !accepted || goal.cancels > ADOPTED_CANCELS {
+        goal.cancels_in_doubt = goal.cancels;
+        if !goal.accepted || goal.cancels > ADOPTED_CANCELS {
             // It has held back the next goal for long enough: it may never have arrived, or its server heeds no cancel and
             // shows it again each time it is given up.
             goal.stop_left = None;
         }
-        if accepted {
+        if goal.accepted {
             goal.cancel_and_watch(now, steps);
         } else {
             goal.doom(now);
@@ -111,6 +129,11 @@ impl ActionGoal {
         self.accepted
     }
 
+    /// Whether the server said that it is over. One that has ended otherwise and is seen again goes on.
+    pub fn is_over(&self) -> bool {
+        self.terminal
+    }
+
     /// Whether, and until when, it holds back the next goal on its server (G5).
     pub fn holds_back_until(&self) -> Option<Time> {
         match self.phase {
@@ -135,6 +158,9 @@ impl ActionGoal {
     /// The transition function. Total: what makes no sense in a phase changes nothing, and what the table
     /// in `docs/goal-lifecycle.md` shows empty is meant to be.
     pub fn on(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        if event.shows_the_goal() {
+            self.be_noted();
+        }
         match self.phase {
             Phase::Queued => self.on_queued(event, now, steps),
             Phase::Absent => self.on_absent(event, now, steps),
@@ -186,7 +212,7 @@ impl ActionGoal {
                 self.execute(now, steps);
                 self.await_result(true, now);
             }
-            GoalEvent::Result(end) => self.finish(Verdict::Ended(end), steps),
+            GoalEvent::Result(end) => self.finish_with(end, steps),
             GoalEvent::Halt | GoalEvent::Supersede => self.doom(now),
             GoalEvent::ShutDown { deadline } => {
                 self.doom(now);
@@ -211,8 +237,9 @@ impl ActionGoal {
                 steps.push(Step::RequestResult);
                 self.await_result(false, now);
             }
-            GoalEvent::Result(end) => self.finish(Verdict::Ended(end), steps),
-            GoalEvent::ResultUnknown => self.lose_result(steps),
+            GoalEvent::Result(end) => self.finish_with(end, steps),
+            // Asked once more before that is believed: it may not have noted the goal when it was asked.
+            GoalEvent::ResultUnknown => self.await_result(false, now),
             GoalEvent::Halt => self.cancel_and_watch(now, steps),
             GoalEvent::ShutDown { deadline } => {
                 self.cancel_and_watch(now, steps);
@@ -245,8 +272,8 @@ impl ActionGoal {
                 self.questions = 0;
                 self.enter(Phase::Executing, Some(now + self.options.result_poll));
             }
-            GoalEvent::Result(end) => self.finish(Verdict::Ended(end), steps),
-            GoalEvent::ResultUnknown => self.lose_result(steps),
+            GoalEvent::Result(end) => self.finish_with(end, steps),
+            GoalEvent::ResultUnknown => self.lose_result(now, steps),
             GoalEvent::Halt | GoalEvent::Supersede if self.terminal => self.end(),
             GoalEvent::Halt | GoalEvent::Supersede => self.cancel_and_watch(now, steps),
             GoalEvent::ShutDown { .. } if self.terminal => self.end(),
@@ -254,7 +281,7 @@ impl ActionGoal {
                 self.cancel_and_watch(now, steps);
                 self.give_up_by(deadline);
             }
-            GoalEvent::ServerGone if self.terminal => self.lose_result(steps),
+            GoalEvent::ServerGone if self.terminal => self.lose_result(now, steps),
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
@@ -268,11 +295,7 @@ impl ActionGoal {
                             .saturating_mul(1 << self.questions.min(31)),
                     );
                 } else {
-                    self.lose_result(steps);
-                    if !self.terminal {
-                        // Nobody said that it is over: make sure.
-                        self.cancel_and_watch(now, steps);
-                    }
+                    self.lose_result(now, steps);
                 }
             }
             _ => {}
@@ -281,8 +304,9 @@ impl ActionGoal {
 
     fn on_superseded(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
-            GoalEvent::Status(status) if status.end().is_some() => self.end(),
-            GoalEvent::Result(_) | GoalEvent::ResultUnknown => self.end(),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
+            GoalEvent::Result(_) => self.be_over(),
+            GoalEvent::ResultUnknown if self.noted => self.end(),
             GoalEvent::StatusMissing => steps.push(Step::RequestResult),
             GoalEvent::Halt => self.cancel_and_watch(now, steps),
             GoalEvent::ShutDown { deadline } => {
@@ -302,8 +326,9 @@ impl ActionGoal {
         match event {
             GoalEvent::Accepted => self.cancel_late(now, steps),
             GoalEvent::Status(status) if status.is_active() => self.cancel_late(now, steps),
-            GoalEvent::Status(status) if status.end().is_some() => self.end(),
-            GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Result(_) => self.end(),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
+            GoalEvent::Result(_) => self.be_over(),
+            GoalEvent::Rejected | GoalEvent::SendFailed => self.end(),
             GoalEvent::CancelAnswered { code, .. } => match code {
                 // Only a goal that the server has can be cancelling, refused, or over.
                 CancelCode::None | CancelCode::GoalTerminated => {
@@ -340,8 +365,8 @@ impl ActionGoal {
     fn on_canceling(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
             GoalEvent::Status(GoalStatus::Canceling) => self.acknowledged = true,
-            GoalEvent::Status(status) if status.end().is_some() => self.end(),
-            GoalEvent::Result(_) | GoalEvent::ResultUnknown => self.end(),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
+            GoalEvent::Result(_) => self.be_over(),
             GoalEvent::CancelAnswered { attempt, code } => match code {
                 CancelCode::None => self.acknowledged = true,
                 // Over, or already cancelling: rcl does not tell these apart. The result will.
@@ -350,9 +375,9 @@ impl ActionGoal {
                     steps.push(Step::RequestResult);
                 }
                 CancelCode::Rejected => self.refuse(steps),
-                // Sent after the acceptance was known, so the server has forgotten the goal: it is over, or
-                // the server was restarted. An answer to an earlier request says nothing.
-                CancelCode::UnknownGoal if attempt > self.cancels_before_acceptance => self.end(),
+                // The server had the goal when it was asked, and has forgotten it: it is over, or the server was
+                // restarted. That it has no result for it says less: nobody knows which question that answers.
+                CancelCode::UnknownGoal if self.is_denied_by(attempt) => self.end(),
                 CancelCode::UnknownGoal => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
@@ -395,9 +420,9 @@ impl ActionGoal {
                     self.cancel(now, steps);
                 }
             }
-            GoalEvent::Status(status) if status.end().is_some() => self.end(),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Rejected | GoalEvent::SendFailed if !self.accepted => self.end(),
-            GoalEvent::Result(_) | GoalEvent::ResultUnknown => self.end(),
+            GoalEvent::Result(_) => self.be_over(),
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
                 steps.push(Step::Report(What::GaveUpUnreachable));
@@ -428,9 +453,38 @@ impl ActionGoal {
         self.end();
     }
 
-    fn lose_result(&mut self, steps: &mut Vec<Step>) {
+    /// The server said itself that it is over.
+    fn be_over(&mut self) {
+        self.terminal = true;
+        self.end();
+    }
+
+    fn finish_with(&mut self, end: End, steps: &mut Vec<Step>) {
+        self.terminal = true;
+        self.finish(Verdict::Ended(end), steps);
+    }
+
+    fn lose_result(&mut self, now: Time, steps: &mut Vec<Step>) {
         steps.push(Step::Report(What::ResultLost));
         self.finish(Verdict::ResultLost, steps);
+        if !self.terminal {
+            // Nobody said that it is over: make sure.
+            self.cancel_and_watch(now, steps);
+        }
+    }
+
+    /// A cancel that was sent before the server showed the goal may have come before it had it.
+    fn be_noted(&mut self) {
+        let is_sent = !matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended);
+        if is_sent && !self.noted {
+            self.noted = true;
+            self.cancels_in_doubt = self.cancels;
+        }
+    }
+
+    /// Whether it is to be believed, in answer to that cancel, that the server knows no such goal.
+    fn is_denied_by(&self, attempt: u32) -> bool {
+        attempt > self.cancels_in_doubt.saturating_add(u32::from(!self.noted))
     }
 
     fn send(&mut self, now: Time, steps: &mut Vec<Step>) {
@@ -478,9 +532,9 @@ impl ActionGoal {
     }
 
     fn cancel(&mut self, now: Time, steps: &mut Vec<Step>) {
-        self.cancels += 1;
+        self.cancels = self.cancels.saturating_add(1);
         if !self.accepted {
-            self.cancels_before_acceptance = self.cancels;
+            self.cancels_in_doubt = self.cancels;
         }
         steps.push(Step::Cancel {
             attempt: self.cancels,
@@ -518,6 +572,7 @@ impl ActionGoal {
         if tell_leaf {
             steps.push(Step::Finish(Verdict::ServerGone));
         }
+        self.noted |= self.accepted;
         self.run_deadline = None;
         if let Some(deadline) = self.stop_deadline.take() {
             self.stop_left = Some(deadline.since(now));

@@ -23,29 +23,32 @@ fn options() -> GoalOptions {
 /// A goal in each phase, twice where it matters what the server is known to have said.
 fn goals() -> Vec<(&'static str, ActionGoal)> {
     let release = GoalEvent::Release { present: true };
-    let recipes: [(&str, &[GoalEvent]); 12] = [
+    let accepted = GoalEvent::Accepted;
+    let shown = GoalEvent::Status(GoalStatus::Executing);
+    let over = GoalEvent::Status(GoalStatus::Succeeded);
+    let recipes: [(&str, &[GoalEvent]); 13] = [
         ("", &[]),
         ("", &[GoalEvent::Release { present: false }]),
         ("", &[release]),
-        ("", &[release, GoalEvent::Accepted]),
+        ("", &[release, accepted, shown]),
+        ("the server said that it is over", &[release, accepted, over]),
         (
-            "the server said that it is over",
-            &[
-                release,
-                GoalEvent::Accepted,
-                GoalEvent::Status(GoalStatus::Succeeded),
-            ],
+            "the status list no longer has it, or the server denied it",
+            &[release, accepted, shown, GoalEvent::StatusMissing],
         ),
-        (
-            "the status list no longer has it",
-            &[release, GoalEvent::Accepted, GoalEvent::StatusMissing],
-        ),
-        ("", &[release, GoalEvent::Accepted, GoalEvent::Supersede]),
+        ("", &[release, accepted, shown, GoalEvent::Supersede]),
         ("", &[release, GoalEvent::Halt]),
-        ("", &[release, GoalEvent::Accepted, GoalEvent::Halt]),
+        (
+            "the server has shown it",
+            &[release, accepted, shown, GoalEvent::Halt],
+        ),
+        (
+            "the server has accepted it, and not shown it yet",
+            &[release, accepted, GoalEvent::Halt],
+        ),
         (
             "it had been accepted",
-            &[release, GoalEvent::Accepted, GoalEvent::ServerGone],
+            &[release, accepted, shown, GoalEvent::ServerGone],
         ),
         ("its request was unanswered", &[release, GoalEvent::ServerGone]),
         ("", &[GoalEvent::Halt]),
@@ -155,7 +158,7 @@ A status list shows every goal that its server knows. A goal that nobody looks a
 
 | which goal | when | begins in | report |
 |---|---|---|---|
-| of this run and not known to be over: it was given up | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
+| of this run and not known to be over: it was given up, or the server denied it | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
 | | when its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
 | | when its server had vanished and is back | Canceling; Doomed, if it is not known to have been accepted | `RetriedAfterGivingUp` |
 | of an earlier run of the same node, with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back | Canceling | `Adopted` |

@@ -46,7 +46,7 @@ mod random;
 #[cfg(test)]
 mod world;
 
-pub use action::ActionGoal;
+pub use action::{ActionGoal, Found};
 pub use command::Command;
 pub use custodian::{Counters, Custodian, LiveGoal};
 pub use effect::{CancelTag, Effect, Notice, Outcome, Selection};

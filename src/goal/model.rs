@@ -157,6 +157,19 @@ fn g3_g4_g6_one_goal_on_a_server_that_dies_and_forgets() {
 }
 
 #[test]
+fn g3_g4_g6_one_goal_on_a_server_that_accepts_before_it_knows() {
+    prove(
+        "one goal, accepted before it is noted, one loss",
+        Setup {
+            early: 1,
+            losses: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
 fn g3_g4_g6_one_goal_on_a_server_that_seems_to_vanish() {
     prove(
         "one goal, one partition, one loss",

@@ -418,6 +418,7 @@ proptest! {
             forgettings: 2,
             deaths: 1,
             refuses: true,
+            early: 2,
         };
         let mut world = World::new(&setup);
         let mut trail = Vec::new();

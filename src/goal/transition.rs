@@ -120,6 +120,18 @@ pub enum GoalEvent {
     Deadline,
 }
 
+impl GoalEvent {
+    /// Whether only a server that has the goal, and has not ended it, can cause it. Not the acceptance: it may be said
+    /// before it is true.
+    pub(super) fn shows_the_goal(self) -> bool {
+        match self {
+            Self::Status(status) => status.is_active(),
+            Self::CancelAnswered { code, .. } => code != CancelCode::UnknownGoal,
+            _ => false,
+        }
+    }
+}
+
 /// What a goal wants done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {

@@ -36,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) deaths: u8,
     /// The server may refuse to cancel.
     pub(crate) refuses: bool,
+    /// Goals that the server accepts before it notes them: what it is asked in between it answers as if there were none.
+    pub(crate) early: u8,
 }
 
 impl Setup {
@@ -51,6 +53,7 @@ impl Setup {
         forgettings: 0,
         deaths: 0,
         refuses: false,
+        early: 0,
     };
 
     fn options(&self) -> GoalOptions {
@@ -112,6 +115,10 @@ pub(crate) enum Action {
     /// The server's free choice on delivery: accept late is to be delivered late.
     Reject(GoalId),
     Refuse(GoalId, u32),
+    AcceptEarly(GoalId),
+    /// The server notes the goal that it has accepted early. No time passes before it does, and none in which it could be
+    /// missed.
+    Note,
     Lose(Message),
     Repeat(Message),
     /// The middleware repeats a status list.
@@ -143,6 +150,8 @@ pub(crate) struct World {
     net: BTreeSet<Message>,
     up: bool,
     table: GoalTable<u8, GoalId>,
+    /// Accepted, and not in the table yet.
+    early: Option<GoalId>,
     /// Goals whose result somebody waits for at the server: asking twice is asking once.
     asked: BTreeSet<GoalId>,
     /// Goals that people were told have not stopped in time: the next may start beside them.
@@ -173,6 +182,7 @@ struct Used {
     partitions: u8,
     forgettings: u8,
     deaths: u8,
+    early: u8,
 }
 
 /// What was seen in the last step: a proof in which nothing happens is none.
@@ -202,6 +212,7 @@ impl World {
             net: BTreeSet::new(),
             up: true,
             table: GoalTable::new(Duration::ZERO),
+            early: None,
             asked: BTreeSet::new(),
             slow: BTreeSet::new(),
             given_up: BTreeSet::new(),
@@ -232,7 +243,12 @@ impl World {
         for message in &self.net {
             actions.push(Action::Deliver(message.clone()));
             match message {
-                Message::GoalRequest(goal) if self.up => actions.push(Action::Reject(*goal)),
+                Message::GoalRequest(goal) if self.up => {
+                    actions.push(Action::Reject(*goal));
+                    if self.used.early < setup.early && self.early.is_none() {
+                        actions.push(Action::AcceptEarly(*goal));
+                    }
+                }
                 Message::CancelRequest(goal, attempt) if self.up && setup.refuses => {
                     actions.push(Action::Refuse(*goal, *attempt));
                 }
@@ -268,13 +284,15 @@ impl World {
         }
         if self.up != self.custodian.is_present(SERVER) {
             actions.push(Action::Discover);
-        } else if self.up && self.used.partitions < setup.partitions {
+        } else if self.up && self.early.is_none() && self.used.partitions < setup.partitions {
             actions.push(Action::Partition);
         }
         if self.used.deaths < setup.deaths {
             actions.push(Action::Die);
         }
-        if self.next_time().is_some() {
+        if self.early.is_some() {
+            actions.push(Action::Note);
+        } else if self.next_time().is_some() {
             actions.push(Action::Wait);
         }
         actions
@@ -335,6 +353,17 @@ impl World {
                 let answer = self.table.cancel(Selection::Goal(goal), |_| false);
                 self.net.insert(Message::Canceled(goal, attempt, answer.code));
             }
+            Action::AcceptEarly(goal) => {
+                self.used.early += 1;
+                self.net.remove(&Message::GoalRequest(goal));
+                self.net.insert(Message::Accepted(goal));
+                self.early = Some(goal);
+            }
+            Action::Note => {
+                if let Some(goal) = self.early.take() {
+                    self.note(goal);
+                }
+            }
             Action::Lose(message) => {
                 self.used.losses += 1;
                 self.net.remove(&message);
@@ -361,6 +390,7 @@ impl World {
             Action::Crash => {
                 self.used.crashes += 1;
                 self.up = false;
+                self.early = None;
                 self.table = GoalTable::new(Duration::ZERO);
                 self.asked.clear();
                 self.unheard = false;
@@ -398,6 +428,7 @@ impl World {
                 Message::GoalRequest(goal) | Message::Accepted(goal) => Some(*goal),
                 _ => None,
             })
+            .chain(self.early)
             .collect();
         let table = &self.table;
         self.net.retain(|message| match message {
@@ -419,12 +450,8 @@ impl World {
     fn deliver(&mut self, message: Message) {
         match message {
             Message::GoalRequest(goal) => {
-                if self.up && self.table.accept(goal, Stamp::ZERO).is_ok() {
-                    if self.listed && !self.is_of_this_run(goal) {
-                        self.late.insert(goal);
-                    }
+                if self.up && self.note(goal) {
                     self.net.insert(Message::Accepted(goal));
-                    self.publish_status();
                 }
             }
             Message::CancelRequest(goal, attempt) => {
@@ -477,6 +504,18 @@ impl World {
                 });
             }
         }
+    }
+
+    /// The server has a goal more; false where it had it before.
+    fn note(&mut self, goal: GoalId) -> bool {
+        if self.table.accept(goal, Stamp::ZERO).is_err() {
+            return false;
+        }
+        if self.listed && !self.is_of_this_run(goal) {
+            self.late.insert(goal);
+        }
+        self.publish_status();
+        true
     }
 
     fn publish_status(&mut self) {
@@ -676,7 +715,9 @@ impl World {
     /// False if that does not come to rest.
     pub(crate) fn come_to_rest(&mut self, setup: &Setup) -> bool {
         for _ in 0..500 {
-            let action = if self.running.is_some() {
+            let action = if self.early.is_some() {
+                Action::Note
+            } else if self.running.is_some() {
                 Action::Halt
             } else if !self.up {
                 Action::Restart
@@ -699,6 +740,7 @@ impl World {
     /// Nothing is under way, nobody waits, nothing is due.
     pub(crate) fn is_quiet(&self) -> bool {
         self.net.is_empty()
+            && self.early.is_none()
             && !self.may_replay()
             && self.running.is_none()
             && self.custodian.is_idle()

@@ -1,118 +1,13 @@
 //! Events reach the state machine of their goal, and what it wants is carried out.
 
-use std::sync::Arc;
-
-use super::{Custodian, ENDED_REMEMBERED, Entry, LOST_REMEMBERED, Lost};
+use super::{Custodian, ENDED_REMEMBERED, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
 use crate::goal::{
-    ActionGoal, AfterHalt, CallPhase, CancelTag, Effect, End, GoalEvent, GoalId, GoalStatus, Notice, Outcome,
-    Phase, Report, Selection, ServerId, Step, Ticket, Verdict, What,
+    CallPhase, CancelTag, Effect, End, GoalEvent, GoalId, Notice, Outcome, Phase, Report, Selection, Step,
+    Ticket, Verdict, What,
 };
 
 impl<P> Custodian<P> {
-    pub(super) fn status(
-        &mut self,
-        server: ServerId,
-        goals: &[(GoalId, GoalStatus)],
-        now: Time,
-        out: &mut Vec<Effect<P>>,
-    ) {
-        let known = self.servers.entry(server).or_default();
-        let adopting = known.adoption.look(known.present, now);
-        for (goal, status) in goals {
-            if let Some(entry) = self.goals.get_mut(goal) {
-                entry.seen = true;
-                self.apply(*goal, GoalEvent::Status(*status), None, now, out);
-            } else if !status.is_active() {
-                self.forget_lost(*goal);
-            } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
-                // Given up, whatever became of its acceptance or of its server. A list that was overtaken by the goal's
-                // end shows it too.
-                if !self.ended.contains(goal) {
-                    self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
-                }
-            } else if adopting && self.ids.is_predecessor(*goal) {
-                self.adopt(server, *goal, What::Adopted, now, out);
-            }
-        }
-        // Unless it was never accepted, and may be yet.
-        self.lost.retain(|lost| {
-            lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
-        });
-        let missing =
-            self.goals_in_order(|entry| entry.server == server && entry.seen && entry.goal.is_accepted());
-        for goal in missing {
-            if !goals.iter().any(|(listed, _)| *listed == goal) {
-                self.apply(goal, GoalEvent::StatusMissing, None, now, out);
-            }
-        }
-    }
-
-    fn is_lost(&self, goal: GoalId) -> bool {
-        self.lost.iter().any(|lost| lost.goal == goal)
-    }
-
-    fn forget_lost(&mut self, goal: GoalId) -> Option<Lost> {
-        let index = self.lost.iter().position(|lost| lost.goal == goal)?;
-        self.lost.remove(index)
-    }
-
-    /// A server is back that was out of reach. A cancel that was sent meanwhile is lost, and its list is not new: some
-    /// middleware (Fast DDS 2.14) shows no list twice to a reader that has had it, however long they were apart. So
-    /// whatever it may be executing is cancelled again.
-    pub(super) fn retry_lost(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
-        let lost: Vec<GoalId> = self
-            .lost
-            .iter()
-            // Cancelled again in vain and never seen, it most likely never arrived. It is not tried at every return of its
-            // server; accepted after all, it is stopped all the same.
-            .filter(|lost| lost.server == server && (lost.accepted || !lost.retried))
-            .map(|lost| lost.goal)
-            .collect();
-        for goal in lost {
-            self.adopt(server, goal, What::RetriedAfterGivingUp, now, out);
-        }
-    }
-
-    /// Takes over a goal that is on a server and should not be, or may be.
-    pub(super) fn adopt(
-        &mut self,
-        server: ServerId,
-        goal: GoalId,
-        what: What,
-        now: Time,
-        out: &mut Vec<Effect<P>>,
-    ) {
-        let mut steps = Vec::new();
-        let lost = self.forget_lost(goal);
-        let shown = what != What::RetriedAfterGivingUp;
-        let accepted = shown || lost.as_ref().is_some_and(|lost| lost.accepted);
-        let cancels = lost.as_ref().map_or(0, |lost| lost.cancels);
-        let mut adopted = ActionGoal::adopted(self.options, accepted, cancels, now, &mut steps);
-        if let Some(deadline) = self.shut_down {
-            adopted.on(GoalEvent::ShutDown { deadline }, now, &mut steps);
-        }
-        let order = self.next_order();
-        self.counters.adopted += u64::from(accepted);
-        self.goals.insert(
-            goal,
-            Entry {
-                order,
-                server,
-                ticket: None,
-                leaf: lost.map_or_else(|| Arc::from(""), |lost| lost.leaf),
-                after_halt: AfterHalt::Wait,
-                goal: adopted,
-                payload: None,
-                halted: None,
-                seen: false,
-                given_up: false,
-            },
-        );
-        self.report(goal, what, out);
-        self.carry_out(goal, &steps, None, now, out);
-    }
-
     /// An answer to a request of ours: late if its goal is no longer known.
     pub(super) fn answer(
         &mut self,
@@ -297,6 +192,9 @@ impl<P> Custodian<P> {
             if entry.goal.is_accepted() {
                 self.counters.ended += 1;
             }
+            if !entry.goal.is_over() {
+                continue;
+            }
             self.ended.push_back(goal);
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();
@@ -325,9 +223,7 @@ fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
 mod tests {
     use super::super::rig::{Rig, SERVER, options};
     use crate::bt::HaltReason;
-    use crate::goal::{
-        CancelCode, Command, End, GoalId, GoalIds, GoalOptions, GoalStatus, Phase, Stamp, WireEvent,
-    };
+    use crate::goal::{CancelCode, End, GoalId, GoalOptions, GoalStatus, Phase, Stamp, WireEvent};
     use std::time::Duration;
 
     const NOTHING: [&str; 0] = [];
@@ -487,38 +383,6 @@ mod tests {
     }
 
     #[test]
-    fn g3_goal_accepted_after_it_was_given_up_is_cancelled() {
-        let mut rig = Rig::new();
-        let ticket = rig.start(7);
-        let goal = rig.sent_goal();
-        rig.halt(ticket);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
-        rig.assert_at_rest();
-        rig.accept(goal);
-        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #65537"]);
-        // An answer to a cancel of its first life is still under way.
-        rig.cancel_answer(goal, 3, CancelCode::UnknownGoal);
-        assert_eq!(rig.custodian.live_goals().len(), 1);
-        rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
-    }
-
-    #[test]
-    fn g3_late_answer_about_a_goal_that_is_over_cancels_nothing() {
-        let mut rig = Rig::new();
-        let _ = rig.start(7);
-        let goal = rig.sent_goal();
-        rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.result(goal, End::Succeeded);
-        rig.out.clear();
-        rig.accept(goal);
-        assert_eq!(rig.wanted(), NOTHING);
-        assert_eq!(rig.custodian.counters().late, 1);
-        rig.assert_at_rest();
-    }
-
-    #[test]
     fn g3_server_that_seemed_to_vanish_is_asked_to_cancel_when_it_is_back() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
@@ -530,168 +394,6 @@ mod tests {
         assert_eq!(rig.wanted(), ["cancel #1"]);
         assert!(!rig.is_stopped());
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
-    }
-
-    #[test]
-    fn g3_goals_of_an_earlier_run_are_adopted_and_cancelled_strangers_are_not() {
-        let mut rig = Rig::new();
-        rig.command(Command::Adopt {
-            server: SERVER,
-            window: Duration::from_secs(1),
-        });
-        let before = GoalIds::new(1, 77).next_id();
-        let stranger = GoalIds::new(2, 77).next_id();
-        rig.status(&[
-            (before, GoalStatus::Executing),
-            (stranger, GoalStatus::Executing),
-            (GoalId([9; 16]), GoalStatus::Accepted),
-        ]);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
-        rig.status(&[(before, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
-        rig.pass(1_001);
-        rig.status(&[(GoalIds::new(1, 78).next_id(), GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), NOTHING);
-    }
-
-    #[test]
-    fn g3_goals_of_an_earlier_run_are_looked_for_from_the_first_list_on_and_again_after_the_server_vanished()
-    {
-        let mut rig = Rig::new();
-        rig.command(Command::Adopt {
-            server: SERVER,
-            window: Duration::from_secs(1),
-        });
-        // The wire is cut, for longer than the window and for longer than anything is tracked.
-        rig.pass(100_000);
-        let mut before = GoalIds::new(1, 77);
-        let (early, late) = (before.next_id(), before.next_id());
-        rig.status(&[(early, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
-        rig.status(&[(early, GoalStatus::Canceled)]);
-        rig.pass(100_000);
-        rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.gone();
-        rig.back();
-        rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
-        rig.result(late, End::Canceled);
-        rig.assert_at_rest();
-    }
-
-    /// The ways in which a goal is given up that may be executing, and what is said of it.
-    type Loss = fn(&mut Rig, GoalId);
-    const LOSSES: [(Loss, &str); 4] = [
-        (|rig, _| rig.gone(), "GaveUpUnreachable"),
-        (
-            |rig, goal| {
-                rig.accept(goal);
-                rig.gone();
-            },
-            "GaveUpUnreachable",
-        ),
-        // Its acceptance was lost.
-        (|_, _| {}, "GaveUpUnanswered"),
-        // Its cancels were lost.
-        (|rig, goal| rig.accept(goal), "GaveUpStopping"),
-    ];
-
-    fn lose(loss: Loss, given_up: &str) -> (Rig, GoalId) {
-        let mut rig = Rig::new();
-        let ticket = rig.start(7);
-        let goal = rig.sent_goal();
-        loss(&mut rig, goal);
-        rig.halt(ticket);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), given_up);
-        rig.pass(100_000);
-        (rig, goal)
-    }
-
-    #[test]
-    fn g3_a_goal_that_was_given_up_is_stopped_whenever_it_is_seen_again() {
-        for (loss, given_up) in LOSSES {
-            let (mut rig, goal) = lose(loss, given_up);
-            rig.status(&[(goal, GoalStatus::Executing)]);
-            assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
-            let [live] = rig.custodian.live_goals().try_into().unwrap();
-            assert_eq!(&*live.leaf, "tree/leaf");
-            rig.cancel_answer(goal, 65_537, CancelCode::None);
-            rig.status(&[(goal, GoalStatus::Canceled)]);
-            rig.assert_at_rest();
-        }
-    }
-
-    #[test]
-    fn g3_a_goal_that_was_given_up_is_cancelled_again_when_its_server_is_back() {
-        for (loss, given_up) in LOSSES {
-            let (mut rig, goal) = lose(loss, given_up);
-            rig.gone();
-            rig.back();
-            assert_eq!(rig.wanted(), ["RetriedAfterGivingUp", "cancel #65537"]);
-            rig.cancel_answer(goal, 65_537, CancelCode::None);
-            rig.status(&[(goal, GoalStatus::Canceled)]);
-            rig.assert_at_rest();
-            rig.out.clear();
-            rig.gone();
-            rig.back();
-            assert_eq!(rig.wanted(), NOTHING, "it is over");
-        }
-    }
-
-    #[test]
-    fn g3_a_goal_whose_request_was_never_answered_may_be_accepted_after_its_server_was_back() {
-        let (mut rig, goal) = lose(|_, _| {}, "GaveUpUnanswered");
-        rig.gone();
-        rig.back();
-        // Not yet; and it is given up once more.
-        rig.cancel_answer(goal, 65_537, CancelCode::UnknownGoal);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
-        rig.pass(100_000);
-        rig.gone();
-        rig.back();
-        assert_eq!(
-            rig.wanted(),
-            NOTHING,
-            "a request that was lost is not looked for at every return"
-        );
-        rig.accept(goal);
-        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #131073"]);
-        // From before the acceptance: no proof.
-        rig.cancel_answer(goal, 65_599, CancelCode::UnknownGoal);
-        assert_eq!(rig.custodian.live_goals().len(), 1);
-        rig.cancel_answer(goal, 131_073, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
-    }
-
-    #[test]
-    fn g3_a_goal_that_was_given_up_and_is_over_is_left_alone() {
-        let overs: [Loss; 4] = [
-            |rig, goal| rig.status(&[(goal, GoalStatus::Aborted)]),
-            |rig, _| rig.status(&[]),
-            |rig, goal| rig.result(goal, End::Succeeded),
-            |rig, goal| rig.wire(WireEvent::ResultUnknown { goal }),
-        ];
-        for over in overs {
-            let (mut rig, goal) = lose(LOSSES[1].0, LOSSES[1].1);
-            over(&mut rig, goal);
-            rig.back();
-            assert_eq!(rig.wanted(), NOTHING);
-            rig.assert_at_rest();
-        }
-    }
-
-    #[test]
-    fn g3_a_list_that_was_overtaken_by_its_goals_end_cancels_nothing() {
-        let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
-        rig.result(goal, End::Succeeded);
-        rig.out.clear();
-        rig.status(&[(goal, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), NOTHING);
         rig.assert_at_rest();
     }
 
@@ -742,6 +444,8 @@ mod tests {
             (
                 |rig, goal| {
                     rig.accept(goal);
+                    rig.wire(WireEvent::ResultUnknown { goal });
+                    rig.pass(20);
                     rig.wire(WireEvent::ResultUnknown { goal });
                 },
                 "ResultLost",
@@ -806,10 +510,55 @@ mod tests {
     fn g6_server_restarted_unnoticed_is_found_by_asking_for_the_result() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
+        rig.status(&[(goal, GoalStatus::Executing)]);
         rig.pass(5_000);
         assert_eq!(rig.wanted(), ["ask"]);
         rig.wire(WireEvent::ResultUnknown { goal });
-        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost"]);
+        assert_eq!(
+            rig.wanted(),
+            NOTHING,
+            "not to be believed before it was asked again"
+        );
+        rig.pass(20);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost", "cancel #1"]);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_server_that_denies_a_goal_which_it_has_just_accepted_is_asked_again() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["send 7", "AcceptedLate", "cancel #1", "ask"]);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert!(!rig.is_stopped());
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.cancel_answer(goal, 2, CancelCode::None);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_a_leaf_goes_on_whose_goal_was_denied_before_it_was_noted() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(4_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.pass(20);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.result(goal, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
         rig.assert_at_rest();
     }
 

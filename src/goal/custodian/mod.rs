@@ -1,20 +1,27 @@
 //! The owner of every goal: those that a leaf waits for, and those that their leaf has left.
 
+mod adoption;
 mod calls;
+mod counters;
+mod found;
 mod goals;
+mod live;
 mod queue;
 #[cfg(test)]
 mod rig;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{
     ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
     Notice, Outcome, Phase, Report, Selection, ServerId, ServiceCall, Ticket, What, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
+use adoption::Adoption;
+
+pub use counters::Counters;
+pub use live::LiveGoal;
 
 /// Sees every goal to its end.
 ///
@@ -32,7 +39,7 @@ pub struct Custodian<P> {
     leaves: BTreeMap<Ticket, Leaf<P>>,
     calls: BTreeMap<Ticket, Call<P>>,
     servers: BTreeMap<ServerId, Server>,
-    /// Goals that ended on their servers a moment ago: an answer about one of these is merely late.
+    /// Goals of which their servers said a moment ago that they are over: an answer about one of these is merely late.
     ended: VecDeque<GoalId>,
     /// Goals that were given up and may be executing: they are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
@@ -42,7 +49,8 @@ pub struct Custodian<P> {
 }
 
 /// How many ended goals are remembered. An answer later than that is taken for one to a goal that was given
-/// up, and the goal is cancelled: harmless if it is over.
+/// up, and the goal is cancelled: harmless if it is over. So is one about a goal of which its server said that it knows
+/// none: a server that shows it afterwards was wrong.
 const ENDED_REMEMBERED: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -108,112 +116,6 @@ enum Request<P> {
 struct Server {
     present: bool,
     adoption: Adoption,
-}
-
-/// Whether goals of an earlier run that a server shows are stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-enum Adoption {
-    /// Nobody asked for it.
-    #[default]
-    Off,
-    /// So long from the first status list on that comes while the server is there. Until then nothing can be seen,
-    /// however long the wire is cut, but what was on its way.
-    Awaiting(Duration),
-    /// Until then.
-    Open { until: Time, window: Duration },
-}
-
-impl Adoption {
-    /// A status list has come. Whether what it shows of an earlier run is to be stopped.
-    fn look(&mut self, present: bool, now: Time) -> bool {
-        match *self {
-            Self::Off => false,
-            Self::Awaiting(window) => {
-                if present {
-                    let until = now + window;
-                    *self = Self::Open { until, window };
-                }
-                true
-            }
-            Self::Open { until, .. } => now <= until,
-        }
-    }
-
-    /// The server is out of reach: what it shows when it is back is new again.
-    fn look_anew(&mut self) {
-        if let Self::Open { window, .. } = *self {
-            *self = Self::Awaiting(window);
-        }
-    }
-}
-
-/// What has happened so far, for diagnostics. At rest `accepted + adopted` equals
-/// `ended + given_up + unreachable`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Counters {
-    /// Goal requests sent.
-    pub sent: u64,
-    /// Goals that a server took.
-    pub accepted: u64,
-    /// Goals of an earlier run, or given up before, that were found on a server.
-    pub adopted: u64,
-    /// Goals known to be over, of those accepted or adopted.
-    pub ended: u64,
-    /// Accepted or adopted goals given up while they may have been executing.
-    pub given_up: u64,
-    /// Accepted or adopted goals whose server vanished and did not come back.
-    pub unreachable: u64,
-    /// Goal requests never answered.
-    pub unanswered: u64,
-    /// Cancel requests sent.
-    pub cancels: u64,
-    /// Results that could not be had.
-    pub results_lost: u64,
-    /// Service requests sent.
-    pub calls: u64,
-    /// Service requests never answered: what a transport may have leaked.
-    pub calls_abandoned: u64,
-    /// Answers to goals and calls that nobody waited for any more.
-    pub late: u64,
-}
-
-/// A goal that has not ended, for those who must know whether the robot has stopped.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct LiveGoal {
-    /// The goal.
-    pub goal: GoalId,
-    /// Its server.
-    pub server: ServerId,
-    /// The activation that started it; `None` for a goal of an earlier run.
-    pub ticket: Option<Ticket>,
-    /// The path of its leaf; empty for a goal of an earlier run.
-    pub leaf: Arc<str>,
-    /// Where it is in its life.
-    pub phase: Phase,
-    /// Why its leaf was halted, if it was.
-    pub halted: Option<HaltReason>,
-    /// It is being stopped and holds back the next goal on its server (G5). False once its cancel timeout has passed,
-    /// which was reported.
-    pub holds_back: bool,
-}
-
-impl LiveGoal {
-    /// Whether CANCELED must not be reported yet to the client of a session that started the activations for which
-    /// `of_session` holds: the session's own goals have to be over. A goal of another session is waited for while it
-    /// is being stopped in time; a request that was lost minutes ago would hold up every later cancel.
-    pub fn holds_up(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        if self.ticket.is_some_and(of_session) {
-            self.phase.may_execute()
-        } else {
-            self.holds_back
-        }
-    }
-
-    /// Whether that client is to be told of it when its session has ended: what holds it up, and goals of other
-    /// sessions that are known to execute although they should have stopped.
-    pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        self.phase == Phase::Canceling || self.holds_up(of_session)
-    }
 }
 
 impl<P> Custodian<P> {
@@ -503,7 +405,7 @@ impl<P> Custodian<P> {
 /// For the proofs: situations that differ only in when they happen, or in what happened before, are one.
 #[cfg(test)]
 impl<P> Custodian<P> {
-    pub(in crate::goal) fn shift_back(&mut self, by: Duration) {
+    pub(in crate::goal) fn shift_back(&mut self, by: std::time::Duration) {
         for server in self.servers.values_mut() {
             if let Adoption::Open { until, .. } = &mut server.adoption {
                 *until = Time::from_nanos(until.as_nanos().saturating_sub(by.as_nanos() as u64));
