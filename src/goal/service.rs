@@ -142,13 +142,14 @@ impl ServiceCall {
                 self.leave(now + self.options.give_up_timeout);
             }
             (CallPhase::Sent, CallEvent::Halt) => self.leave(now + self.options.give_up_timeout),
-            (CallPhase::Sent | CallPhase::Left, CallEvent::ShutDown { deadline }) => self.leave(deadline),
+            (CallPhase::Sent, CallEvent::ShutDown { deadline }) => self.leave(deadline),
             (CallPhase::Left, CallEvent::Response) => {
                 steps.push(CallStep::CountLate);
                 self.end();
             }
             (CallPhase::Left, CallEvent::Failed) => self.end(),
-            (CallPhase::Left, CallEvent::ServerGone) => {
+            // The process waits for no answer that nobody waits for; a request of the last moment has yet to get there.
+            (CallPhase::Left, CallEvent::ServerGone | CallEvent::ShutDown { .. }) => {
                 steps.push(CallStep::CountAbandoned);
                 self.end();
             }

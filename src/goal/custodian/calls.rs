@@ -197,6 +197,22 @@ mod tests {
     }
 
     #[test]
+    fn g8_a_call_that_its_leaf_has_left_does_not_hold_up_the_end() {
+        let mut rig = Rig::new();
+        let ticket = rig.call(5);
+        rig.halt(ticket);
+        let _ = rig.call(6);
+        rig.pass(100);
+        rig.out.clear();
+        rig.command(Command::ShutDown {
+            deadline: rig.now + std::time::Duration::from_secs(2),
+        });
+        assert_eq!(rig.wanted(), ["forget call", "forget call"]);
+        assert_eq!(rig.custodian.counters().calls_abandoned, 2);
+        rig.assert_at_rest();
+    }
+
+    #[test]
     fn g6_an_absent_or_vanished_service_is_a_failure() {
         let mut rig = Rig::new();
         let _ = rig.call(5);
