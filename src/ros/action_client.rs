@@ -77,7 +77,11 @@ impl<C: ActionCodec> ActionClient<C> {
             },
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
-        let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
+        // When a goal ends its server answers all questions for the result at once, and r2r takes one answer a spin: what is
+        // dropped meanwhile r2r would wait for as long as the process lives.
+        let answers = QosProfile::services_default().keep_last(1000);
+        let mut get_result =
+            node.client_with::<GetResult<C>>(&format!("{name}/_action/get_result"), answers)?;
         let mut cancel_goal =
             node.client::<action_msgs::srv::CancelGoal::Service>(&format!("{name}/_action/cancel_goal"))?;
         let probes = [

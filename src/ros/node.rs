@@ -235,9 +235,22 @@ impl RosNode {
         S::Request: Send + 'static,
         S::Response: Send + 'static,
     {
+        self.client_with::<S>(name, QosProfile::services_default())
+    }
+
+    /// As [`RosNode::client`]. So many answers may come at once as the quality has depth.
+    ///
+    /// # Errors
+    /// [`RosError::Entity`].
+    pub fn client_with<S>(&mut self, name: &str, qos: QosProfile) -> Result<Caller<S::Response>, RosError>
+    where
+        S: WrappedServiceTypeSupport + 'static,
+        S::Request: Send + 'static,
+        S::Response: Send + 'static,
+    {
         let client = self
             .node
-            .create_client::<S>(name, QosProfile::services_default())
+            .create_client::<S>(name, qos)
             .map_err(|error| entity("client", name, &error))?;
         let client = Arc::new(client);
         let probe = Arc::clone(&client);
