@@ -120,7 +120,7 @@ impl Navigator {
     }
 
     fn keep(&mut self, kind: NavigatorKind, (tree, servers): (Tree, Vec<ServerId>)) {
-        self.trees[kind.index()] = Some(tree);
+        drop_tree(self.trees[kind.index()].replace(tree));
         self.servers[kind.index()] = servers;
     }
 
@@ -356,7 +356,13 @@ impl Navigator {
             }
             State::Idle | State::Stopping { .. } => self.resources = resources,
         }
-        attached.map(|()| (tree, servers))
+        match attached {
+            Ok(()) => Ok((tree, servers)),
+            Err(reason) => {
+                drop_tree(Some(tree));
+                Err(reason)
+            }
+        }
     }
 
     /// Halts a session's tree and takes the world back from it.
@@ -380,10 +386,7 @@ impl Navigator {
             world.halt_all(reason);
             world.end_tick(now);
         }
-        let tree = self.trees[kind.index()].take();
-        if catch_unwind(AssertUnwindSafe(|| drop(tree))).is_err() {
-            tracing::error!("a node panicked again when its tree was dropped");
-        }
+        drop_tree(self.trees[kind.index()].take());
     }
 
     /// Looks after everything that is not a tick: goals that wait for a transform, and trees that are stopping.
@@ -581,7 +584,7 @@ impl Navigator {
         }
         let def = Arc::clone(tree.definition());
         match result {
-            Ok(NodeStatus::Running | NodeStatus::Idle | NodeStatus::Skipped) => {
+            Ok(NodeStatus::Running | NodeStatus::Idle) => {
                 if session.feedback_is_due(now, self.options.feedback_period) {
                     let robot = Robot::of(tree);
                     session.send_feedback(tree, &self.options, &robot, now);
@@ -594,12 +597,21 @@ impl Navigator {
                 super::seed::goal(tree, &self.options, kind, session.poses());
                 self.publish_log(&def);
             }
-            Ok(status @ (NodeStatus::Success | NodeStatus::Failure)) => {
+            // What is skipped as a whole has failed, as in Nav2: ticked again it would be skipped again, and its client wait.
+            Ok(status @ (NodeStatus::Success | NodeStatus::Failure | NodeStatus::Skipped)) => {
                 let (error_code, error_message) = super::seed::error_of(tree, &self.options);
                 let report = if status == NodeStatus::Success {
                     Report::succeeded()
                 } else if error_code == 0 && error_message.is_empty() {
-                    Report::aborted(0, "the tree failed without an error code")
+                    let skipped = status == NodeStatus::Skipped;
+                    Report::aborted(
+                        0,
+                        if skipped {
+                            SKIPPED
+                        } else {
+                            "the tree failed without an error code"
+                        },
+                    )
                 } else {
                     Report::aborted(error_code, &error_message)
                 };
@@ -645,14 +657,22 @@ impl Navigator {
         }
     }
 
-    /// How long the tick thread may sleep when no tick is due.
+    /// How long the tick thread may sleep when no tick is due: also where ticks are seldom, a client is told soon that
+    /// everything has stopped.
     pub fn poll_period(&self) -> Duration {
-        self.options.period
+        self.options.period.min(MOST_SELDOM)
     }
 
     /// The options it was made with.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+}
+
+/// What a node keeps may panic when it is dropped: that costs nobody the tick thread.
+fn drop_tree(tree: Option<Tree>) {
+    if catch_unwind(AssertUnwindSafe(|| drop(tree))).is_err() {
+        tracing::error!("a node panicked when its tree was dropped");
     }
 }
 
@@ -664,6 +684,13 @@ impl Then {
         }
     }
 }
+
+/// How often a navigator that waits for something looks for it, at the least.
+const MOST_SELDOM: Duration = Duration::from_millis(10);
+
+/// What the client of a goal reads whose tree did nothing for it.
+const SKIPPED: &str =
+    "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
 
 /// What the client of a goal reads that a newer one has ended.
 const DISPLACED: &str = "another goal took its place";

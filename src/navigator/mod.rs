@@ -32,6 +32,8 @@ mod parameters;
 mod parameters_page;
 mod pulse;
 #[cfg(test)]
+mod remote;
+#[cfg(test)]
 mod rig;
 mod robot;
 mod schedule;
@@ -39,6 +41,8 @@ mod seed;
 mod session;
 mod shares;
 mod snapshot;
+#[cfg(test)]
+mod stuck;
 mod thread;
 #[cfg(test)]
 mod turns;
