@@ -14,6 +14,7 @@ use super::odometry::OdometrySmoother;
 use super::settings::Settings;
 use crate::bt::{HaltOrder, HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
+use crate::msg::action::{FollowPathGoal, SmoothPathGoal};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
 /// How far a goal, a call or a cancel request has come.
@@ -59,7 +60,7 @@ pub struct World {
     /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
-    /// Goals that were sent or updated.
+    /// See [`World::goals_asked`].
     asked: u64,
     events: Vec<Event>,
     /// Messages so far, of all topics.
@@ -314,7 +315,8 @@ impl World {
         self.notes.forget();
     }
 
-    /// How many goals were sent, or updated, in all ticks so far.
+    /// How many goals were sent, or updated, in all ticks so far: those that may have been made of what the client wants,
+    /// and not those that are made of a path.
     pub fn goals_asked(&self) -> u64 {
         self.asked
     }
@@ -472,6 +474,11 @@ fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
     }
 }
 
+/// Whether a goal is one that leads where a path leads, which may have been planned for an earlier destination.
+fn is_made_of_a_path(goal: &Payload) -> bool {
+    goal.get::<FollowPathGoal>().is_some() || goal.get::<SmoothPathGoal>().is_some()
+}
+
 impl Resource for World {
     fn begin_tick(&mut self, now: Time) {
         self.now = now;
@@ -513,8 +520,10 @@ impl Resource for World {
         if self.halts.is_empty() && self.requests.is_empty() {
             return;
         }
-        let asks =
-            |command: &&Command<Payload>| matches!(command, Command::Start { .. } | Command::Update { .. });
+        let asks = |command: &&Command<Payload>| match command {
+            Command::Start { payload, .. } | Command::Update { payload, .. } => !is_made_of_a_path(payload),
+            _ => false,
+        };
         self.asked += self.requests.iter().filter(asks).count() as u64;
         self.halts.append(&mut self.requests);
         self.link.submit(&mut self.halts);

@@ -18,7 +18,8 @@ pub(crate) struct Session {
     poses: Vec<PoseStamped>,
     started: Time,
     last_feedback: Option<Time>,
-    /// The goal took another's place in a tree that ran, when that had asked servers for so many goals.
+    /// The goal took another's place in a tree that ran, when that had asked servers for so many goals: those on which a
+    /// destination has a bearing.
     replaced_at: Option<u64>,
 }
 
@@ -67,7 +68,8 @@ impl Session {
     }
 
     /// Whether a tree that has succeeded has done nothing for this goal: it took the place of another, and no server was
-    /// asked for anything since. Once for each such goal, so that trees without servers end.
+    /// asked for anything since, but to follow a path that had been planned or was being planned by then. Once for each
+    /// such goal, so that trees without servers end.
     pub(crate) fn is_unserved(&mut self, asked: u64) -> bool {
         self.replaced_at.take() == Some(asked)
     }

@@ -218,6 +218,22 @@ fn the_code_of_a_tree_that_failed_stays_when_something_is_left() {
 }
 
 #[test]
+fn g6_the_client_of_a_tree_that_is_skipped_as_a_whole_is_told_that_it_failed() {
+    for xml in [
+        r#"<AlwaysSuccess _skipIf="true"/>"#,
+        r#"<Sequence><AlwaysSuccess _skipIf="true"/><AlwaysFailure _skipIf="true"/></Sequence>"#,
+    ] {
+        let mut rig = Rig::new();
+        rig.goal(1, &tree(xml));
+        rig.ticks(1);
+        let message =
+            "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
+        assert_eq!(rig.told(), [aborted(1, message)]);
+        assert!(rig.navigator.is_idle());
+    }
+}
+
+#[test]
 fn a_client_is_told_in_the_tick_in_which_the_tree_ends_where_nothing_is_left() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::success().after(50));
@@ -306,20 +322,26 @@ const PLAN_AND_FOLLOW: &str = r#"<Sequence>
   </Sequence>"#;
 
 impl Rig {
-    /// A robot that plans, and drives for so many milliseconds.
+    /// A robot that plans at once, and drives for so many milliseconds.
     fn driving(milliseconds: u64) -> Self {
+        Self::planning(0, milliseconds)
+    }
+
+    /// A robot that plans and drives, each for so many milliseconds.
+    fn planning(thinking: u64, driving: u64) -> Self {
         let mut rig = Self::new();
         rig.frame("base_link");
         rig.bench
-            .action::<ComputePathToPose>("compute_path_to_pose", |wanted| {
+            .action::<ComputePathToPose>("compute_path_to_pose", move |wanted| {
                 let poses = [Pose::default(), wanted.goal.pose];
                 Plan::result(ComputePathToPoseResult {
                     path: Arc::new(Path::through(Header::in_frame("map"), poses)),
                     ..ComputePathToPoseResult::default()
                 })
+                .after(thinking)
             });
         rig.bench
-            .action::<FollowPath>("follow_path", move |_| Plan::success().after(milliseconds));
+            .action::<FollowPath>("follow_path", move |_| Plan::success().after(driving));
         rig
     }
 
@@ -340,6 +362,21 @@ fn a_goal_that_takes_anothers_place_just_before_the_robot_arrives_is_driven_to()
     rig.goal_to(2, ToPose, "map", 2.0, &tree);
     assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
     rig.ticks(25);
+    assert_eq!((rig.told(), rig.driven()), (vec![], vec![1.0, 2.0]));
+    rig.ticks(30);
+    assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
+}
+
+#[test]
+fn a_goal_that_takes_anothers_place_while_the_planner_works_is_driven_to() {
+    let mut rig = Rig::planning(100, 300);
+    let tree = tree(PLAN_AND_FOLLOW);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(5);
+    assert!(rig.driven().is_empty());
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.ticks(60);
     assert_eq!((rig.told(), rig.driven()), (vec![], vec![1.0, 2.0]));
     rig.ticks(30);
     assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
