@@ -224,12 +224,17 @@ impl TreeLibrary {
         })
     }
 
+    /// Nodes are made while a tree is compiled, and made and dropped when it is rehearsed; nothing keeps those of others
+    /// from panicking.
     fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Arc<TreeDef>, String> {
-        // Nodes are made while a tree is compiled, and nothing keeps those of others from panicking.
-        let load = || Loader::new(&self.registry).load_files(paths, main);
-        let loaded = catch_unwind(AssertUnwindSafe(load))
-            .map_err(|panic| format!("a node panicked when it was made: {}", panic_text(&*panic)))?;
-        match loaded {
+        catch_unwind(AssertUnwindSafe(|| self.try_load(paths, main))).unwrap_or_else(|panic| {
+            let text = panic_text(&*panic);
+            Err(format!("a node panicked when it was made: {text}"))
+        })
+    }
+
+    fn try_load(&self, paths: &[&Path], main: Option<&str>) -> Result<Arc<TreeDef>, String> {
+        match Loader::new(&self.registry).load_files(paths, main) {
             Ok(Loaded {
                 def,
                 warnings,

@@ -12,14 +12,14 @@ use super::admission::{Admission, Handler, WantedGoal};
 use super::client::TopicGoal;
 use super::life::Life;
 use super::parameters::Parameters;
-use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Watchdog};
+use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
 use crate::bt::{HaltReason, Registry, Time};
 use crate::goal::GoalId;
 use crate::job::Roster;
 use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
 use crate::nav::World;
-use crate::ros::lifecycle::Transition;
+use crate::ros::lifecycle::{State, Transition};
 use crate::ros::{
     ActionServer, Bond, Clock, CustodianHandle, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros,
     RosError, arguments, memory, middleware,
@@ -306,12 +306,11 @@ impl Node {
         self.admission.set_active(false);
         let reason = HaltReason::ShuttingDown;
         let halted = self.ticks.handle().halt_within(reason, STOP_FAREWELL);
-        // As a lifecycle manager would end it, and with a limit of our own.
-        let ended = self
-            .lifecycle
-            .handle()
-            .change(Transition::ShutDown, TREE_FAREWELL);
-        if ended.is_err() {
+        // As a lifecycle manager would end it, where none has, and with a limit of our own.
+        let lifecycle = self.lifecycle.handle();
+        if lifecycle.state() != State::Finalized
+            && lifecycle.change(Transition::ShutDown, TREE_FAREWELL).is_err()
+        {
             tracing::error!("the life cycle did not come to its end in time");
         }
         let left = FAREWELL.saturating_sub(started.elapsed());
@@ -326,7 +325,8 @@ impl Node {
         // wait for it.
         let reason = match halted.look() {
             Ok(()) => "the node ended before its tree was read",
-            Err(_) => "the node ended, and a leaf did not let its tree go",
+            Err(Unacknowledged::NotYet) => "the node ended, and a leaf did not let its tree go",
+            Err(Unacknowledged::Never) => "the node ended with its tick thread",
         };
         if let Some(servers) = &self.servers {
             servers.to_pose.abort_active(reason);

@@ -138,6 +138,8 @@ struct Refused(Vec<Waiting>);
 
 struct Waiting {
     give: Give,
+    /// Of the last refusal.
+    reason: String,
     first: Duration,
     due: Duration,
     pause: Duration,
@@ -152,12 +154,11 @@ impl Refused {
         };
         // The one that was refused most often makes room: most likely its client cannot hear.
         let worst = (0..self.0.len()).max_by_key(|index| self.0[*index].attempts);
-        let given_up = worst.filter(|_| self.0.len() >= MOST).map(|worst| {
-            self.0.swap_remove(worst);
-            reason
-        });
+        let given_up = worst.filter(|_| self.0.len() >= MOST);
+        let given_up = given_up.map(|worst| self.0.swap_remove(worst).reason);
         self.0.push(Waiting {
             give,
+            reason,
             first: now,
             due: now + FIRST_PAUSE,
             pause: FIRST_PAUSE,
@@ -187,7 +188,8 @@ impl Refused {
             }
             Attempt::Pointless => None,
             Attempt::Refused(reason) if now >= waiting.first + PATIENCE => Some(reason),
-            Attempt::Refused(_) => {
+            Attempt::Refused(reason) => {
+                waiting.reason = reason;
                 waiting.pause *= 2;
                 waiting.due = now + waiting.pause;
                 return None;
