@@ -33,6 +33,9 @@ class Simulation:
             message.clock.sec, message.clock.nanosec = int(now), int(now % 1.0 * 1e9)
             self._publisher.publish(message)
 
+    def set_back(self, seconds):
+        self._start -= seconds
+
     def pause(self):
         self._paused.set()
         self._thread.join()

@@ -4,8 +4,10 @@ import pytest
 from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.time import Time
 from support.field import Field
 from support.graph import wait_for
+from test_clock import Simulation
 from tf2_msgs.msg import TFMessage
 
 
@@ -104,6 +106,26 @@ def test_a_goal_with_a_stamp_is_taken_at_its_time(stack_factory):
     assert arrives(stack, "ship", 1.0, stamp=half) == pytest.approx(6.5, abs=1e-6)
     before = (begin - Duration(seconds=5.0)).to_msg()
     refused(stack, "ship", "at the wanted time", stamp=before)
+
+
+def test_simulated_time_that_is_set_back_by_less_than_transforms_are_kept(stack_factory):
+    stack = stack_factory({"use_sim_time": True, "transform_age_limit": 60.0}, settle=False)
+    simulation = Simulation(stack.graph, 100.0)
+    try:
+        broadcaster = Broadcaster(stack)
+
+        def is_at(x, stamp):
+            # Each time anew: what is sent before the node has seen the clock go back is rightly forgotten.
+            broadcaster.send("map", "ship", x, Time(seconds=stamp))
+            if stack.navigation.send(1.0, 0.0, frame="ship").result()[0] != "SUCCEEDED":
+                return False
+            return stack.robot.planner.requests()[-1].goal.pose.position.x == x + 1.0
+
+        wait_for(lambda: is_at(7.0, 100), 30.0, "the ship")
+        simulation.set_back(8.0)
+        wait_for(lambda: is_at(3.0, 93), 5.0, "the ship where it is now, and not where it was before")
+    finally:
+        simulation.pause()
 
 
 @pytest.mark.timeout(180)
