@@ -25,6 +25,12 @@ BATTERY_TREE = """
 </BehaviorTree></root>
 """
 
+CHARGED_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="Charged">
+  <Inverter><IsBatteryLow min_battery="0.25" battery_topic="/battery_status"/></Inverter>
+</BehaviorTree></root>
+"""
+
 
 def test_g3_cancel_during_follow_path_leaves_nothing_executing(stack):
     controller = stack.robot.controller
@@ -192,9 +198,13 @@ def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_
     controller, wait = stack.robot.controller, stack.robot.wait
     controller.behaviour.duration = None
     wait_for(lambda: battery.get_subscription_count() > 0, 10, "the battery topic to be read")
+    charged = tmp_path / "charged.xml"
+    charged.write_text(CHARGED_TREE)
     latencies = []
     for trial in range(1, TRIALS + 1):
         battery.publish(BatteryState(percentage=0.9))
+        full = lambda: stack.navigation.send(2.0, 0.0, tree=charged).result()[0] == "SUCCEEDED"  # noqa: E731
+        wait_for(full, 30, "the node to hear of a full battery")
         goal = stack.navigation.send(2.0, 0.0)
         wait_for(controller.executing, 10, "the controller to execute")
         stack.goes_on(goal)

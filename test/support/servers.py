@@ -103,7 +103,7 @@ class Server:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._ended = 0
-        self._newest = None
+        self._newest, self._behaviours = None, {}
         self._server = Threads(
             graph.node,
             self.action,
@@ -136,6 +136,7 @@ class Server:
         with self._lock:
             self.events.append(Event("accepted", goal, time.monotonic(), handle.request))
             self.running.add(goal)
+            self._behaviours[goal] = self.behaviour
             self._newest = goal
         try:
             handle.execute()
@@ -152,7 +153,7 @@ class Server:
     def _execute(self, handle):
         goal = bytes(handle.goal_id.uuid)
         result = self.action.Result()
-        behaviour = self.behaviour
+        behaviour = self._behaviours.pop(goal)
         started = time.monotonic()
         try:
             while not self._stop.wait(0.002):
