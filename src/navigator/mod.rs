@@ -28,7 +28,8 @@ mod node;
 mod options;
 #[cfg(feature = "ros")]
 mod parameters;
-#[cfg(all(test, feature = "ros"))]
+#[cfg(test)]
+#[cfg(feature = "ros")]
 mod parameters_page;
 mod pulse;
 #[cfg(test)]
