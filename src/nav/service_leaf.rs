@@ -42,11 +42,19 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     /// [`Thrown`].
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<RequestOf<Self>, NodeStatus>, Thrown>;
 
-    /// What an answer means. It is about what was asked, and not about what the ports say by now.
+    /// What an answer means; where a node says nothing else, that there is one is the success. It is about what was asked,
+    /// and not about what the ports say by now.
     ///
     /// # Errors
     /// [`Thrown`].
-    fn answered(&self, cx: &mut Context<'_>, request: &RequestOf<Self>, response: &ResponseOf<Self>) -> Tick;
+    fn answered(
+        &self,
+        _cx: &mut Context<'_>,
+        _request: &RequestOf<Self>,
+        _response: &ResponseOf<Self>,
+    ) -> Tick {
+        Ok(NodeStatus::Success)
+    }
 
     /// There was no answer: outputs to write before the failure.
     ///

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
 use crate::msg::PoseStamped;
 use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_leaf::ServiceNode;
 
 /// Has a costmap cleared.
 #[derive(Debug)]
@@ -42,15 +42,6 @@ impl ServiceNode for ClearCostmapAroundPose {
             pose: self.pose.require(cx)?.as_ref().clone(),
             reset_distance: self.reset_distance.require(cx)?,
         }))
-    }
-
-    fn answered(
-        &self,
-        _cx: &mut Context<'_>,
-        _request: &RequestOf<Self>,
-        _response: &ResponseOf<Self>,
-    ) -> Tick {
-        Ok(NodeStatus::Success)
     }
 }
 

@@ -1,9 +1,9 @@
 //! `ClearCostmapExceptRegion`: clears a costmap outside of a square around the robot.
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_leaf::ServiceNode;
 
 /// Has a costmap cleared.
 #[derive(Debug)]
@@ -36,15 +36,6 @@ impl ServiceNode for ClearCostmapExceptRegion {
         Ok(Ok(services::ClearCostmapExceptRegionRequest {
             reset_distance: self.reset_distance.require(cx)? as f32,
         }))
-    }
-
-    fn answered(
-        &self,
-        _cx: &mut Context<'_>,
-        _request: &RequestOf<Self>,
-        _response: &ResponseOf<Self>,
-    ) -> Tick {
-        Ok(NodeStatus::Success)
     }
 }
 

@@ -1,9 +1,9 @@
 //! `ClearEntireCostmap`: clears a whole costmap.
 
-use crate::bt::{Context, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Context, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_leaf::ServiceNode;
 
 /// Has a costmap cleared.
 #[derive(Debug)]
@@ -25,15 +25,6 @@ impl ServiceNode for ClearEntireCostmap {
     ) -> Result<Result<services::ClearEntireCostmapRequest, NodeStatus>, Thrown> {
         count_recovery(cx)?;
         Ok(Ok(services::ClearEntireCostmapRequest {}))
-    }
-
-    fn answered(
-        &self,
-        _cx: &mut Context<'_>,
-        _request: &RequestOf<Self>,
-        _response: &ResponseOf<Self>,
-    ) -> Tick {
-        Ok(NodeStatus::Success)
     }
 }
 

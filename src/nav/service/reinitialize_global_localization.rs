@@ -1,8 +1,8 @@
 //! `ReinitializeGlobalLocalization`: spreads the robot's localization over the whole map.
 
-use crate::bt::{Context, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Context, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_leaf::ServiceNode;
 
 /// Has the localization start anew.
 #[derive(Debug)]
@@ -19,15 +19,6 @@ impl ServiceNode for ReinitializeGlobalLocalization {
 
     fn request(&self, _cx: &mut Context<'_>) -> Result<Result<services::EmptyRequest, NodeStatus>, Thrown> {
         Ok(Ok(services::EmptyRequest {}))
-    }
-
-    fn answered(
-        &self,
-        _cx: &mut Context<'_>,
-        _request: &RequestOf<Self>,
-        _response: &ResponseOf<Self>,
-    ) -> Tick {
-        Ok(NodeStatus::Success)
     }
 }
 

@@ -1,8 +1,8 @@
 //! `ToggleCollisionMonitor`: switches the collision monitor on or off. A node of Nav2's main branch.
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_leaf::ServiceNode;
 
 /// Switches the collision monitor.
 #[derive(Debug)]
@@ -25,15 +25,6 @@ impl ServiceNode for ToggleCollisionMonitor {
         Ok(Ok(services::ToggleRequest {
             enable: self.enable.require(cx)?,
         }))
-    }
-
-    fn answered(
-        &self,
-        _cx: &mut Context<'_>,
-        _request: &RequestOf<Self>,
-        _response: &ResponseOf<Self>,
-    ) -> Tick {
-        Ok(NodeStatus::Success)
     }
 }
 
