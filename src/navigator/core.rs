@@ -603,15 +603,11 @@ impl Navigator {
                 let report = if status == NodeStatus::Success {
                     Report::succeeded()
                 } else if error_code == 0 && error_message.is_empty() {
-                    let skipped = status == NodeStatus::Skipped;
-                    Report::aborted(
-                        0,
-                        if skipped {
-                            SKIPPED
-                        } else {
-                            "the tree failed without an error code"
-                        },
-                    )
+                    let why = match status {
+                        NodeStatus::Skipped => SKIPPED,
+                        _ => "the tree failed without an error code",
+                    };
+                    Report::aborted(0, why)
                 } else {
                     Report::aborted(error_code, &error_message)
                 };
