@@ -1,6 +1,5 @@
 """What every test here gets: a ROS domain of its own, the built executables, and processes that surely end."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -8,7 +7,7 @@ import subprocess
 
 import pytest
 from support.domains import free_domain
-from support.executable import ROOT, Process
+from support.executable import ROOT, Kept, Process
 from support.fixtures import stack, stack_factory  # noqa: F401 - fixtures for every test
 
 
@@ -47,20 +46,8 @@ def executables(target_folder):
 @pytest.fixture
 def start(request):
     """Return a function that starts a command; all end with the test, and a failed test shows their output."""
-    started = []
-    closers = contextlib.ExitStack()
-
-    def begin(*command, **options):
-        process = Process(command, **options)
-        closers.callback(process.close)
-        started.append(process)
-        return process
-
-    with closers:
-        yield begin
-    if request.node.has_failed:
-        for process in started:
-            print(f"--- {' '.join(process.command)} (code {process.process.returncode})\n{process.output[-8000:]}")
+    with Kept(request) as kept:
+        yield lambda *command, **options: kept.keep(Process(command, **options))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -121,6 +121,31 @@ class Process:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+class Kept(contextlib.ExitStack):
+    """What a test starts: each is closed whatever becomes of the others, because what is left of a test serves the next one
+    in its domain; and a test that failed shows what its processes have said."""
+
+    def __init__(self, request):
+        super().__init__()
+        self._request = request
+        self._processes = []
+
+    def keep(self, process):
+        """Closes a process at the end, and returns it."""
+        self._processes.append(process)
+        self.callback(process.close)
+        return process
+
+    def __exit__(self, *details):
+        try:
+            return super().__exit__(*details)
+        finally:
+            if self._request.node.has_failed:
+                for process in self._processes:
+                    said = process.output[-8000:]
+                    print(f"--- {' '.join(process.command)} (code {process.process.returncode})\n{said}")
+
+
 class Executable(Process):
     """An executable of this project in a domain, with parameters and remappings."""
 

@@ -1,6 +1,5 @@
 """A whole stack for one test: a domain, a rclpy side with servers and a client, and the node under test."""
 
-import contextlib
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from .client import Navigation
-from .executable import ROOT, Executable
+from .executable import ROOT, Executable, Kept
 from .graph import PATIENCE, Graph, wait_for
 from .servers import Robot
 
@@ -108,18 +107,14 @@ def stack_factory(ros_domain, request, tmp_path):
 
     ``settle=False`` where no goal may succeed before the test begins.
     """
-    nodes = []
-    # Each of them, whatever becomes of the others: what is left of a test serves the next one in its domain.
-    closers = contextlib.ExitStack()
+    kept = Kept(request)
 
     def make(parameters=None, program="navtree", settle=True):
         graph = Graph(ros_domain)
-        closers.callback(graph.close)
+        kept.callback(graph.close)
         robot = Robot(graph)
-        closers.callback(robot.destroy)
-        node = Executable(program, ros_domain, DEFAULTS | (parameters or {}))
-        nodes.append(node)
-        closers.callback(node.close)
+        kept.callback(robot.destroy)
+        node = kept.keep(Executable(program, ros_domain, DEFAULTS | (parameters or {})))
         navigation = Navigation(graph)
         navigation.wait()
         navigation.warm_up()
@@ -129,11 +124,8 @@ def stack_factory(ros_domain, request, tmp_path):
             stack.settle(tmp_path)
         return stack
 
-    with closers:
+    with kept:
         yield make
-    if request.node.has_failed:
-        for node in nodes:
-            print(f"--- {' '.join(node.command)} (code {node.process.returncode})\n{node.output[-8000:]}")
 
 
 @pytest.fixture
