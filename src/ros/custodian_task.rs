@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::dead_ports::DeadPorts;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
@@ -16,8 +17,8 @@ use super::servers_board::{KnownServer, ServersBoard};
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::goal::{
-    Command, Custodian, Effect, GivenUp, GoalIds, GoalOptions, Phase, Report, ServerId, Severity, Ticket,
-    WireEvent,
+    Command, Custodian, Effect, GivenUp, GoalIds, GoalOptions, Notice, Outcome, Phase, Report, ServerId,
+    Severity, Ticket, WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 
@@ -137,6 +138,7 @@ impl CustodianTask {
             names: FxHashMap::default(),
             warned: FxHashMap::default(),
             refused: FxHashSet::default(),
+            dead_ports: DeadPorts::default(),
             effects: Vec::new(),
             changed: false,
         };
@@ -346,6 +348,7 @@ struct Owner {
     warned: FxHashMap<ServerId, usize>,
     /// Servers of which people were told that nothing more is sent to them.
     refused: FxHashSet<ServerId>,
+    dead_ports: DeadPorts,
     effects: Vec<Effect<Payload>>,
     /// Whether the view is out of date.
     changed: bool,
@@ -497,7 +500,7 @@ impl Owner {
         while !self.effects.is_empty() {
             let mut failures = Vec::new();
             for effect in std::mem::take(&mut self.effects) {
-                self.carry_out_one(effect, &mut failures);
+                self.carry_out_one(effect, now, &mut failures);
             }
             for failure in failures {
                 self.custodian.wire(failure, now, &mut self.effects);
@@ -505,7 +508,7 @@ impl Owner {
         }
     }
 
-    fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
+    fn carry_out_one(&mut self, effect: Effect<Payload>, now: Time, failures: &mut Vec<WireEvent<Payload>>) {
         let absent = || RosError::Send("the client is not there yet".to_owned());
         match effect {
             Effect::SendGoal {
@@ -570,8 +573,18 @@ impl Owner {
             }
             Effect::Notify(notice) => {
                 let link = u16::try_from(notice.ticket().0 >> LINK_SHIFT).unwrap_or(u16::MAX);
+                let unanswered = matches!(
+                    &notice,
+                    Notice::Finished {
+                        outcome: Outcome::AcceptTimeout | Outcome::ResponseTimeout,
+                        ..
+                    }
+                );
                 if let Some(inbox) = self.links.get(&link) {
                     inbox.notice(notice);
+                }
+                if unanswered {
+                    self.dead_ports.suspect(now);
                 }
             }
             Effect::Report(report) => self.report(report),

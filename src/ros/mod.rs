@@ -29,6 +29,7 @@ mod clock;
 mod connection;
 mod console;
 mod custodian_task;
+mod dead_ports;
 mod error;
 mod executor;
 mod fan;

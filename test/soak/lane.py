@@ -1,7 +1,9 @@
 """One lane: a domain with one navtree node, one faulty server and one client that runs trials one after another."""
 
+import os
 import time
 from collections import namedtuple
+from itertools import permutations
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -15,7 +17,7 @@ from .ledger import Ledger
 from .plan import calm
 from .rclpy_server import RclpyServer
 from .sim_server import SimServer
-from .unmatched import Unmatched
+from .unmatched import Unmatched, dead_ports
 
 #: A leaf under a condition; when the condition fails, so does the tree.
 GUARDED = """
@@ -146,6 +148,7 @@ class Lane:
             self.start_server()
         self.charge(0.9)
         if not self.warm_up(60.0):
+            self.stop_where_cut_off()
             raise Unmatched(f"the node did not reach the server:\n{self.node.output[-1000:]}")
 
     def warm_up(self, seconds):
@@ -166,6 +169,11 @@ class Lane:
             self.until(lambda: goal.done() and self.ledger.quiet(), PATIENCE)
         return True
 
+    def restart_node(self):
+        if self.node is not None and self.node.running():
+            self.stop_node()
+        self.start_node()
+
     def stop_node(self):
         """Ends it as Ctrl-C does, which it must answer with exit code 0."""
         self.node.interrupt()
@@ -177,6 +185,15 @@ class Lane:
     def charge(self, level):
         self.battery.publish(BatteryState(percentage=level))
 
+    def stop_where_cut_off(self):
+        """Raises where it is proven that the middleware lets nothing through between two of the lane's processes."""
+        processes = {"client": os.getpid(), "node": self.node.pid}
+        if self.server.alive():
+            processes["server"] = self.server.process.pid
+        for (sender, from_), (receiver, to) in permutations(processes.items(), 2):
+            if ports := dead_ports(from_, to):
+                raise Unmatched(f"what the {sender} sends to the {receiver} goes to a dead port ({ports})")
+
     # Trials.
 
     def trial(self, plan):
@@ -187,6 +204,8 @@ class Lane:
         if self.fresh:
             self.charge(0.9)
             self.fresh = not self.warm_up(15.0)
+            if self.fresh:
+                self.stop_where_cut_off()
         self.seen.clear()
         self.charge(0.9)
         self.server.tell(plan)
@@ -269,27 +288,27 @@ class Lane:
 
     def run(self, plans, until):
         """Yields an outcome for each plan, as many as are begun by a time."""
-        since_start = 0
-        self.start_node()
+        since_start = TRIALS_A_NODE
         for plan in plans:
             if time.time() > until:
                 break
-            if since_start == TRIALS_A_NODE or not self.node.running():
-                if self.node.running():
-                    self.stop_node()
-                self.start_node()
-                since_start = 0
-            since_start += 1
             try:
+                if since_start == TRIALS_A_NODE or not self.node.running():
+                    self.restart_node()
+                    since_start = 0
                 outcome = self.trial(plan)
             except AssertionError as failure:
-                raise AssertionError(f"{plan}: {failure}; the node:\n{self.node.output[-4000:]}") from failure
+                self.stop_where_cut_off()
+                said = f"the node:\n{self.node.output[-4000:]}\nthe server:\n{self.server.said()}"
+                raise AssertionError(f"{plan}: {failure}; {said}") from failure
+            since_start += 1
             if outcome.problems:
                 tail = "\n".join(self.node.lines[-60:])
                 self.failures.append(f"{plan}: {'; '.join(outcome.problems)}; seen {self.seen}\n{tail}")
             yield outcome
         self.settled()
-        self.stop_node()
+        if self.node is not None:
+            self.stop_node()
 
     def close(self):
         if self.node is not None:

@@ -69,6 +69,10 @@ class SimServer:
     def alive(self):
         return not self.gone
 
+    def said(self):
+        """The end of its log."""
+        return self.process.output[-4000:] if self.process else ""
+
     def start(self):
         self.generation += 1
         self.read, self.gone = 0, False
