@@ -28,9 +28,9 @@ def dead_ports(sender, receiver):
         locks = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{receiver}/fd")]
     except OSError:
         return []
-    owned = [int(found[1]) for lock in locks if lock.endswith("_el") and (found := _PORT.match(lock))]
+    owned = {int(found[1]) for lock in locks if lock.endswith("_el") and (found := _PORT.match(lock))}
     return [
         port
-        for port in owned
+        for port in sorted(owned)
         if port >= _FIRST and f"fastrtps_port{port} (deleted)" in mapped and f"fastrtps_port{port}" not in mapped
     ]
