@@ -7,6 +7,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterFile
 from launch_ros.substitutions import FindPackageShare
 
 
@@ -34,6 +35,7 @@ def generate_launch_description():
 def robot(context):
     """Return the simulated robot, which publishes the time where navtree goes by it."""
     simulated = LaunchConfiguration("use_sim_time").perform(context).lower() in ("true", "1")
+    file = ParameterFile(LaunchConfiguration("params_file"), allow_substs=True)
     return [
         Node(
             package="navtree",
@@ -41,7 +43,7 @@ def robot(context):
             name="nav_sim",
             namespace=LaunchConfiguration("namespace"),
             output="screen",
-            parameters=[LaunchConfiguration("params_file")] + ([{"publish_clock": True}] if simulated else []),
+            parameters=[file] + ([{"publish_clock": True}] if simulated else []),
             arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
             remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
             # Without a robot there is nothing left to show.

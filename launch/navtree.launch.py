@@ -9,7 +9,7 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 # The arguments that are parameters of the node, the names they have there, and their types.
@@ -60,6 +60,8 @@ def navigator(context):
         for argument, (name, kind) in PARAMETERS.items()
         if LaunchConfiguration(argument).perform(context)
     }
+    # As Nav2's bringup takes it: with $(find-pkg-share ...) in paths.
+    file = ParameterFile(LaunchConfiguration("params_file"), allow_substs=True)
     return [
         Node(
             package="navtree",
@@ -69,7 +71,7 @@ def navigator(context):
             output="screen",
             respawn=LaunchConfiguration("use_respawn"),
             respawn_delay=2.0,
-            parameters=[LaunchConfiguration("params_file")] + ([given] if given else []),
+            parameters=[file] + ([given] if given else []),
             arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
             # Robots in namespaces have transforms of their own, as in Nav2's bringup.
             remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
