@@ -26,6 +26,9 @@ pub struct Progress {
     pub feedback: Option<Payload>,
     /// How it ended.
     pub outcome: Option<Outcome<Payload>>,
+    /// The number of what was last asked of a server here, where it may have been made of what the client wants; see
+    /// [`World::orders`].
+    order: u64,
 }
 
 /// The newest message of a topic.
@@ -60,8 +63,9 @@ pub struct World {
     /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
-    /// See [`World::goals_asked`].
-    asked: u64,
+    /// See [`World::orders`] and [`World::served`].
+    orders: u64,
+    served: u64,
     events: Vec<Event>,
     /// Messages so far, of all topics.
     messages: u64,
@@ -86,7 +90,8 @@ impl World {
             topics: FxHashMap::default(),
             halts: Vec::new(),
             requests: Vec::new(),
-            asked: 0,
+            orders: 0,
+            served: 0,
             events: Vec::new(),
             messages: 0,
             listeners: Vec::new(),
@@ -199,6 +204,7 @@ impl World {
         options: GoalOptions,
     ) -> Ticket {
         let ticket = self.ticket();
+        self.order(ticket, &payload);
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::Start {
             ticket,
@@ -212,7 +218,18 @@ impl World {
 
     /// Replaces a running goal by a newer one for the same server; of several within a tick the last counts.
     pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
+        self.order(ticket, &payload);
         self.requests.push(Command::Update { ticket, payload });
+    }
+
+    fn order(&mut self, ticket: Ticket, payload: &Payload) {
+        if is_made_of_a_path(payload) {
+            return;
+        }
+        self.orders += 1;
+        if let Some(progress) = self.waiting.get_mut(&ticket) {
+            progress.order = self.orders;
+        }
     }
 
     /// Asks for a service to be called when the tick ends.
@@ -262,15 +279,10 @@ impl World {
 
     /// Takes the outcome of something that has ended, and forgets it.
     pub fn finish(&mut self, ticket: Ticket) -> Option<Outcome<Payload>> {
-        let ended = self
-            .waiting
-            .get(&ticket)
-            .is_some_and(|progress| progress.outcome.is_some());
-        if ended {
-            self.waiting.remove(&ticket).and_then(|progress| progress.outcome)
-        } else {
-            None
-        }
+        self.waiting.get(&ticket)?.outcome.as_ref()?;
+        let progress = self.waiting.remove(&ticket)?;
+        self.served = self.served.max(progress.order);
+        progress.outcome
     }
 
     /// Stops something: its cancel leaves first when the tick ends, and nothing of it is heard again (G3, G4).
@@ -315,10 +327,15 @@ impl World {
         self.notes.forget();
     }
 
-    /// How many goals were sent, or updated, in all ticks so far: those that may have been made of what the client wants,
+    /// How many goals and updates of goals were asked for so far: those that may have been made of what the client wants,
     /// and not those that are made of a path.
-    pub fn goals_asked(&self) -> u64 {
-        self.asked
+    pub fn orders(&self) -> u64 {
+        self.orders
+    }
+
+    /// The newest of [`World::orders`] that came to an end by itself, rather than being halted.
+    pub fn served(&self) -> u64 {
+        self.served
     }
 
     /// See [`Link::hand_over`].
@@ -520,11 +537,6 @@ impl Resource for World {
         if self.halts.is_empty() && self.requests.is_empty() {
             return;
         }
-        let asks = |command: &&Command<Payload>| match command {
-            Command::Start { payload, .. } | Command::Update { payload, .. } => !is_made_of_a_path(payload),
-            _ => false,
-        };
-        self.asked += self.requests.iter().filter(asks).count() as u64;
         self.halts.append(&mut self.requests);
         self.link.submit(&mut self.halts);
     }

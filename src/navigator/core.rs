@@ -494,12 +494,12 @@ impl Navigator {
                 match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
                     Some(tree) => {
                         // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
-                        let asked = tree.resource::<World>().map_or(0, |world| world.goals_asked());
+                        let orders = tree.resource::<World>().map_or(0, |world| world.orders());
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
                         if let Some(pulse) = &self.pulse {
                             pulse.pursue(request.client.id());
                         }
-                        let old = session.replace(request.poses, request.client, asked, now);
+                        let old = session.replace(request.poses, request.client, orders, now);
                         old.finish(Report::aborted(0, DISPLACED));
                     }
                     None => {
@@ -565,9 +565,9 @@ impl Navigator {
             return;
         };
         let result = tree.tick(now);
-        let mut asked = 0;
+        let mut served = 0;
         if let Some(world) = tree.resource::<World>() {
-            asked = world.goals_asked();
+            served = world.served();
             for note in world.take_notes() {
                 tracing::warn!("{}: {}", note.leaf, note.text);
             }
@@ -591,8 +591,8 @@ impl Navigator {
                 }
                 self.publish_log(&def);
             }
-            Ok(NodeStatus::Success) if session.is_unserved(asked) => {
-                // What succeeded was the goal before this one.
+            Ok(NodeStatus::Success | NodeStatus::Failure) if session.is_unserved(served) => {
+                // What succeeded or failed was the goal before this one.
                 tree.halt(HaltReason::ParentFinished, now);
                 super::seed::goal(tree, &self.options, kind, session.poses());
                 self.publish_log(&def);

@@ -18,8 +18,8 @@ pub(crate) struct Session {
     poses: Vec<PoseStamped>,
     started: Time,
     last_feedback: Option<Time>,
-    /// The goal took another's place in a tree that ran, when that had asked servers for so many goals: those on which a
-    /// destination has a bearing.
+    /// The goal took another's place in a tree that ran, which had asked for so many goals by then; see
+    /// [`World::orders`](crate::nav::World::orders).
     replaced_at: Option<u64>,
 }
 
@@ -67,26 +67,27 @@ impl Session {
         &self.poses
     }
 
-    /// Whether a tree that has succeeded has done nothing for this goal: it took the place of another, and no server was
-    /// asked for anything since, but to follow a path that had been planned or was being planned by then. Once for each
-    /// such goal, so that trees without servers end.
-    pub(crate) fn is_unserved(&mut self, asked: u64) -> bool {
-        self.replaced_at.take() == Some(asked)
+    /// Whether a tree that has ended has done nothing for this goal: it took the place of another, and nothing that a server
+    /// was asked for since has come to an end, but for the following of a path that had been planned or was being planned
+    /// by then. What was asked for and halted is no service: a planner's answer that the old path's end has overtaken.
+    /// Once for each such goal, so that trees without servers end.
+    pub(crate) fn is_unserved(&mut self, served: u64) -> bool {
+        self.replaced_at.take().is_some_and(|orders| served <= orders)
     }
 
-    /// Another goal of the same action takes over; the old client is still to be told. `asked`: how many goals servers
-    /// were asked for so far.
+    /// Another goal of the same action takes over; the old client is still to be told. `orders`: see
+    /// [`World::orders`](crate::nav::World::orders).
     pub(crate) fn replace(
         &mut self,
         poses: Vec<PoseStamped>,
         client: Box<dyn ClientGoal>,
-        asked: u64,
+        orders: u64,
         now: Time,
     ) -> Box<dyn ClientGoal> {
         self.poses = poses;
         self.started = now;
         self.last_feedback = None;
-        self.replaced_at = Some(asked);
+        self.replaced_at = Some(orders);
         std::mem::replace(&mut self.client, client)
     }
 

@@ -400,6 +400,52 @@ fn a_goal_that_takes_anothers_place_and_is_planned_for_at_once_is_driven_to_once
 }
 
 #[test]
+fn a_goal_whose_planning_is_overtaken_by_the_robots_arrival_is_driven_to() {
+    let mut rig = Rig::planning(200, 300);
+    let tree = tree(
+        r#"<PipelineSequence>
+             <RateController hz="5"><ComputePathToPose goal="{goal}" path="{path}"/></RateController>
+             <FollowPath path="{path}"/>
+           </PipelineSequence>"#,
+    );
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(35);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(30);
+    assert_eq!(
+        (rig.told(), rig.driven()),
+        (vec![aborted(1, DISPLACED)], vec![1.0])
+    );
+    rig.ticks(60);
+    assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
+}
+
+#[test]
+fn a_goal_that_takes_the_place_of_one_that_fails_is_driven_to() {
+    let mut rig = Rig::driving(300);
+    rig.bench.action::<FollowPath>("follow_path", |goal| {
+        let end = goal.path.poses.last().unwrap().pose.position.x;
+        let plan = if end < 1.5 {
+            Plan::abort(105)
+        } else {
+            Plan::success()
+        };
+        plan.after(300)
+    });
+    let tree = tree(PLAN_AND_FOLLOW);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(20);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(70);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
+    assert_eq!(rig.driven(), [1.0, 2.0]);
+    // Its own failure is its own.
+    rig.goal_to(3, ToPose, "map", 1.0, &tree);
+    rig.ticks(40);
+    assert_eq!(rig.told(), [aborted(3, "the tree failed without an error code")]);
+}
+
+#[test]
 fn a_tree_that_asks_no_server_for_anything_ends_also_for_a_goal_that_took_anothers_place() {
     let mut rig = Rig::driving(300);
     let tree = tree(r#"<Sleep msec="100"/>"#);
