@@ -3,10 +3,12 @@
 import time
 
 import pytest
+from bond.msg import Status
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.parameter import Parameter
-from support.graph import PATIENCE, wait_for
+from support.executable import Executable, Kept
+from support.graph import PATIENCE, Graph, wait_for
 
 
 class Managed:
@@ -50,6 +52,20 @@ def test_goals_are_taken_only_while_active(managed):
     assert node.change(Transition.TRANSITION_ACTIVATE)
     assert node.state() == State.PRIMARY_STATE_ACTIVE
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("namespace", ["", "/robot1"])
+def test_the_bond_is_where_the_lifecycle_manager_of_its_namespace_listens(namespace, ros_domain, request):
+    with Kept(request) as kept:
+        graph = Graph(ros_domain)
+        kept.callback(graph.close)
+        beats = []
+        graph.node.create_subscription(
+            Status, f"{namespace}/bond", beats.append, 100, callback_group=graph.group
+        )
+        arguments = ("--ros-args", "-r", f"__ns:={namespace}", "--") if namespace else ()
+        kept.keep(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
+        wait_for(lambda: any(beat.active and beat.id == "bt_navigator" for beat in beats), PATIENCE, "its heartbeat")
 
 
 @pytest.mark.alone

@@ -19,8 +19,8 @@ const REST: Duration = Duration::from_secs(1);
 /// Messages that say the bond is over: one could be lost on a peer that is just joining.
 const FAREWELLS: u32 = 3;
 
-/// Our end of a bond on `/bond`: while it is begun, a status is published every period; when it ends, or the other
-/// side says that it does, we say so too. The manager forms the bond, and brings the stack down when it breaks.
+/// Our end of a bond on `bond`, in the node's namespace: while it is begun, a status is published every period; when it
+/// ends, or the other side says that it does, we say so too. The manager forms the bond, and brings the stack down when it breaks.
 ///
 /// The heartbeat comes from the node's own thread: it says that the node answers, as the manager wants to know. Where the
 /// other side has not been heard for as long as either side waits, nobody listens, and it rests until somebody is: a
@@ -67,7 +67,8 @@ impl Bond {
 
     fn on_node(node: &mut RosNode, id: String, clock: Clock, period: Duration) -> Result<Self, RosError> {
         let qos = || QosProfile::default().keep_last(100);
-        let publisher = node.publisher("/bond", qos())?;
+        // In the node's namespace, where bondcpp has it.
+        let publisher = node.publisher("bond", qos())?;
         let shared = Arc::new(Shared {
             instance: format!("{id}-{}", std::process::id()),
             id,
@@ -90,7 +91,7 @@ impl Bond {
             period
         });
         let other = Arc::clone(&shared);
-        node.subscribe::<Status>("/bond", qos(), move |status| {
+        node.subscribe::<Status>("bond", qos(), move |status| {
             if status.id != other.id || status.instance_id == other.instance {
                 return;
             }
