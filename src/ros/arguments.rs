@@ -9,27 +9,37 @@ struct Rule<'a> {
     /// Whom it is for; everybody where it is missing.
     node: Option<&'a str>,
     from: &'a str,
+    to: &'a str,
 }
 
 impl<'a> Rule<'a> {
     fn parse(text: &'a str) -> Option<Self> {
-        let (left, _) = text.split_once(":=")?;
+        let (left, to) = text.split_once(":=")?;
         // `rostopic://` and `rosservice://` begin a name, not a rule for one node.
         let node = left.split_once(':').filter(|(_, rest)| !rest.starts_with("//"));
         Some(match node {
             Some((node, from)) => Self {
                 node: Some(node),
                 from,
+                to,
             },
             None => Self {
                 node: None,
                 from: left,
+                to,
             },
         })
     }
 
     fn names_a_node(self) -> bool {
         matches!(self.from, "__node" | "__name")
+    }
+
+    /// Whether one of its names is another for each node: `~/x`, or with `{node}` in it.
+    fn depends_on_the_node(self) -> bool {
+        [self.from, self.to]
+            .iter()
+            .any(|name| name.starts_with('~') || name.contains('{'))
     }
 }
 
@@ -60,13 +70,13 @@ fn rules(arguments: &[String]) -> Vec<usize> {
 }
 
 /// Whether a second node of the process would have the name that it is given, and see every topic as the node `name`
-/// does. A rule for all nodes (`__node:=x`) would give both one name; a rule for the topics of one (`x:/tf:=/y`), or for
-/// private names (`~/x:=/y`), would reach that one alone.
+/// does. A rule for all nodes (`__node:=x`) would give both one name; a rule for the topics of one (`x:/tf:=/y`), or with
+/// private names (`~/x:=/y`, `/x:=~/y`), would mean that one alone.
 pub(super) fn allow_a_second_node(arguments: &[String]) -> bool {
     rules(arguments)
         .into_iter()
         .filter_map(|index| Rule::parse(&arguments[index]))
-        .all(|rule| rule.names_a_node() == rule.node.is_some() && !rule.from.starts_with('~'))
+        .all(|rule| rule.names_a_node() == rule.node.is_some() && !rule.depends_on_the_node())
 }
 
 /// The arguments with every rule that names all nodes (`__node:=x`, what launch files write for `name=`) made one for
@@ -138,6 +148,8 @@ mod tests {
         assert!(!allowed("navtree --ros-args -r __node:=navigator"));
         assert!(!allowed("navtree --ros-args --remap bt_navigator:/tf:=/robot/tf"));
         assert!(!allowed("navtree --ros-args -r ~/goal:=/goal"));
+        assert!(!allowed("navtree --ros-args -r /odom:=~/odom"));
+        assert!(!allowed("navtree --ros-args -r /odom:=/{node}/odom"));
     }
 
     #[test]
