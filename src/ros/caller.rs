@@ -93,6 +93,7 @@ impl<R: 'static> Caller<R> {
             future,
             done: Some(Box::new(done)),
             owed: true,
+            settled: false,
             written_off: false,
         });
         Ok(())
@@ -107,6 +108,7 @@ impl<R: 'static> Caller<R> {
         let mut pending = lock(&self.pending);
         if pending.unanswered() >= MOST_UNANSWERED {
             pending.write_off(self.lives.current());
+            pending.write_off_where(|call| call.settled);
         }
         let count = pending.unanswered();
         if count < MOST_UNANSWERED {
@@ -196,6 +198,8 @@ struct PendingCall<R> {
     done: Option<Done<R>>,
     /// Whether it counts as unanswered.
     owed: bool,
+    /// Nobody waits for it, and a later request under the same key was answered: so was this one, or it never will be.
+    settled: bool,
     written_off: bool,
 }
 
@@ -211,7 +215,13 @@ impl<R> Pending<R> {
             take_answered(&mut self.set_aside, &mut ready);
         }
         let answered = take_answered(&mut self.calls, &mut ready);
-        if let (Some(life), true) = (answered, self.unanswered() >= MOST_UNANSWERED) {
+        let Some((_, life)) = answered.last() else {
+            return ready;
+        };
+        for call in &mut self.set_aside {
+            call.settled |= answered.iter().any(|(key, _)| *key == call.key);
+        }
+        if self.unanswered() >= MOST_UNANSWERED {
             // It answers again: a successor that came unnoticed, to which the old requests mean nothing.
             self.write_off(life + 1);
         }
@@ -237,8 +247,12 @@ impl<R> Pending<R> {
     fn write_off(&mut self, life: u64) {
         let old = self.calls.extract_if(.., |call| call.life < life);
         self.set_aside.extend(old);
+        self.write_off_where(|call| call.life < life);
+    }
+
+    fn write_off_where(&mut self, is_lost: impl Fn(&PendingCall<R>) -> bool) {
         for call in &mut self.set_aside {
-            if call.owed && call.life < life {
+            if call.owed && is_lost(call) {
                 call.owed = false;
                 call.written_off = true;
                 self.written_off += 1;
@@ -251,18 +265,22 @@ impl<R> Pending<R> {
     }
 }
 
-/// Moves the answers that have come into `ready`, and says in which life of the server the latest was asked for.
-fn take_answered<R>(calls: &mut Vec<PendingCall<R>>, ready: &mut Vec<(Answer<R>, Done<R>)>) -> Option<u64> {
-    let mut life = None;
+/// Moves the answers that have come into `ready`. The keys of their requests, and the lives of the server in which they were
+/// asked for, in the order of asking.
+fn take_answered<R>(
+    calls: &mut Vec<PendingCall<R>>,
+    ready: &mut Vec<(Answer<R>, Done<R>)>,
+) -> Vec<(u64, u64)> {
+    let mut answered = Vec::new();
     calls.retain_mut(|call| match (&mut call.future).now_or_never() {
         Some(answer) => {
-            life = Some(call.life);
+            answered.push((call.key, call.life));
             ready.extend(call.done.take().map(|done| (answer, done)));
             false
         }
         None => true,
     });
-    life
+    answered
 }
 
 #[cfg(test)]
@@ -344,6 +362,30 @@ mod tests {
         }
         caller.forget(2);
         assert_eq!(caller.debts().unanswered, 20);
+    }
+
+    #[test]
+    fn questions_that_a_restarted_server_has_never_heard_keep_no_later_goal_from_it() {
+        let (caller, questions) = caller();
+        for _ in 0..MOST_UNANSWERED + 50 {
+            caller.forget_but(7, 1);
+            caller.call(1, &(), |_| {}).unwrap();
+        }
+        let newest = questions.lock().unwrap().len() - 1;
+        answer(&questions, newest);
+        caller.drain()();
+        caller.forget(1);
+        assert!(
+            caller.debts().unanswered >= MOST_UNANSWERED,
+            "they may still be answered"
+        );
+        assert_eq!(caller.make_room(Instant::now()), Ok(()));
+        let debts = caller.debts();
+        assert_eq!(
+            debts.unanswered as u64 + debts.written_off,
+            MOST_UNANSWERED as u64 + 49
+        );
+        assert!(debts.unanswered < 10, "{debts:?}");
     }
 
     #[test]
