@@ -77,11 +77,7 @@ impl<C: ActionCodec> ActionClient<C> {
             },
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
-        // When a goal ends its server answers all questions for the result at once, and r2r takes one answer a spin: what is
-        // dropped meanwhile r2r would wait for as long as the process lives.
-        let answers = QosProfile::services_default().keep_last(1000);
-        let mut get_result =
-            node.client_with::<GetResult<C>>(&format!("{name}/_action/get_result"), answers)?;
+        let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
         let mut cancel_goal =
             node.client::<action_msgs::srv::CancelGoal::Service>(&format!("{name}/_action/cancel_goal"))?;
         let probes = [
@@ -178,7 +174,11 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         };
         let key = match tag {
             CancelTag::Goal { goal, .. } => key(goal),
-            CancelTag::Leaf(ticket) => ticket.0,
+            CancelTag::Leaf(ticket) => {
+                // Those of goals are bounded by the Custodian's deadlines; a tree may ask for these as often as it ticks.
+                self.cancel_goal.make_room(Instant::now())?;
+                ticket.0
+            }
         };
         let inlet = self.inlet.clone();
         self.cancel_goal.call(key, &request, move |answer| {

@@ -235,22 +235,10 @@ impl RosNode {
         S::Request: Send + 'static,
         S::Response: Send + 'static,
     {
-        self.client_with::<S>(name, QosProfile::services_default())
-    }
-
-    /// As [`RosNode::client`]. So many answers may come at once as the quality has depth.
-    ///
-    /// # Errors
-    /// [`RosError::Entity`].
-    pub fn client_with<S>(&mut self, name: &str, qos: QosProfile) -> Result<Caller<S::Response>, RosError>
-    where
-        S: WrappedServiceTypeSupport + 'static,
-        S::Request: Send + 'static,
-        S::Response: Send + 'static,
-    {
+        let answers = QosProfile::services_default().keep_last(MOST_ANSWERS);
         let client = self
             .node
-            .create_client::<S>(name, qos)
+            .create_client::<S>(name, answers)
             .map_err(|error| entity("client", name, &error))?;
         let client = Arc::new(client);
         let probe = Arc::clone(&client);
@@ -370,6 +358,11 @@ impl RosNode {
         }
         let timeout = self.patience(now).min(most);
         self.node.spin_once(timeout);
+        // First what a server has said, then that it is gone: who sends a result and ends has sent a result.
+        let mut any = false;
+        for drain in &mut self.drains {
+            any |= drain();
+        }
         let mut gone = false;
         for watch in &mut self.watches {
             match watch.end() {
@@ -380,10 +373,6 @@ impl RosNode {
         }
         if gone {
             self.look_hastily();
-        }
-        let mut any = false;
-        for drain in &mut self.drains {
-            any |= drain();
         }
         self.do_chores();
         (timeout, any)
@@ -431,6 +420,10 @@ impl std::fmt::Debug for Probe {
         f.write_str("Probe")
     }
 }
+
+/// So many answers to one client may come at once: r2r takes one a spin, and what is dropped meanwhile it waits for as long as
+/// the process lives. A goal that ends is answered all questions for its result, and twenty leaves may call one service.
+const MOST_ANSWERS: usize = 1000;
 
 /// How often servers are looked for. What is found is known when the spin ends that asked: a server that shuts down is
 /// missed within twice this; one that is killed when the middleware's lease on it ends. Every look wakes the thread: ten a
