@@ -374,6 +374,8 @@ impl Owner {
             let (mut taken, mut handled) = (0, 0);
             while let Some(input) = next {
                 if matches!(input, Input::End) {
+                    // What was asked for just before leaves all the same: a goal would go on.
+                    self.carry_out(now);
                     return;
                 }
                 handled += u64::from(self.take(input, now));
@@ -534,7 +536,7 @@ impl Owner {
                     None => Err(absent()),
                 };
                 if let Err(error) = sent {
-                    tracing::error!("{}: cancel not sent: {error}", self.name(server));
+                    self.say_unsent(server, "cancel", &error);
                     failures.push(WireEvent::CancelFailed { tag });
                 }
             }
@@ -595,17 +597,26 @@ impl Owner {
         self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
     }
 
-    /// Says so where something was not sent. A server that leaves everything unanswered refuses as often as a leaf
-    /// tries: that is said once, until something is sent again.
+    /// Says so where something was not sent.
     fn was_sent(&mut self, server: ServerId, what: &str, sent: &Result<(), RosError>) -> bool {
-        let Err(error) = sent else {
-            self.refused.remove(&server);
-            return true;
-        };
+        match sent {
+            Ok(()) => {
+                self.refused.remove(&server);
+                true
+            }
+            Err(error) => {
+                self.say_unsent(server, what, error);
+                false
+            }
+        }
+    }
+
+    /// A server that leaves everything unanswered refuses as often as a leaf tries: that is said once, until something is
+    /// sent again.
+    fn say_unsent(&mut self, server: ServerId, what: &str, error: &RosError) {
         if !matches!(error, RosError::Unanswered(_)) || self.refused.insert(server) {
             tracing::error!("{}: {what} not sent: {error}", self.name(server));
         }
-        false
     }
 
     fn report(&mut self, report: Report) {
