@@ -48,6 +48,11 @@ impl Behavior for RecoveryNode {
                         cx.halt_child(0, HaltReason::ParentFinished);
                         cx.memory().index = 1;
                     }
+                    NodeStatus::Skipped => {
+                        // Nobody stores that a node was skipped: it would go on counting as running.
+                        cx.set_status(NodeStatus::Idle);
+                        return Self::end(cx, NodeStatus::Skipped);
+                    }
                     status => return Self::end(cx, status),
                 }
             }
@@ -60,7 +65,9 @@ impl Behavior for RecoveryNode {
                     memory.count += 1;
                 }
                 NodeStatus::Skipped => {
-                    // Nothing was recovered: it is a failure, but the retry is not used up.
+                    // Nothing was recovered: it is a failure, but the retry is not used up. A child that ran before
+                    // still counts as running, and would go on at the next recovery where it was.
+                    cx.halt_child(1, HaltReason::ParentFinished);
                     cx.memory().index = 0;
                     return Ok(NodeStatus::Failure);
                 }
@@ -82,8 +89,10 @@ impl Behavior for RecoveryNode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bt::Time;
     use crate::bt::builder::node;
     use crate::bt::testing::{Scene, leaf};
+    use crate::nav::testing::Bench;
 
     fn recovery(retries: i32, first: &str, second: &str) -> Scene {
         let recovery = node(RecoveryNode::ID)
@@ -120,6 +129,39 @@ mod tests {
         recovery(1, "F", "-").check("= a b\nF F -");
         // The retry is not used up.
         recovery(1, "FF", "-S").check("= a b\nF F -\nF FF S");
+        // What ran before it was skipped is halted.
+        recovery(1, "F", "R-").check("= a b\nR F R\nF . - !b\nR F R");
+        recovery(1, "R-", "S").check("= a b\nR R .\n- - . !a");
+    }
+
+    #[test]
+    fn a_recovery_that_was_skipped_while_it_ran_begins_anew() {
+        let recovery = "<RecoveryNode><AlwaysFailure/><RateController hz=\"0.1\">\
+            <ForceFailure _skipIf=\"skip\"><Script code=\"count := count + 1; skip := true\"/></ForceFailure>\
+            </RateController></RecoveryNode>";
+        let mut bench = Bench::new(recovery);
+        bench.set("count", 0.0);
+        bench.set("skip", true);
+        for recoveries in 1..=3 {
+            // Skipped once, by its child.
+            assert_eq!(bench.tick(), NodeStatus::Failure);
+            bench.set("skip", false);
+            assert_eq!(bench.tick(), NodeStatus::Failure);
+            assert_eq!(bench.get::<f64>("count"), Some(f64::from(recoveries)));
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_skipped_is_idle() {
+        let mut tree = recovery(1, "-R-", "S").compile().unwrap();
+        for (returned, stored) in [
+            (NodeStatus::Skipped, NodeStatus::Idle),
+            (NodeStatus::Running, NodeStatus::Running),
+            (NodeStatus::Skipped, NodeStatus::Idle),
+        ] {
+            assert_eq!(tree.tick_exactly_once(Time::ZERO), Ok(returned));
+            assert_eq!(tree.root_status(), stored);
+        }
     }
 
     #[test]

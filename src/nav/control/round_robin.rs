@@ -57,11 +57,12 @@ impl Behavior for RoundRobin {
         cx.reset_children();
         let failed = cx.memory().count;
         *cx.memory() = Memory::default();
-        Ok(if failed == 0 {
-            NodeStatus::Skipped
-        } else {
-            NodeStatus::Failure
-        })
+        if failed == 0 {
+            // Nobody stores that a node was skipped: it would go on counting as running.
+            cx.set_status(NodeStatus::Idle);
+            return Ok(NodeStatus::Skipped);
+        }
+        Ok(NodeStatus::Failure)
     }
 
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
@@ -77,6 +78,7 @@ impl Behavior for RoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bt::Time;
     use crate::bt::builder::node;
     use crate::bt::testing::{Scene, leaf};
 
@@ -117,6 +119,21 @@ mod tests {
         round(&[], &[("a", "-"), ("b", "-"), ("c", "F")]).check("= a b c\nF - - F");
         round(&[], &[("a", "-"), ("b", "S")]).check("= a b\nS - S");
         round(&[], &[("a", "-"), ("b", "-")]).check("= a b\n- - -");
+        // What ran before it was skipped is halted.
+        round(&[], &[("a", "R-"), ("b", "-")]).check("= a b\nR R .\n- - - !a");
+    }
+
+    #[test]
+    fn a_node_whose_children_are_all_skipped_is_idle() {
+        let mut tree = round(&[], &[("a", "-R-"), ("b", "-")]).compile().unwrap();
+        for (returned, stored) in [
+            (NodeStatus::Skipped, NodeStatus::Idle),
+            (NodeStatus::Running, NodeStatus::Running),
+            (NodeStatus::Skipped, NodeStatus::Idle),
+        ] {
+            assert_eq!(tree.tick_exactly_once(Time::ZERO), Ok(returned));
+            assert_eq!(tree.root_status(), stored);
+        }
     }
 
     #[test]
