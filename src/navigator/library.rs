@@ -29,6 +29,25 @@ impl Edition {
     }
 }
 
+/// A file of the search directories. One that cannot be looked at has no edition, and no tree.
+type Searched = (PathBuf, Option<Edition>);
+
+/// A tree that was found by its ID.
+struct Found {
+    /// The files in which it was looked for, the one that had it last.
+    among: Vec<Searched>,
+    /// Whether no file had it alone: then any further file may change the answer.
+    in_all: bool,
+    def: Arc<TreeDef>,
+}
+
+impl Found {
+    /// Whether looking for it again would find the same.
+    fn still_holds(&self, files: &[Searched]) -> bool {
+        files.starts_with(&self.among) && (!self.in_all || files.len() == self.among.len())
+    }
+}
+
 /// A tree that was not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
@@ -45,6 +64,8 @@ struct Shelf {
     defaults: [Option<(String, Arc<TreeDef>)>; 2],
     /// Files read before. Includes are not watched: touch the main file, or set `always_reload_bt_xml`.
     read: FxHashMap<PathBuf, (Edition, Arc<TreeDef>)>,
+    /// Trees found before, by ID. A goal that comes while its tree runs goes on with it where the definition is the same.
+    found: FxHashMap<String, Found>,
     /// The default tree that was last refused, unless one was taken since.
     refused: Option<(Refusal, Instant)>,
 }
@@ -193,6 +214,50 @@ impl TreeLibrary {
 
     /// A tree by ID, out of all files of the search directories, as on Nav2's main branch.
     fn by_id(&self, id: &str) -> Result<Arc<TreeDef>, String> {
+        // Their editions are those from before they are read: what changes meanwhile is read again next time.
+        let files = self.searched()?;
+        if files.is_empty() {
+            return Err(format!(
+                "`{id}` is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
+            ));
+        }
+        if !self.always_reload
+            && let Some(found) = self.shelf().found.get(id)
+            && found.still_holds(&files)
+        {
+            return Ok(Arc::clone(&found.def));
+        }
+        // One broken file must not take the others with it: each is tried by itself first.
+        let alone = files.iter().enumerate().find_map(|(position, (file, _))| {
+            let def = self.load(&[file], Some(id)).ok()?;
+            Some(Found {
+                among: files[..=position].to_vec(),
+                in_all: false,
+                def,
+            })
+        });
+        let found = match alone {
+            Some(found) => found,
+            None => {
+                let all: Vec<&Path> = files.iter().map(|(file, _)| file.as_path()).collect();
+                let def = self.load(&all, Some(id)).map_err(|reason| {
+                    let count = files.len();
+                    format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
+                })?;
+                Found {
+                    among: files,
+                    in_all: true,
+                    def,
+                }
+            }
+        };
+        let def = Arc::clone(&found.def);
+        self.shelf().found.insert(id.to_owned(), found);
+        Ok(def)
+    }
+
+    /// The files of the search directories, in the order in which trees are looked for in them.
+    fn searched(&self) -> Result<Vec<Searched>, String> {
         let mut files = Vec::new();
         for directory in &self.search_directories {
             let entries = std::fs::read_dir(directory)
@@ -202,26 +267,12 @@ impl TreeLibrary {
                 .filter(|path| path.extension().is_some_and(|extension| extension == "xml"))
                 .collect();
             found.sort();
-            files.append(&mut found);
+            files.extend(found.into_iter().map(|path| {
+                let edition = Edition::of(&path);
+                (path, edition)
+            }));
         }
-        if files.is_empty() {
-            return Err(format!(
-                "`{id}` is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
-            ));
-        }
-        // One broken file must not take the others with it: each is tried by itself first.
-        let mut reasons = Vec::new();
-        for file in &files {
-            match self.load(&[file], Some(id)) {
-                Ok(def) => return Ok(def),
-                Err(reason) => reasons.push(reason),
-            }
-        }
-        let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-        self.load(&all, Some(id)).map_err(|reason| {
-            let count = files.len();
-            format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
-        })
+        Ok(files)
     }
 
     /// Nodes are made while a tree is compiled, and made and dropped when it is rehearsed; nothing keeps those of others
@@ -258,5 +309,121 @@ impl TreeLibrary {
         }
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         Err(faults.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{Rig, bench};
+    use super::*;
+    use crate::msg::action::Spin;
+    use crate::nav::testing::Plan;
+
+    /// A search directory, gone with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            Self(folder)
+        }
+
+        fn write(&self, file: &str, text: &str) {
+            std::fs::write(self.0.join(file), text).unwrap();
+        }
+
+        fn tree(&self, file: &str, id: &str, xml: &str) {
+            let text =
+                format!(r#"<root BTCPP_format="4"><BehaviorTree ID="{id}">{xml}</BehaviorTree></root>"#);
+            self.write(file, &text);
+        }
+
+        fn library(&self, always_reload: bool) -> TreeLibrary {
+            let directories = vec![self.0.clone()];
+            TreeLibrary::new(crate::nav::registry(), directories, always_reload, || {
+                bench().link()
+            })
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn named(library: &TreeLibrary, id: &str) -> Arc<TreeDef> {
+        library.for_goal(NavigatorKind::ThroughPoses, id).unwrap()
+    }
+
+    #[test]
+    fn a_tree_named_by_id_is_the_same_until_a_file_that_has_a_say_changes() {
+        let folder = Folder::new("one-of-files");
+        folder.write("a.xml", "<root");
+        folder.tree("b.xml", "Wanted", "<AlwaysSuccess/>");
+        let library = folder.library(false);
+        let first = named(&library, "Wanted");
+        assert!(Arc::ptr_eq(&first, &named(&library, "Wanted")));
+        folder.tree("c.xml", "Wanted", "<AlwaysFailure/>");
+        assert!(Arc::ptr_eq(&first, &named(&library, "Wanted")), "found before it");
+
+        folder.tree("b.xml", "Wanted", "<Inverter><AlwaysFailure/></Inverter>");
+        let changed = named(&library, "Wanted");
+        assert_eq!((first.len(), changed.len()), (1, 2));
+        assert!(Arc::ptr_eq(&changed, &named(&library, "Wanted")));
+
+        folder.tree(
+            "a.xml",
+            "Wanted",
+            "<Sequence><AlwaysSuccess/><AlwaysSuccess/></Sequence>",
+        );
+        assert_eq!(named(&library, "Wanted").len(), 3, "the first file was mended");
+        for file in ["a.xml", "b.xml", "c.xml"] {
+            std::fs::remove_file(folder.0.join(file)).unwrap();
+        }
+        assert!(library.for_goal(NavigatorKind::ThroughPoses, "Wanted").is_err());
+    }
+
+    #[test]
+    fn a_tree_that_needs_several_files_is_looked_for_again_when_any_changes() {
+        let folder = Folder::new("several-files");
+        folder.tree("a.xml", "Wanted", r#"<SubTree ID="Below"/>"#);
+        folder.tree("b.xml", "Below", "<AlwaysSuccess/>");
+        let library = folder.library(false);
+        let first = named(&library, "Wanted");
+        assert!(Arc::ptr_eq(&first, &named(&library, "Wanted")));
+        folder.tree("b.xml", "Below", "<Inverter><AlwaysFailure/></Inverter>");
+        let changed = named(&library, "Wanted");
+        assert_eq!(changed.len(), first.len() + 1);
+        folder.tree("c.xml", "Wanted", "<AlwaysFailure/>");
+        assert_eq!(named(&library, "Wanted").len(), 1, "one file has it alone");
+    }
+
+    #[test]
+    fn a_tree_named_by_id_is_read_for_each_goal_where_that_is_asked_for() {
+        let folder = Folder::new("always-reload");
+        folder.tree("a.xml", "Wanted", "<AlwaysSuccess/>");
+        let library = folder.library(true);
+        assert!(!Arc::ptr_eq(
+            &named(&library, "Wanted"),
+            &named(&library, "Wanted")
+        ));
+    }
+
+    #[test]
+    fn a_newer_goal_for_the_same_id_goes_on_with_the_tree_that_runs() {
+        let folder = Folder::new("newer-goal");
+        folder.tree("a.xml", "Wanted", r#"<Spin spin_dist="1.0"/>"#);
+        let library = folder.library(false);
+        let mut rig = Rig::new();
+        rig.bench.action::<Spin>("spin", |_| Plan::endless());
+        for number in 1..=3 {
+            rig.goal(number, &named(&library, "Wanted"));
+            rig.ticks(3);
+        }
+        assert_eq!(rig.bench.cancels("spin"), 0);
+        assert_eq!(rig.bench.goals::<Spin>("spin").len(), 1);
+        assert_eq!([rig.report().0, rig.report().0], [1, 2]);
     }
 }
