@@ -352,6 +352,35 @@ fn mocks_take_every_leaf_they_fit_and_say_which_fits_none() {
 }
 
 #[test]
+fn of_the_mocks_that_fit_a_leaf_the_most_exact_counts() {
+    let folder = Folder::new("exact");
+    folder.file(
+        "tree.xml",
+        "<root BTCPP_format='4'><BehaviorTree ID='T'><ParallelAll max_failures='4'>\
+         <Go name='arm/grip'/><Go name='arm/open'/><Go name='leg/left'/><Go name='leg/walk'/><Go name='base'/>\
+         </ParallelAll></BehaviorTree></root>",
+    );
+    folder.file(
+        "mocks.yaml",
+        "'*': FAILURE\n'arm/*': SUCCESS\n'arm/gri?': RUNNING\n'leg/*': RUNNING\n'l?g/*t': SUCCESS\n'*e*/*t': FAILURE\n\
+         'leg/walk': SUCCESS\n",
+    );
+    let (code, text) = folder.ends("trace tree.xml --mock mocks.yaml --ticks 1 --json");
+    assert_eq!(code, 0, "{text}");
+    let object: Value = serde_json::from_str(&text).unwrap();
+    for (leaf, status) in [
+        ("arm/grip", "RUNNING"),
+        ("arm/open", "SUCCESS"),
+        // Both have four characters of their own: the first by name counts.
+        ("leg/left", "SUCCESS"),
+        ("leg/walk", "SUCCESS"),
+        ("base", "FAILURE"),
+    ] {
+        assert_eq!(object["nodes"][leaf], status, "{leaf}: {text}");
+    }
+}
+
+#[test]
 fn a_trace_tells_siblings_of_one_name_apart_and_counts_its_ticks() {
     let folder = Folder::new("siblings");
     folder.file(

@@ -1,5 +1,6 @@
 //! Leaves that do what a file says: `MOCKS.yaml` of `navtree trace` and the `mocks` of a scenario.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -14,8 +15,9 @@ use crate::bt::{
     Tick, TreeDef, Value, matches,
 };
 
-/// From a leaf's full path, its instance name, its registered ID or a pattern (`*` any run, `?` one character) to what
-/// it does, one entry a tick, over and over.
+/// From a leaf's full path, its instance name, its registered ID or a pattern of paths (`*` any run, `?` one character)
+/// to what it does, one entry a tick, over and over. Of several that fit the most exact counts, in this order; of patterns
+/// the one with the most characters that stand for themselves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mocks(BTreeMap<String, Script>);
 
@@ -88,13 +90,14 @@ impl Mocks {
         keys.filter(|key| !fits(key)).collect()
     }
 
-    /// The most exact rule that fits: path before name before ID before pattern.
+    /// The most exact rule that fits: path before name before ID before pattern. Of patterns that are equally exact the
+    /// first by name counts.
     fn find(&self, node: &NodeInfo) -> Option<&Script> {
         let exact = names(node).into_iter().find_map(|key| self.0.get(key));
         exact.or_else(|| {
-            self.0
-                .iter()
-                .find(|(pattern, _)| matches(pattern, &node.path))
+            let fitting = self.0.iter().filter(|(pattern, _)| matches(pattern, &node.path));
+            fitting
+                .min_by_key(|(pattern, _)| Reverse(exactness(pattern)))
                 .map(|(_, outcomes)| outcomes)
         })
     }
@@ -124,6 +127,14 @@ impl Substitute for Mocks {
 /// What a key may call a leaf, the most exact first.
 pub(crate) fn names(leaf: &NodeInfo) -> [&str; 3] {
     [&*leaf.path, &*leaf.name, &*leaf.id]
+}
+
+/// How many characters of a pattern stand for themselves.
+fn exactness(pattern: &str) -> usize {
+    pattern
+        .chars()
+        .filter(|character| !matches!(character, '*' | '?'))
+        .count()
 }
 
 /// Only these are mocked: trees like to name a control after the leaf in it, and patterns fit both.

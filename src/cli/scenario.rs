@@ -8,7 +8,8 @@
 //! period: 10                  # milliseconds from tick to tick
 //! seed: 7                     # what Random and RandomSelector draw by; 0 if absent
 //! drain: false                # tick again at once while woken
-//! mocks: {DriveTo: [RUNNING, RUNNING, SUCCESS]}
+//! mocks:                      # by path, name, ID or a pattern of paths: of several that fit the most exact counts
+//!   DriveTo: [RUNNING, RUNNING, SUCCESS]
 //! events:                     # before the tick of that number
 //!   3: {set: {charge: 0.1}}
 //!   5: {halt: true}           # a cancelled goal: no tick then

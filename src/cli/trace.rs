@@ -19,7 +19,8 @@ pub(crate) struct Arguments {
     /// Which tree of the file; without it, the main one.
     #[arg(long, value_name = "ID")]
     tree: Option<String>,
-    /// What the leaves do: a map from a leaf's path, name, ID or pattern to a list of outcomes.
+    /// What the leaves do: a map from a leaf's path, name, ID or pattern to a list of outcomes. Of several that fit the
+    /// most exact counts.
     #[arg(long, value_name = "MOCKS.yaml")]
     mock: Option<PathBuf>,
     /// How many ticks.
