@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Where to: metres and radians in the map frame.
     #[arg(long, num_args = 3, value_names = ["X", "Y", "YAW"], allow_hyphen_values = true)]
     goal: Vec<f64>,
-    /// A tree file for this goal, instead of the node's default.
+    /// A tree file, or the ID of a tree that the node knows, for this goal, instead of the node's default.
     #[arg(long, value_name = "FILE")]
     tree: Option<PathBuf>,
     /// Where the picture of the track goes.
@@ -46,6 +46,15 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
             Exit::Failed
         }
     }
+}
+
+/// A tree as the node is told of it: a file is looked for from the folder that the node runs in, not from ours.
+fn for_node(tree: &std::path::Path) -> String {
+    let name = tree.display().to_string();
+    if !name.ends_with(".xml") {
+        return name;
+    }
+    std::path::absolute(tree).map_or(name, |whole| whole.display().to_string())
 }
 
 /// Ended by Ctrl-C: the goal is cancelled first.
@@ -130,11 +139,7 @@ impl Drive {
         let mut track = Track::towards(goal.pose.position);
         let message = NavigateToPoseGoal {
             pose: goal,
-            behavior_tree: arguments
-                .tree
-                .as_ref()
-                .map(|file| file.display().to_string())
-                .unwrap_or_default(),
+            behavior_tree: arguments.tree.as_deref().map(for_node).unwrap_or_default(),
         };
         let failed = |error: crate::nav::LinkError| error.to_string();
         let server = self
@@ -391,6 +396,26 @@ impl Show {
     fn end(&mut self) {
         if self.terminal {
             self.redraw();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_node_is_told_the_whole_path_of_a_file() {
+        let here = std::env::current_dir().unwrap();
+        for (given, told) in [
+            ("a.xml", here.join("a.xml")),
+            ("./trees/a.xml", here.join("trees/a.xml")),
+            ("/trees/a.xml", "/trees/a.xml".into()),
+            ("Patrol", "Patrol".into()),
+        ] {
+            assert_eq!(Path::new(&for_node(Path::new(given))), told, "{given}");
         }
     }
 }
