@@ -526,6 +526,31 @@ fn what_cannot_be_used_is_said_with_its_place() {
     }
 }
 
+/// Whoever reads what it prints may have seen enough while the robot is on its way: the goal is still cancelled at its time.
+#[cfg(feature = "ros")]
+#[test]
+fn a_drive_that_nobody_reads_goes_on_to_its_end() {
+    let folder = Folder::new("unread");
+    folder.file("clean.xml", CLEAN);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_navtree"));
+    command
+        .args("drive --goal 1 0 0 --tree clean.xml --patience 1 --svg track.svg".split(' '))
+        .current_dir(&folder.0)
+        .envs([
+            ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
+            ("ROS_DOMAIN_ID", "220"),
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut drive = command.spawn().unwrap();
+    drop(drive.stdout.take());
+    let output = drive.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Nobody has taken the goal, so it has not succeeded.
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(folder.0.join("track.svg").exists(), "{said}");
+}
+
 /// Two links to the directory that they are in make as many paths as there are numbers of forty bits.
 #[test]
 fn links_in_a_circle_are_followed_once() {

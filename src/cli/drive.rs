@@ -1,6 +1,7 @@
-//! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs.
+//! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs. It outlives whoever reads
+//! what it prints: a goal is never left behind.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::Exit;
+use super::{Exit, errln, outln};
 use crate::bt::{NodeStatus, Registry, Resource, TreeDef};
 use crate::goal::{GoalOptions, Outcome, Ticket};
 use crate::monitor::live::LiveTree;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     match Drive::start(arguments).and_then(|mut drive| drive.run(arguments, registry)) {
         Ok(exit) => exit,
         Err(message) => {
-            eprintln!("navtree drive: {message}");
+            errln!("navtree drive: {message}");
             Exit::Failed
         }
     }
@@ -261,18 +262,18 @@ impl Drive {
 }
 
 fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload>>) -> Exit {
-    println!();
+    outln!("");
     for line in track.text(72) {
-        println!("  {line}");
+        outln!("  {line}");
     }
-    println!("  o start, * driven, X goal: {:.2} m", track.length());
+    outln!("  o start, * driven, X goal: {:.2} m", track.length());
     let file = arguments
         .svg
         .clone()
         .unwrap_or_else(|| std::env::temp_dir().join(format!("navtree-track-{}.svg", std::process::id())));
     match std::fs::write(&file, track.svg()) {
-        Ok(()) => println!("  drawn in {}", file.display()),
-        Err(error) => eprintln!("  {}: {error}", file.display()),
+        Ok(()) => outln!("  drawn in {}", file.display()),
+        Err(error) => errln!("  {}: {error}", file.display()),
     }
     let result = |payload: &Payload| {
         let result = payload.get::<NavigateToPoseResult>();
@@ -288,7 +289,7 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload
         Some(other) => (format!("{other:?}"), Exit::Problems),
         None => ("CANCELED from here".to_owned(), Exit::Problems),
     };
-    println!("  result: {text}");
+    outln!("  result: {text}");
     exit
 }
 
@@ -341,7 +342,7 @@ impl Show {
                 live.change(change.uid, status);
             }
             if !self.terminal && matches!(change.current_status.as_str(), "SUCCESS" | "FAILURE") {
-                println!("    {} {}", change.node_name, change.current_status);
+                outln!("    {} {}", change.node_name, change.current_status);
             }
         }
     }
@@ -368,7 +369,7 @@ impl Show {
                 .tree
                 .as_ref()
                 .map_or_else(Vec::new, |(def, live)| live.running_leaves(def));
-            println!("  {}  [{}]", self.line, running.join(", "));
+            outln!("  {}  [{}]", self.line, running.join(", "));
         }
     }
 
@@ -389,8 +390,7 @@ impl Show {
             out.push('\n');
         }
         self.drawn = lines.len();
-        print!("{out}");
-        let _ = std::io::stdout().flush();
+        super::out(&out);
     }
 
     fn end(&mut self) {
