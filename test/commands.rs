@@ -113,6 +113,59 @@ fn a_problem_of_a_file_that_others_include_is_told_once() {
 }
 
 #[test]
+fn a_file_that_another_one_includes_is_looked_at_there() {
+    let folder = Folder::new("parts");
+    let root = |attributes: &str, content: &str| format!("<root {attributes}>{content}</root>");
+    let tree = |id: &str, node: &str| format!("<BehaviorTree ID='{id}'>{node}</BehaviorTree>");
+    let includes = |names: &[&str]| -> String {
+        let all = names.iter().map(|name| format!("<include path='{name}'/>"));
+        all.collect()
+    };
+    // Uses a tree of its neighbour, and leaves the version to who includes it.
+    let a = root("", &tree("A", "<SubTree ID='B' k='key'/>"));
+    let b = root("", &tree("B", "<SetBlackboard output_key='k' value='1'/>"));
+    let main = root(
+        "BTCPP_format='3' main_tree_to_execute='M'",
+        &(includes(&["a.xml", "./b.xml"]) + &tree("M", "<SubTree ID='A'/>")),
+    );
+    folder.file("a.xml", &a);
+    folder.file("b.xml", &b);
+    folder.file("main.xml", &main);
+    let whole = (0, "3 files: 0 errors, 0 warnings\n".to_owned());
+    assert_eq!(folder.ends("check ."), whole);
+    assert_eq!(folder.ends("check a.xml b.xml main.xml"), whole);
+    let said = |arguments: &str, part: &str| {
+        let (code, text) = folder.ends(&format!("check --format short {arguments}"));
+        assert!(code == 1 && text.contains(part), "{arguments}: {code} {text}");
+    };
+    said("a.xml", "a.xml:1:42: error[NT0501]");
+    said("a.xml b.xml", "a.xml:1:42: error[NT0501]");
+    // Trees that nobody calls are looked at, too.
+    folder.file(
+        "b.xml",
+        &b.replace("</root>", &(tree("C", "<Nope/>") + "</root>")),
+    );
+    said(".", "error[NT0301]: unknown node `Nope`");
+    // One that another file replaces is looked at by itself.
+    folder.file("c.xml", &root("BTCPP_format='4'", &tree("A", "<Nope/>")));
+    folder.file(
+        "d.xml",
+        &root(
+            "BTCPP_format='4'",
+            &(includes(&["c.xml"]) + &tree("A", "<AlwaysSuccess/>")),
+        ),
+    );
+    said("c.xml d.xml", "c.xml:1:46: error[NT0301]: unknown node `Nope`");
+    // Of files in a circle none is part of the others.
+    for (name, other) in [("e.xml", "f.xml"), ("f.xml", "e.xml")] {
+        let tree = tree(&name[..1], "<Nope/>");
+        folder.file(name, &root("BTCPP_format='4'", &(includes(&[other]) + &tree)));
+    }
+    said("e.xml f.xml", "e.xml:1:69: error[NT0301]");
+    said("e.xml f.xml", "f.xml:1:69: error[NT0301]");
+}
+
+#[test]
 fn problems_are_told_to_programs_too() {
     let folder = Folder::new("formats");
     folder.file("unknown.xml", GOOD);

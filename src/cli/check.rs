@@ -11,7 +11,7 @@ use crate::xml::{Checked, Code, Colour, Diagnostic, Disk, Files, Loader, Severit
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Tree files, or directories to look for them in.
+    /// Tree files, or directories to look for them in. A file that another one includes is checked as part of that one.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// How to print problems.
@@ -65,8 +65,8 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let loader = Loader::new(&registry).levels(levels).beside(&files);
     #[cfg(feature = "ros")]
     let loader = loader.trial(&rehearse);
-    for file in &files {
-        // Each file by itself: two files of one directory may well hold trees of the same ID.
+    for file in files.iter().filter(|file| !loader.is_part(file)) {
+        // Each file by itself, with what it includes: two files of one directory may well hold trees of the same ID.
         let Checked {
             mut diagnostics,
             sources,
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     if errors == 0 { Exit::Good } else { Exit::Problems }
 }
 
-/// What was said so far: a file that others include is read again with each of them.
+/// What was said so far: a file that several others include is read again with each of them.
 #[derive(Default)]
 struct Told {
     problems: HashSet<(Code, String, PathBuf, Range<u32>)>,

@@ -4,14 +4,14 @@
 //! a [`Loaded`] in hand (guarantee G7).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bt::{self, Registry, TreeDef};
 
-use super::code::Severity;
+use super::code::{Code, Severity};
 use super::compilation::Compilation;
 use super::diagnostic::Diagnostics;
 use super::document::Document;
@@ -93,6 +93,7 @@ pub struct Loader<'l> {
     levels: Levels,
     trial: Option<&'l Trial<'l>>,
     used: BTreeSet<(PathBuf, String)>,
+    parts: BTreeSet<PathBuf>,
 }
 
 /// Tries a tree that was compiled: places and texts of what its nodes ask for in vain.
@@ -108,6 +109,7 @@ impl<'l> Loader<'l> {
             levels: Levels::new(),
             trial: None,
             used: BTreeSet::new(),
+            parts: BTreeSet::new(),
         }
     }
 
@@ -119,18 +121,35 @@ impl<'l> Loader<'l> {
     }
 
     /// Says which other files [`Loader::check_files`] is called for: a tree of one file that another one uses as a subtree
-    /// gets its keys there, so keys that nothing writes are looked for there only. To be called last.
+    /// gets its keys there, so keys that nothing writes are looked for there only; and a file that another one includes
+    /// is part of that one. To be called last.
     #[must_use]
     pub fn beside(mut self, paths: &[PathBuf]) -> Self {
         if paths.len() < 2 {
             return self;
         }
-        for path in paths {
+        let identities: Vec<PathBuf> = paths.iter().map(|path| self.files.identity(path)).collect();
+        let numbers: HashMap<&Path, usize> = identities.iter().map(PathBuf::as_path).zip(0..).collect();
+        // For each file, those that it includes, by number: all, and those of which all trees count there.
+        let mut includes = vec![(BTreeSet::new(), BTreeSet::new()); paths.len()];
+        for (path, (all, whole)) in paths.iter().zip(&mut includes) {
             // What is wrong with these files is said when they are checked.
             let mut unsaid = Diagnostics::new();
             let documents = Documents::read_file(path, self.files, &self.index, &mut unsaid);
             let entry = documents.entry().map(Document::file);
             let forest = Forest::build(&documents, self.registry, &mut unsaid);
+            let replaced = unsaid.iter().filter(|found| found.code == Code::DuplicateTree);
+            let replaced: BTreeSet<_> = replaced.map(|found| found.primary.span.file).collect();
+            for document in &documents.documents {
+                let identity = self.files.identity(Path::new(document.source().name()));
+                let Some(number) = numbers.get(identity.as_path()) else {
+                    continue;
+                };
+                all.insert(*number);
+                if !replaced.contains(&document.file()) {
+                    whole.insert(*number);
+                }
+            }
             let callees = forest.calls.values().flat_map(|calls| &calls.trees);
             for id in callees.copied().collect::<BTreeSet<_>>() {
                 let Some(tree) = forest.spec.trees.get(id) else {
@@ -145,7 +164,25 @@ impl<'l> Loader<'l> {
                 }
             }
         }
+        for (identity, (_, whole)) in identities.iter().zip(&includes) {
+            let number = numbers.get(identity.as_path());
+            let parts = whole.iter().filter(|part| {
+                // Of files in a circle none is part of the others.
+                let includes_in_turn =
+                    |(all, _): &(BTreeSet<usize>, _)| number.is_none_or(|it| all.contains(it));
+                !includes.get(**part).is_some_and(includes_in_turn)
+            });
+            let parts = parts.filter_map(|part| identities.get(*part).cloned());
+            self.parts.extend(parts);
+        }
         self
+    }
+
+    /// Whether another file that [`Loader::check_files`] is called for includes this one, so that all its trees are looked
+    /// at there. By itself it may not be whole: its trees may use some of its neighbours, and be in the version that the
+    /// including file says.
+    pub fn is_part(&self, path: &Path) -> bool {
+        self.parts.contains(&self.files.identity(path))
     }
 
     /// The tree for which keys that nothing writes are looked for: that of the file, unless another file uses it.
