@@ -1,7 +1,6 @@
 //! Leaves that do what a file says: `MOCKS.yaml` of `navtree trace` and the `mocks` of a scenario.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
+use super::yaml::Mapping;
 use crate::bt::{
     Behavior, Context, InOut, NodeInfo, NodeKind, NodeStatus, PortValue, Ports, Registry, Substitute, Text,
     Tick, TreeDef, Value, matches,
@@ -19,7 +19,7 @@ use crate::bt::{
 /// to what it does, one entry a tick, over and over. Of several that fit the most exact counts, in this order; of patterns
 /// the one with the most characters that stand for themselves.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mocks(BTreeMap<String, Script>);
+pub(crate) struct Mocks(Mapping<String, Script>);
 
 impl<'de> Deserialize<'de> for Mocks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -41,36 +41,11 @@ impl<'de> Deserialize<'de> for Mocks {
                 Ok(Mocks::default())
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Mocks, A::Error> {
-                let mut mocks = BTreeMap::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    if mocks.contains_key(&key) {
-                        // Else the second would count, in silence.
-                        map.next_value::<Once>()?;
-                    }
-                    mocks.insert(key, map.next_value::<Script>()?);
-                }
-                Ok(Mocks(mocks))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mocks, A::Error> {
+                Mapping::deserialize(MapAccessDeserializer::new(map)).map(Mocks)
             }
         }
         deserializer.deserialize_any(Entries)
-    }
-}
-
-/// Nothing is fine here: refused with the place that the parser knows.
-struct Once;
-
-impl<'de> Deserialize<'de> for Once {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Never;
-        impl Visitor<'_> for Never {
-            type Value = Once;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("each leaf once: it stands further up already")
-            }
-        }
-        deserializer.deserialize_any(Never)
     }
 }
 
@@ -207,13 +182,13 @@ impl<'de> Visitor<'de> for Outcomes {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Step>, A::Error> {
-        let outcome = serde_json::Map::deserialize(MapAccessDeserializer::new(map))?;
+        let outcome = Mapping::deserialize(MapAccessDeserializer::new(map))?;
         Ok(vec![Step::new(&outcome).map_err(A::Error::custom)?])
     }
 }
 
 impl Step {
-    fn new(fields: &serde_json::Map<String, Json>) -> Result<Self, String> {
+    fn new(fields: &Mapping<String, Json>) -> Result<Self, String> {
         let (mut result, mut thrown, mut set) = (None, None, Vec::new());
         for (field, value) in fields {
             match (field.as_str(), value) {
@@ -331,7 +306,7 @@ mod tests {
             ),
             (
                 "a: SUCCESS\na: FAILURE",
-                "m:2:4: a: invalid type: string \"FAILURE\", expected each leaf once: it stands further up already",
+                "m:2:4: a: invalid type: string \"FAILURE\", expected each key once: this one stands further up already",
             ),
             (
                 "- a",

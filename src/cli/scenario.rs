@@ -26,7 +26,6 @@
 //!
 //! One file may hold several scenarios, as a list or as several documents.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,7 +37,7 @@ use serde_json::Value;
 
 use super::mocks::Mocks;
 use super::stage::{Snapshot, Stage};
-use super::yaml;
+use super::yaml::{self, Mapping};
 use crate::bt::{NodeIndex, Registry, TreeDef};
 use crate::xml::Loader;
 
@@ -52,7 +51,7 @@ pub(crate) struct Scenario {
     xml: Option<String>,
     main: Option<String>,
     #[serde(default)]
-    set: BTreeMap<String, Value>,
+    set: Mapping<String, Value>,
     #[serde(default = "default_period")]
     period: u64,
     #[serde(default)]
@@ -62,7 +61,7 @@ pub(crate) struct Scenario {
     #[serde(default)]
     mocks: Mocks,
     #[serde(default)]
-    events: BTreeMap<u64, Event>,
+    events: Mapping<u64, Event>,
     /// Ticks, where `expect` does not say.
     ticks: Option<u64>,
     #[serde(default)]
@@ -77,9 +76,9 @@ fn default_period() -> u64 {
 #[serde(deny_unknown_fields)]
 struct Event {
     #[serde(default)]
-    set: BTreeMap<String, Value>,
+    set: Mapping<String, Value>,
     #[serde(default)]
-    emit: BTreeMap<String, Value>,
+    emit: Mapping<String, Value>,
     #[serde(default)]
     halt: bool,
     #[serde(default)]
@@ -91,13 +90,28 @@ struct Event {
 struct Expect {
     root: Option<String>,
     #[serde(default)]
-    nodes: BTreeMap<String, String>,
-    halted: Option<BTreeMap<u64, Vec<String>>>,
+    nodes: Mapping<String, String>,
+    halted: Option<Mapping<u64, Vec<String>>>,
     #[serde(default)]
-    blackboard: BTreeMap<String, Value>,
+    blackboard: Mapping<String, Value>,
     error: Option<String>,
     /// Part of what the tree is refused for.
     refused: Option<String>,
+}
+
+impl Expect {
+    /// What is expected of a tree that runs.
+    fn beside_refused(&self) -> Option<&'static str> {
+        let said = [
+            ("root", self.root.is_some()),
+            ("nodes", !self.nodes.is_empty()),
+            ("halted", self.halted.is_some()),
+            ("blackboard", !self.blackboard.is_empty()),
+            ("error", self.error.is_some()),
+        ];
+        said.into_iter()
+            .find_map(|(name, is_said)| is_said.then_some(name))
+    }
 }
 
 /// The most ticks of a scenario: all that is seen is kept until its end.
@@ -191,6 +205,13 @@ impl Scenario {
     fn check(&self) -> Result<(), String> {
         if self.tree.is_some() == self.xml.is_some() {
             return Err("a scenario needs either `tree` (a file) or `xml` (its text)".to_owned());
+        }
+        if self.expect.refused.is_some()
+            && let Some(other) = self.expect.beside_refused()
+        {
+            return Err(format!(
+                "`refused` says that nothing runs, so that `{other}` is never looked at"
+            ));
         }
         let root = self.expect.root.iter().map(|table| ("root", table, "IRSF-!."));
         let nodes = self.expect.nodes.iter();
@@ -487,6 +508,10 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
                 "m:2:3: [1]: scenario `y`: 1000001 ticks: 1000000 is the most",
             ),
             (
+                "expect: {refused: NT0301, nodes: {a: S}}",
+                "m:2:3: [1]: scenario `y`: `refused` says that nothing runs, so that `nodes` is never looked at",
+            ),
+            (
                 "tree: b",
                 "m:2:3: [1]: scenario `y`: a scenario needs either `tree` (a file) or `xml` (its text)",
             ),
@@ -502,6 +527,28 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
             read("- 5").unwrap_err(),
             "m:1:3: [0]: invalid type: integer `5`, expected a scenario"
         );
+    }
+
+    #[test]
+    fn what_stands_twice_is_refused() {
+        let twice = "invalid type: integer `2`, expected each key once: this one stands further up already";
+        for (before, path, after) in [
+            ("set: {x: 1, x: ", "set.x", "}"),
+            ("events: {3: {}, 3: ", "events.3", "}"),
+            ("events: {3: {set: {x: 1, x: ", "events.3.set.x", "}}}"),
+            ("events: {3: {emit: {x: 1, x: ", "events.3.emit.x", "}}}"),
+            ("mocks: {A: SUCCESS, A: ", "mocks.A", "}"),
+            ("mocks: {A: {status: SUCCESS, status: ", "mocks.A.status", "}}"),
+            ("expect: {nodes: {a: S, a: ", "expect.nodes.a", "}}"),
+            ("expect: {halted: {1: [], 1: ", "expect.halted.1", "}}"),
+            ("expect: {blackboard: {x: 1, x: ", "expect.blackboard.x", "}}"),
+        ] {
+            let expected = format!("m:2:{}: {path}: {twice}", before.len() + 1);
+            assert_eq!(
+                read(&format!("xml: a\n{before}2{after}\n")).unwrap_err(),
+                expected
+            );
+        }
     }
 
     #[test]

@@ -1,8 +1,87 @@
 //! YAML files, mocks and scenarios: read with the caution of tree files, and what is wrong is said with its place.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Iter;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::path::Path;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
 use crate::xml::{Disk, Files};
+
+/// A mapping that says each thing once. Of a key that stands twice, serde's own keep the second, in silence.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapping<K, V>(BTreeMap<K, V>);
+
+impl<K, V> Default for Mapping<K, V> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K, V> Deref for Mapping<K, V> {
+    type Target = BTreeMap<K, V>;
+
+    fn deref(&self) -> &BTreeMap<K, V> {
+        &self.0
+    }
+}
+
+impl<'m, K, V> IntoIterator for &'m Mapping<K, V> {
+    type Item = (&'m K, &'m V);
+    type IntoIter = Iter<'m, K, V>;
+
+    fn into_iter(self) -> Iter<'m, K, V> {
+        self.0.iter()
+    }
+}
+
+impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for Mapping<K, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+struct Entries<K, V>(PhantomData<(K, V)>);
+
+impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entries<K, V> {
+    type Value = Mapping<K, V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Mapping<K, V>, A::Error> {
+        let mut entries = BTreeMap::new();
+        while let Some(key) = map.next_key::<K>()? {
+            if entries.contains_key(&key) {
+                map.next_value::<Again>()?;
+            }
+            entries.insert(key, map.next_value::<V>()?);
+        }
+        Ok(Mapping(entries))
+    }
+}
+
+/// What stands behind a key for the second time. Nothing is fine here: refused with the place that the parser knows.
+struct Again;
+
+impl<'de> Deserialize<'de> for Again {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Never;
+        impl Visitor<'_> for Never {
+            type Value = Again;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("each key once: this one stands further up already")
+            }
+        }
+        deserializer.deserialize_any(Never)
+    }
+}
 
 /// Brackets within brackets beyond which a file is not parsed: the parser's time grows with the square of their depth.
 const MOST_DEPTH: usize = 1000;
