@@ -12,6 +12,9 @@
 //! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">` |
 //! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition` |
 //!
+//! A file that does not say its version, and has nothing that only one version has, runs as version 4 and is converted as
+//! version 3: a note says so wherever that makes a difference to a subtree.
+//!
 //! Each holds for nodes by their own tag and for `<Control ID="…">` and the like. What has no counterpart is refused, each
 //! thing with its place; then there is no result. Where the meaning stays the same only under a condition, a note says so.
 
@@ -39,6 +42,7 @@ pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<Str
     }
     let mut converter = Converter {
         text,
+        undecided: Format::decided(document).is_none(),
         edits: Edits::default(),
         diagnostics,
         refused: false,
@@ -50,6 +54,8 @@ pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<Str
 
 struct Converter<'c> {
     text: &'c str,
+    /// Nothing in the file says its version, so that it is taken for version 4 where it runs.
+    undecided: bool,
     edits: Edits,
     diagnostics: &'c mut Diagnostics,
     refused: bool,
@@ -386,7 +392,7 @@ mod tests {
             (
                 "<SubTree ID='X' name='n' a='k' b=' l '/>",
                 "<SubTree ID='X' name='n' a='{k}' b='{l}'/>",
-                0,
+                2,
             ),
             (
                 "<SubTree ID='X' __shared_blackboard='false'/>",
@@ -488,6 +494,28 @@ mod tests {
         );
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].contains("version 4 looks at this model"), "{said:?}");
+    }
+
+    #[test]
+    fn what_runs_as_version_4_and_is_converted_as_version_3_is_told() {
+        let of_root = |root: &str| {
+            run(&format!(
+                "{root}<BehaviorTree ID='T'><SubTree ID='X' n='2' k='{{k}}'/></BehaviorTree></root>"
+            ))
+        };
+        let (converted, said) = of_root("<root>");
+        assert!(converted.unwrap().contains("<SubTree ID='X' n='{2}' k='{k}'/>"));
+        assert_eq!(
+            said,
+            [
+                "f:1:47: note[NT0801]: this is the text `2` as the file runs now, which does not say its version and is \
+                 read as version 4; converted as version 3 it is the key `2`",
+                "f:1:53: note[NT0801]: in version 3 the braces are part of the key's name, so nothing was handed over; \
+                 now it is",
+            ]
+        );
+        // A file of version 3 means the key.
+        assert_eq!(of_root("<root BTCPP_format='3'>").1.len(), 1);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use super::Converter;
 use crate::bt::is_port_name;
+use crate::xml::code::Code;
+use crate::xml::diagnostic::Diagnostic;
 use crate::xml::document::{Attribute, Element};
 
 impl<'c> Converter<'c> {
@@ -63,6 +65,15 @@ impl<'c> Converter<'c> {
             let raw = attribute.raw_value().trim_matches(' ');
             self.replace(attribute.value_span(), raw.trim_start_matches('$'));
         } else {
+            if self.undecided {
+                let message = format!(
+                    "this is the text `{key}` as the file runs now, which does not say its version and is read as \
+                     version 4; converted as version 3 it is the key `{key}`"
+                );
+                let note = Diagnostic::new(Code::ConversionNote, attribute.value_span(), message)
+                    .help("if the tree works as it is, do not convert it: only write `BTCPP_format=\"4\"`");
+                self.diagnostics.push(note);
+            }
             let raw = attribute.raw_value().trim_matches(' ');
             self.replace(attribute.value_span(), format!("{{{raw}}}"));
         }
