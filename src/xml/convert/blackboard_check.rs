@@ -46,6 +46,29 @@ impl<'c> Converter<'c> {
             element.name_span(),
             "a key that nothing has written is an error in a script; version 3 took it for a mismatch",
         );
+        let is_key =
+            |value: &Attribute<'_>| !matches!(port_text(value.value(), Dialect::V3), PortText::Literal(_));
+        let keys = [a, b].iter().filter(|value| is_key(value)).count();
+        if kind == "String" && keys > 0 {
+            self.note(
+                element.name_span(),
+                "version 3 compares texts; a script compares numbers where one of the two is a number",
+            );
+        }
+        if kind != "String" && keys == 2 {
+            self.note(
+                element.name_span(),
+                "a script compares two keys that hold texts as texts, so that `1` and `01` differ; version 3 compares what \
+                 they say",
+            );
+        }
+        if kind == "Bool" && keys > 0 {
+            self.note(
+                element.name_span(),
+                "of the texts that a key may hold a script takes `true`, `false` and numbers for truth values; version 3 \
+                 also `True`, `TRUE`, `False` and `FALSE`",
+            );
+        }
     }
 
     /// A value as a script writes it.

@@ -10,7 +10,7 @@
 //! | `<SubTree a="key">` | `<SubTree a="{key}">` |
 //! | `__shared_blackboard="true"` | `_autoremap="true"`, and a note |
 //! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">` |
-//! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition` |
+//! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition`, and notes |
 //!
 //! A file that does not say its version, and has nothing that only one version has, runs as version 4 and is converted as
 //! version 3: a note says so wherever that makes a difference to a subtree.
@@ -419,24 +419,37 @@ mod tests {
 
     #[test]
     fn checks_of_the_blackboard_become_scripts() {
-        for (before, after) in [
+        for (before, after, notes) in [
             (
                 "<BlackboardCheckInt value_A='{a}' value_B='5'><A/></BlackboardCheckInt>",
                 "<ReactiveSequence><ScriptCondition code=\"a == 5\"/><A/></ReactiveSequence>",
+                1,
             ),
             (
                 "<Decorator ID='BlackboardCheckString' name='n' value_A='${a}' value_B='it &lt; 2' \
                  return_on_mismatch='SUCCESS'>\n  <A/>\n</Decorator>",
                 "<ReactiveFallback name='n'><ScriptCondition code=\"a != 'it &lt; 2'\"/>\n  <A/>\n</ReactiveFallback>",
+                2,
             ),
             (
                 "<BlackboardCheckBool value_A='{a}' value_B='TRUE' return_on_mismatch='FAILURE'><A/></BlackboardCheckBool>",
                 "<ReactiveSequence><ScriptCondition code=\"a == true\"/><A/></ReactiveSequence>",
+                2,
+            ),
+            (
+                "<BlackboardCheckDouble value_A='{a}' value_B='{b}'><A/></BlackboardCheckDouble>",
+                "<ReactiveSequence><ScriptCondition code=\"a == b\"/><A/></ReactiveSequence>",
+                2,
+            ),
+            (
+                "<BlackboardCheckBool value_A='{a}' value_B='{b}'><A/></BlackboardCheckBool>",
+                "<ReactiveSequence><ScriptCondition code=\"a == b\"/><A/></ReactiveSequence>",
+                3,
             ),
         ] {
             let (converted, said) = of(before);
             assert_eq!(converted, after);
-            assert_eq!(said.len(), 1, "{said:?}");
+            assert_eq!(said.len(), notes, "{before}: {said:?}");
         }
     }
 
