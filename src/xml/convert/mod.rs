@@ -9,7 +9,7 @@
 //! | `${key}` | `{key}` |
 //! | `<SubTree a="key">` | `<SubTree a="{key}">` |
 //! | `__shared_blackboard="true"` | `_autoremap="true"`, and a note |
-//! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">` |
+//! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">`, and a note |
 //! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition`, and notes |
 //!
 //! A file that does not say its version, and has nothing that only one version has, runs as version 4 and is converted as
@@ -407,6 +407,11 @@ mod tests {
             (
                 "<SubTreePlus ID='X' a='{k}' b='${l}' c='text' __autoremap='1'></SubTreePlus>",
                 "<SubTree ID='X' a='{k}' b='{l}' c='text' _autoremap='1'></SubTree>",
+                1,
+            ),
+            (
+                "<SubTreePlus ID='X' __autoremap='false'/>",
+                "<SubTree ID='X' _autoremap='false'/>",
                 0,
             ),
             ("<SubTreePlus ID='X' a='5'/>", "<SubTree ID='X' a='5'/>", 1),

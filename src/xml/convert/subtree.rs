@@ -6,11 +6,14 @@ use crate::xml::code::Code;
 use crate::xml::diagnostic::Diagnostic;
 use crate::xml::document::{Attribute, Element};
 
+/// Whether a flag says yes.
+fn is_on(attribute: &Attribute<'_>) -> bool {
+    !matches!(attribute.value(), "false" | "0" | "False" | "FALSE")
+}
+
 impl<'c> Converter<'c> {
     /// A plain subtree takes bare keys of its caller, or its caller's whole blackboard.
     pub(super) fn subtree(&mut self, element: Element<'c>) {
-        let is_on =
-            |attribute: &Attribute<'_>| !matches!(attribute.value(), "false" | "0" | "False" | "FALSE");
         let shared = element.attribute("__shared_blackboard");
         if let Some(attribute) = shared {
             if is_on(&attribute) {
@@ -85,6 +88,12 @@ impl<'c> Converter<'c> {
         for attribute in element.attributes() {
             if attribute.name() == "__autoremap" {
                 self.replace(attribute.name_span(), "_autoremap");
+                if is_on(&attribute) {
+                    self.note(
+                        attribute.name_span(),
+                        "`__autoremap` shares every key with the caller; `_autoremap` all but those that begin with `_`",
+                    );
+                }
             } else if is_port_name(attribute.name()) && attribute.value().parse::<f64>().is_ok() {
                 self.note(
                     attribute.value_span(),
