@@ -613,7 +613,6 @@ impl<'f, 's> Compiler<'f, 's> {
             latch_on_activation: self.registry.latches_on_activation(),
             written: Written {
                 scopes: &self.scopes,
-                dialect,
                 provided: self.registry.provided(),
                 ports: self.forest.models.get(main).map_or(&[], Vec::as_slice),
             },

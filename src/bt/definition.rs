@@ -122,6 +122,8 @@ pub struct ScopeDef {
     pub(crate) own: Vec<(Arc<str>, SlotId)>,
     pub(crate) remaps: HashMap<Arc<str>, Arc<str>>,
     pub(crate) autoremap: bool,
+    /// Whether its attributes hand keys over as `{key}`: all do but those of version 3's plain `<SubTree>`.
+    pub(crate) takes_pointers: bool,
 }
 
 pub(crate) struct SlotDef {

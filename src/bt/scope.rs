@@ -111,12 +111,17 @@ impl Scopes {
             own: Vec::new(),
             remaps: HashMap::new(),
             autoremap: false,
+            takes_pointers: true,
         });
         id
     }
 
     pub(crate) fn tree_id(&self, scope: ScopeId) -> &str {
         &self.scopes[scope.0 as usize].tree_id
+    }
+
+    pub(crate) fn takes_pointers(&self, scope: ScopeId) -> bool {
+        self.scopes[scope.0 as usize].takes_pointers
     }
 
     pub(crate) fn path(&self, scope: ScopeId) -> Arc<str> {
@@ -153,13 +158,15 @@ impl Scopes {
             return parent;
         }
         let scope = self.open(&spec.id, path, Some(parent));
-        self.scopes[scope.0 as usize].autoremap = autoremap;
+        let takes_pointers = plus || dialect == Dialect::V4;
+        let def = &mut self.scopes[scope.0 as usize];
+        (def.autoremap, def.takes_pointers) = (autoremap, takes_pointers);
         for attribute in &spec.attributes {
             if !is_handed_over(&attribute.name) {
                 continue;
             }
             let key: Arc<str> = Arc::from(&*attribute.name);
-            if dialect == Dialect::V3 && !plus {
+            if !takes_pointers {
                 // The value is the raw key of the parent; braces would be part of its name.
                 self.remap(scope, key, attribute.value.trim_matches(' '));
                 continue;

@@ -814,6 +814,34 @@ mod tests {
     }
 
     #[test]
+    fn a_subtree_is_to_be_handed_a_key_in_its_own_notation() {
+        for (format, tag, advice) in [
+            (4, "SubTree", "k=\"{k}\""),
+            (3, "SubTree", "k=\"k\""),
+            (3, "SubTreePlus", "k=\"{k}\""),
+        ] {
+            let text = format!(
+                "<root BTCPP_format='{format}' main_tree_to_execute='A'><BehaviorTree ID='A'><{tag} ID='B'/>\
+                 </BehaviorTree><BehaviorTree ID='B'><Wait duration='{{k}}'/></BehaviorTree></root>"
+            );
+            let (registry, memory) = (registry(), memory(&[("main.xml", &text)]));
+            let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+            let loaded = loader.load_file(Path::new("main.xml"), None).unwrap();
+            let said: Vec<_> = loaded
+                .warnings
+                .iter()
+                .filter_map(|found| found.help.clone())
+                .collect();
+            assert_eq!(
+                said,
+                [format!(
+                    "a subtree has keys of its own: hand it over with {advice} where `B` is used"
+                )]
+            );
+        }
+    }
+
+    #[test]
     fn version_3_has_its_own_rules() {
         let text = "<root BTCPP_format='3' main_tree_to_execute='A'>\n\
             <BehaviorTree ID='A'><Sequence><SubTree ID='B' k='{x}'/><SubTreePlus ID='B' k='{x}' __autoremap='1'/>\

@@ -1,6 +1,5 @@
 //! Keys that are read and that nothing ever writes, and keys that are assigned to and that nothing ever makes.
 
-use crate::bt::behavior::Dialect;
 use crate::bt::blackboard::ScopeId;
 use crate::bt::problem::{Problem, ProblemKind};
 use crate::bt::registry::Provided;
@@ -11,7 +10,6 @@ use crate::bt::suggest::nearest;
 /// Who writes what.
 pub(crate) struct Written<'l> {
     pub(crate) scopes: &'l Scopes,
-    pub(crate) dialect: Dialect,
     /// Keys that the program around the tree writes to its blackboard.
     pub(crate) provided: &'l Provided,
     /// The ports that the main tree declares: whoever uses it as a subtree gives them.
@@ -71,9 +69,10 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
             }
             None => {
                 let key = &slot.key;
-                let value = match written.dialect {
-                    Dialect::V4 => format!("{{{key}}}"),
-                    Dialect::V3 => key.to_string(),
+                let value = if written.scopes.takes_pointers(slot.scope) {
+                    format!("{{{key}}}")
+                } else {
+                    key.to_string()
                 };
                 let tree = written.scopes.tree_id(slot.scope);
                 format!(
