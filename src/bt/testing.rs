@@ -229,15 +229,29 @@ impl Scene {
     ///
     /// # Panics
     /// Where it does something else, with both tables in full.
-    #[expect(clippy::panic, reason = "a test's assertion")]
     pub fn check(self, table: &str) {
         let drain = self.drain;
-        let tree = match self.compile() {
+        Running::new(self.compiled(), drain).check(table);
+    }
+
+    /// Ticks it beside what the root returns each time, and the status that is stored of it afterwards.
+    ///
+    /// # Panics
+    /// Where it does something else.
+    pub fn check_stored(self, ticks: &[(NodeStatus, NodeStatus)]) {
+        let mut tree = self.compiled();
+        for (number, (returned, stored)) in ticks.iter().enumerate() {
+            assert_eq!(tree.tick_exactly_once(Time::ZERO), Ok(*returned), "tick {number}");
+            assert_eq!(tree.root_status(), *stored, "tick {number}");
+        }
+    }
+
+    #[expect(clippy::panic, reason = "a test's assertion")]
+    fn compiled(self) -> Tree {
+        match self.compile() {
             Ok(tree) => tree,
             Err(problems) => panic!("the tree does not compile: {problems:#?}"),
-        };
-        let mut run = Running::new(tree, drain);
-        run.check(table);
+        }
     }
 }
 
