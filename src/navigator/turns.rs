@@ -382,15 +382,20 @@ fn a_goal_that_takes_anothers_place_while_the_planner_works_is_driven_to() {
     assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
 }
 
+/// Follows a path that is planned anew so often a second.
+fn replanning(hz: u32) -> Arc<TreeDef> {
+    tree(&format!(
+        r#"<PipelineSequence>
+             <RateController hz="{hz}"><ComputePathToPose goal="{{goal}}" path="{{path}}"/></RateController>
+             <FollowPath path="{{path}}"/>
+           </PipelineSequence>"#
+    ))
+}
+
 #[test]
 fn a_goal_that_takes_anothers_place_and_is_planned_for_at_once_is_driven_to_once() {
     let mut rig = Rig::driving(300);
-    let tree = tree(
-        r#"<PipelineSequence>
-             <RateController hz="10"><ComputePathToPose goal="{goal}" path="{path}"/></RateController>
-             <FollowPath path="{path}"/>
-           </PipelineSequence>"#,
-    );
+    let tree = replanning(10);
     rig.goal_to(1, ToPose, "map", 1.0, &tree);
     rig.ticks(20);
     rig.goal_to(2, ToPose, "map", 2.0, &tree);
@@ -402,12 +407,7 @@ fn a_goal_that_takes_anothers_place_and_is_planned_for_at_once_is_driven_to_once
 #[test]
 fn a_goal_whose_planning_is_overtaken_by_the_robots_arrival_is_driven_to() {
     let mut rig = Rig::planning(200, 300);
-    let tree = tree(
-        r#"<PipelineSequence>
-             <RateController hz="5"><ComputePathToPose goal="{goal}" path="{path}"/></RateController>
-             <FollowPath path="{path}"/>
-           </PipelineSequence>"#,
-    );
+    let tree = replanning(5);
     rig.goal_to(1, ToPose, "map", 1.0, &tree);
     rig.ticks(35);
     rig.goal_to(2, ToPose, "map", 2.0, &tree);
