@@ -20,7 +20,8 @@ const REST: Duration = Duration::from_secs(1);
 const FAREWELLS: u32 = 3;
 
 /// Our end of a bond on `bond`, in the node's namespace: while it is begun, a status is published every period; when it
-/// ends, or the other side says that it does, we say so too. The manager forms the bond, and brings the stack down when it breaks.
+/// ends, or the other side says that it does, we say so too. The manager forms the bond, and brings the stack down when it
+/// breaks.
 ///
 /// The heartbeat comes from the node's own thread: it says that the node answers, as the manager wants to know. Where the
 /// other side has not been heard for as long as either side waits, nobody listens, and it rests until somebody is: a
