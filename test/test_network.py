@@ -48,12 +48,13 @@ class World:
         self._request.addfinalizer(self.node.close)
 
     def executing(self):
-        """A navigation whose controller is executing its goal."""
+        """A navigation whose controller is executing its goal, and the node knows that: an acceptance that is still on the wire
+        when it is cut is another story."""
         self.servers.behave("follow_path", duration=None)
         deadline = time.monotonic() + PATIENCE
         while True:
             goal = self.client.send()
-            wait_for(lambda: self._started(goal), PATIENCE, "the controller to execute")
+            wait_for(lambda: self._started(goal), PATIENCE, "the controller to execute, and the node to know")
             if not self.client.done(goal):
                 return goal
             # A server that a lossy wire kept from answering in time is a failure, and says so.
@@ -62,7 +63,7 @@ class World:
             assert time.monotonic() < deadline, f"{text}\n{self.node.output}"
 
     def _started(self, goal):
-        return self.servers.executing("follow_path") or self.client.done(goal)
+        return self.servers.awaited("follow_path") or self.client.done(goal)
 
     def requested(self):
         return self.servers.seen("follow_path", "requested")

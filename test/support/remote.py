@@ -27,6 +27,10 @@ class Servers:
         """How many goals a server is executing."""
         return self._robot.servers[name].executing()
 
+    def awaited(self, name):
+        """Whether a server executes a goal, and its client knows that: it has asked for the result."""
+        return self._robot.servers[name].awaited()
+
     def quiet(self):
         """Whether nothing executes, and all that was accepted has ended."""
         servers = self._robot.servers.values()

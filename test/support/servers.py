@@ -30,7 +30,8 @@ ACTIONS = {
 
 @dataclass
 class Event:
-    """Something a server saw: ``requested``, ``accepted``, ``cancel``, ``ended``."""
+    """Something a server saw: ``requested``, ``accepted``, ``awaited`` (its client, which knows that it was accepted, asks for
+    its result), ``cancel``, ``ended``."""
 
     kind: str
     goal: bytes
@@ -69,6 +70,14 @@ class Threads(ActionServer):
     it hears no cancel any more."""
 
     _threads = ()
+
+    def awaited(self, goal):
+        """Called with the id of a goal whose result somebody asks for."""
+
+    async def _execute_get_result_request(self, taken):
+        _, request = taken
+        self.awaited(request.goal_id.uuid)
+        await super()._execute_get_result_request(taken)
 
     def notify_execute(self, goal_handle, execute_callback):
         work = self._execute_goal(execute_callback or self._execute_callback, goal_handle)
@@ -114,6 +123,7 @@ class Server:
             cancel_callback=self._cancel,
             callback_group=ReentrantCallbackGroup(),
         )
+        self._server.awaited = lambda goal: self._note("awaited", goal)
 
     def _note(self, kind, goal=b"", detail=None):
         with self._lock:
@@ -215,6 +225,12 @@ class Server:
         """How many goals are executing."""
         with self._lock:
             return len(self.running)
+
+    def awaited(self):
+        """Whether a goal is executing that its client knows to be."""
+        known = {event.goal for event in self.seen("awaited")}
+        with self._lock:
+            return not known.isdisjoint(self.running)
 
     def requests(self):
         """The goal messages that were accepted, in order."""
