@@ -84,8 +84,8 @@ impl NavigateAction for NavigateThroughPoses {
 }
 
 /// The server's side of one goal. The goal table aborts a goal whose last handle is dropped, so no client waits for
-/// ever. What is said leaves from the Custodian's thread: written to the middleware by the tick thread it took a tick
-/// a hundred times as long (guarantee G1).
+/// ever. What is said leaves from other threads: written to the middleware by the tick thread it took a tick a hundred times
+/// as long (guarantee G1).
 pub(crate) struct WireGoal<A: NavigateAction> {
     pub(crate) goal: ServerGoal<A>,
     pub(crate) sender: CustodianHandle,
@@ -101,7 +101,7 @@ where
 
     fn feedback(&mut self, feedback: &Feedback) {
         let (goal, feedback) = (self.goal.clone(), A::feedback(feedback));
-        self.sender.send(move || {
+        self.sender.send_along(move || {
             // Nobody may be there to hear it.
             let _ = goal.feedback(&feedback);
         });

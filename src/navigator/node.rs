@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 
 use super::admission::{Admission, Handler, WantedGoal};
 use super::client::TopicGoal;
@@ -154,11 +155,19 @@ struct Node {
     lifecycle: Lifecycle,
     custodian: CustodianTask,
     ros: Ros,
+    /// Told when a thread has ended that must not.
+    death: Arc<Notify>,
 }
 
 impl Node {
     fn start(registry: Registry, diagnose: Diagnose) -> Result<Self, StartError> {
         let ros = Ros::start(NAME, "")?;
+        let death = Arc::new(Notify::new());
+        let tell = {
+            let death = Arc::clone(&death);
+            move || death.notify_one()
+        };
+        ros.handle().tell_of_death(tell.clone());
         let parameters = Parameters::declare(ros.parameters(), registry)
             .map_err(|error| StartError::Parameter(error.to_string()))?;
         ros.serve_parameters()?;
@@ -204,6 +213,7 @@ impl Node {
             },
             Arc::new(ros.clock().clone()),
             pulse,
+            tell,
         )?;
         if !parameters.diagnostics_period.is_zero() {
             let insight = Insight {
@@ -245,6 +255,7 @@ impl Node {
             lifecycle,
             custodian,
             ros,
+            death,
         };
         // First active, then visible: whoever sees the actions may use them.
         node.servers = Some(node.serve(&parameters)?);
@@ -350,7 +361,6 @@ impl Node {
             mut terminate,
         } = signals;
         runtime.block_on(async {
-            let mut look = tokio::time::interval(Duration::from_millis(500));
             let started_up = tokio::time::sleep(START);
             tokio::pin!(started_up);
             let mut starting = true;
@@ -362,7 +372,7 @@ impl Node {
                         starting = false;
                         memory::give_back();
                     }
-                    _ = look.tick() => {
+                    () = self.death.notified() => {
                         if let Some(Err(fault)) = self.ros.handle().death() {
                             return Some(fault);
                         }

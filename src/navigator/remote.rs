@@ -84,6 +84,7 @@ impl Remote {
             },
             Arc::new(clock.clone()),
             pulse.clone(),
+            || {},
         );
         Self {
             bench,

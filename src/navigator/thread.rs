@@ -232,6 +232,17 @@ impl Handle {
 /// How long the thread may take to end once it was told to: only a leaf that hangs takes longer.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// Calls a function when it is dropped.
+struct AtEnd<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell();
+        }
+    }
+}
+
 /// The thread itself; dropping it ends it. A thread that a leaf does not let go is left behind.
 pub struct TickThread {
     handle: Handle,
@@ -242,7 +253,7 @@ pub struct TickThread {
 
 impl TickThread {
     /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it. `pulse` is
-    /// what a watchdog listens to.
+    /// what a watchdog listens to. `tell` is called when the thread has ended, by a panic or otherwise.
     ///
     /// # Errors
     /// Where the thread cannot be made.
@@ -250,6 +261,7 @@ impl TickThread {
         make: impl FnOnce(&Handle) -> Navigator + Send + 'static,
         clock: Arc<dyn TickClock>,
         pulse: Pulse,
+        tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
         let gate = Gate::new();
@@ -264,7 +276,8 @@ impl TickThread {
             .name("tick".to_owned())
             // Ticking recurses with the tree's depth, which is limited; the default stack suffices for it.
             .spawn(move || {
-                // Dropped last, also by a panic.
+                // Dropped last, also by a panic: first the sign of life, then whoever is to be told may look for it.
+                let _tell = AtEnd(Some(tell));
                 let _alive = alive;
                 let receiver = receiver;
                 pulse.begin();

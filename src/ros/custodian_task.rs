@@ -13,6 +13,7 @@ use super::dead_ports::DeadPorts;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
+use super::piggyback::Piggyback;
 use super::servers_board::{KnownServer, ServersBoard};
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
@@ -73,6 +74,7 @@ pub struct CustodianTask {
 pub struct CustodianHandle {
     inlet: Inlet,
     tray: Option<Arc<Tray>>,
+    along: Piggyback,
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     clock: Clock,
@@ -116,6 +118,7 @@ impl CustodianTask {
         let handle = CustodianHandle {
             inlet: Inlet(sender),
             tray: None,
+            along: Piggyback::default(),
             board: Arc::default(),
             servers: Arc::default(),
             clock: clock.clone(),
@@ -142,6 +145,8 @@ impl CustodianTask {
             effects: Vec::new(),
             changed: false,
         };
+        let along = handle.along.clone();
+        ros.whenever_awake(move || along.carry());
         let fault = ros.clone();
         let thread = std::thread::Builder::new()
             .name("custodian".to_owned())
@@ -244,7 +249,18 @@ impl CustodianHandle {
 
     /// Has something sent from here, so that a tick does not wait for the middleware (G1), after what was sent before.
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
-        self.put(Input::Send(Box::new(send)));
+        let before = self.along.take_back();
+        for send in before.into_iter().chain([Box::new(send) as _]) {
+            self.put(Input::Send(send));
+        }
+    }
+
+    /// As [`CustodianHandle::send`], for what may wait until a topic is heard: so no thread is woken for it, and what takes
+    /// long to send holds up no goal. Where nothing is heard any more, it leaves with the next of its kind.
+    pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
+        for send in self.along.leave(Box::new(send)) {
+            self.put(Input::Send(send));
+        }
     }
 
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.

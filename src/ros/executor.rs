@@ -9,7 +9,7 @@ use futures::channel::oneshot;
 
 use super::lane::Lane;
 use super::spin::SpinReading;
-use super::{ParameterValue, RosError, RosNode, Wake, answers, arguments, names, scheduling};
+use super::{ParameterValue, RosError, RosNode, answers, arguments, names, scheduling};
 use crate::bt::panic_text;
 
 /// The names of the threads that own nodes.
@@ -41,18 +41,17 @@ pub struct RosHandle {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Shared {
     name: String,
     namespace: String,
     end: Mutex<End>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct End {
     /// Whether a thread has ended, and the fault if it was one.
     death: Option<Result<(), String>>,
-    wakes: Vec<Wake>,
+    tell: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Executor {
@@ -256,13 +255,20 @@ impl RosHandle {
         self.lane.give(None);
     }
 
-    /// Has a bell rung when the node's thread ends.
-    pub fn ring_on_death(&self, wake: Wake) {
+    /// Has something done whenever the thread that listens to topics has heard something, or has waited for long enough.
+    pub(super) fn whenever_awake(&self, act: impl FnMut() + Send + 'static) {
+        let ear = self.listener.as_ref().unwrap_or(&self.lane);
+        ear.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
+    }
+
+    /// Has somebody told when the node's thread ends: at once, where it has.
+    pub fn tell_of_death(&self, tell: impl FnOnce() + Send + 'static) {
         let mut end = self.shared.lock();
         if end.death.is_some() {
-            wake.ring();
+            drop(end);
+            tell();
         } else {
-            end.wakes.push(wake);
+            end.tell.push(Box::new(tell));
         }
     }
 
@@ -275,6 +281,12 @@ impl RosHandle {
     }
 }
 
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
 impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, End> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
@@ -283,8 +295,8 @@ impl Shared {
     fn end(&self, death: Result<(), String>) {
         let mut end = self.lock();
         end.death.get_or_insert(death);
-        for wake in end.wakes.drain(..) {
-            wake.ring();
-        }
+        let tell = std::mem::take(&mut end.tell);
+        drop(end);
+        tell.into_iter().for_each(|tell| tell());
     }
 }

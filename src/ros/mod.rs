@@ -46,6 +46,7 @@ pub mod mirror;
 mod names;
 mod node;
 pub mod parameters;
+mod piggyback;
 mod rehearsal;
 mod rosout;
 mod scheduling;

@@ -37,8 +37,10 @@ pub struct RosNode {
     drains: Vec<Drain>,
     watches: Vec<Watch>,
     chores: Vec<Chore>,
-    /// When servers are looked for again, and until when that is done in haste.
+    /// When servers are looked for again, from when on where the thread is awake anyway, and until when that is done in
+    /// haste.
     next_look: Instant,
+    may_look_at: Instant,
     hasty_until: Instant,
 }
 
@@ -95,6 +97,7 @@ impl RosNode {
             watches: Vec::new(),
             chores: Vec::new(),
             next_look: Instant::now(),
+            may_look_at: Instant::now(),
             hasty_until: Instant::now(),
         }
     }
@@ -344,9 +347,10 @@ impl RosNode {
     /// allowed to wait, and whether it brought anything.
     pub(super) fn spin(&mut self, now: Instant, most: Duration) -> (Duration, bool) {
         let mut most = most;
-        if self.next_look <= now {
+        if self.may_look_at <= now {
             let hasty = now < self.hasty_until;
             self.next_look = now + if hasty { HASTY_LOOK } else { LOOK };
+            self.may_look_at = now + if hasty { HASTY_LOOK } else { EARLY_LOOK };
             for watch in &mut self.watches {
                 watch.begin();
             }
@@ -367,7 +371,7 @@ impl RosNode {
         for watch in &mut self.watches {
             match watch.end() {
                 Found::Nothing | Found::Change(true) => {}
-                Found::Hint => self.next_look = now,
+                Found::Hint => (self.next_look, self.may_look_at) = (now, now),
                 Found::Change(false) => gone = true,
             }
         }
@@ -382,6 +386,7 @@ impl RosNode {
     fn look_hastily(&mut self) {
         let now = Instant::now();
         self.next_look = now;
+        self.may_look_at = now;
         self.hasty_until = now + HASTE;
     }
 
@@ -428,7 +433,9 @@ const MOST_ANSWERS: usize = 1000;
 /// How often servers are looked for. What is found is known when the spin ends that asked: a server that shuts down is
 /// missed within twice this; one that is killed when the middleware's lease on it ends. Every look wakes the thread: ten a
 /// second were 0.3 % of a core.
-const LOOK: Duration = Duration::from_millis(250);
+const LOOK: Duration = Duration::from_millis(500);
+/// The same where the thread is awake for something else: a look costs little then.
+const EARLY_LOOK: Duration = Duration::from_millis(250);
 /// The same for a while after a server was opened or lost: a goal may be waiting for it.
 const HASTY_LOOK: Duration = Duration::from_millis(10);
 /// How long "a while" is.

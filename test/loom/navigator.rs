@@ -152,6 +152,7 @@ fn start() -> TickThread {
         },
         Arc::new(Still),
         Pulse::new(),
+        || {},
     )
     .unwrap()
 }

@@ -61,7 +61,8 @@ pub fn run() -> Result<(), NodeError> {
     let ending = end_on_signals(&wake)?;
     let node = Node::open(&ros, simulation, &settings, changed, &wake)?;
     ros.serve_parameters()?;
-    ros.handle().ring_on_death(wake.clone());
+    let mourner = wake.clone();
+    ros.handle().tell_of_death(move || mourner.ring());
     tracing::info!("nav_sim is ready");
     node.run(&ros, &ending, &wake)
 }
