@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::goal::{Ending, NavigationError, Report};
 use super::rig::{bench, load, registry, request};
@@ -65,6 +65,8 @@ pub(super) struct Remote {
     pub(super) reports: Receiver<(u8, Report)>,
     pub(super) pulse: Pulse,
     pub(super) jobs: Roster,
+    /// Told when the tick thread has ended.
+    ended: Receiver<()>,
 }
 
 impl Remote {
@@ -76,6 +78,7 @@ impl Remote {
         let (clients, reports) = channel();
         let (pulse, jobs) = (Pulse::new(), Roster::new());
         let (watched, roster) = (pulse.clone(), jobs.clone());
+        let (end, ended) = channel();
         let thread = TickThread::start(
             move |_| {
                 let mut navigator = Navigator::new(World::new(link, Settings::default()), Options::default());
@@ -84,7 +87,9 @@ impl Remote {
             },
             Arc::new(clock.clone()),
             pulse.clone(),
-            || {},
+            move || {
+                let _ = end.send(());
+            },
         );
         Self {
             bench,
@@ -94,6 +99,7 @@ impl Remote {
             reports,
             pulse,
             jobs,
+            ended,
         }
     }
 
@@ -319,11 +325,8 @@ fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends()
     remote.thread.handle().wake();
     assert_eq!(stopped.wait(PATIENCE), Ok(()));
     assert_eq!(remote.bench.active("spin"), 0);
-    let deadline = Instant::now() + PATIENCE;
-    while !remote.thread.is_finished() && Instant::now() < deadline {
-        std::thread::yield_now();
-    }
-    assert!(remote.thread.is_finished());
+    remote.ended.recv_timeout(PATIENCE).unwrap();
+    assert!(remote.thread.is_finished(), "who is told may look");
     assert_eq!(
         remote.thread.handle().pause().wait(PATIENCE),
         Err(Unacknowledged::Never)
