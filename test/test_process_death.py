@@ -2,7 +2,12 @@
 
 from support.executable import Executable
 from support.fixtures import DEFAULTS
-from support.graph import wait_for
+from support.graph import PATIENCE, wait_for
+
+#: Asks the planner only: a goal on the controller is left as it is.
+PLAN = """
+<root BTCPP_format="4"><BehaviorTree ID="Plan"><ComputePathToPose goal="{goal}" path="{path}"/></BehaviorTree></root>
+"""
 
 
 def kill_while_navigating(stack):
@@ -16,18 +21,26 @@ def kill_while_navigating(stack):
     return controller
 
 
-def restarted(stack, request, parameters=None):
+def restarted(stack, request, folder, parameters=None):
     node = Executable("navtree", stack.domain, DEFAULTS | (parameters or {}))
     request.addfinalizer(node.close)
     node.wait_for_line("goals are accepted")
     # The dead one's endpoints are still remembered: until the new one answers, goals are lost.
     stack.navigation.warm_up(tries=10)
+    path = folder / "plan.xml"
+    path.write_text(PLAN)
+
+    def hears():
+        """A node that has not heard where the robot is refuses goals."""
+        return stack.navigation.send(1.0, 0.0, tree=path).result()[0] == "SUCCEEDED"
+
+    wait_for(hears, PATIENCE, lambda: f"a path to be planned: {node.output}")
     return node
 
 
-def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_goals(stack, request):
+def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_goals(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
-    node = restarted(stack, request)
+    node = restarted(stack, request, tmp_path)
     wait_for(lambda: not controller.executing(), 30.0, lambda: f"the goal left behind to be stopped: {node.output}")
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
     controller.behaviour.duration = 0.1
@@ -36,12 +49,12 @@ def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_go
     assert len(controller.cancelled()) == 1
 
 
-def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request):
+def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
-    restarted(stack, request, {"stop_goals_of_earlier_run": False})
+    node = restarted(stack, request, tmp_path, {"stop_goals_of_earlier_run": False})
     controller.behaviour.duration = None
     goal = stack.navigation.send(1.0, 0.0)
-    wait_for(lambda: len(controller.requests()) == 2, 30.0, "the new goal at the controller")
+    wait_for(lambda: len(controller.requests()) == 2, 30.0, lambda: f"the new goal at the controller: {node.output}")
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     # The new one was stopped, and only that: the old one is somebody else's business.

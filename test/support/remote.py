@@ -28,7 +28,7 @@ class Servers:
         return self._robot.servers[name].executing()
 
     def awaited(self, name):
-        """Whether a server executes a goal, and its client knows that: it has asked for the result."""
+        """Whether a server executes a goal whose client knows that."""
         return self._robot.servers[name].awaited()
 
     def quiet(self):

@@ -30,8 +30,7 @@ ACTIONS = {
 
 @dataclass
 class Event:
-    """Something a server saw: ``requested``, ``accepted``, ``awaited`` (its client, which knows that it was accepted, asks for
-    its result), ``cancel``, ``ended``."""
+    """Something a server saw: ``requested``, ``accepted``, ``cancel``, ``ended``."""
 
     kind: str
     goal: bytes
@@ -109,6 +108,7 @@ class Server:
         self.behaviour = behaviour or Behaviour()
         self.events = []
         self.running = set()
+        self._known = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._ended = 0
@@ -123,7 +123,7 @@ class Server:
             cancel_callback=self._cancel,
             callback_group=ReentrantCallbackGroup(),
         )
-        self._server.awaited = lambda goal: self._note("awaited", goal)
+        self._server.awaited = self._awaited
 
     def _note(self, kind, goal=b"", detail=None):
         with self._lock:
@@ -153,6 +153,10 @@ class Server:
         except RCLError:
             # A cancel came between its look for one and its next step.
             self._server.notify_execute(handle, None)
+
+    def _awaited(self, goal):
+        with self._lock:
+            self._known.add(bytes(goal))
 
     def _cancel(self, handle):
         self._note("cancel", handle.goal_id.uuid)
@@ -227,10 +231,9 @@ class Server:
             return len(self.running)
 
     def awaited(self):
-        """Whether a goal is executing that its client knows to be."""
-        known = {event.goal for event in self.seen("awaited")}
+        """Whether a goal is executing whose client knows that: it has asked for the result."""
         with self._lock:
-            return not known.isdisjoint(self.running)
+            return not self._known.isdisjoint(self.running)
 
     def requests(self):
         """The goal messages that were accepted, in order."""
