@@ -108,11 +108,12 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     assert sum(missed) < 1_000_000, "the years before the recording were counted"
 
 
-def test_g3_a_paused_simulation_keeps_no_client_waiting(stack_factory, simulate):
+def test_g3_a_paused_simulation_keeps_no_client_waiting(stack_factory, simulate, tmp_path):
     stack = stack_factory({"use_sim_time": True, "stop_timeout": 500}, settle=False)
+    simulation = simulate(stack.graph, 1.0)
+    stack.settle(tmp_path)
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
-    simulation = simulate(stack.graph, 1.0)
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
     simulation.pause()

@@ -10,7 +10,7 @@ from support.graph import wait_for
 TREE = """
 <root BTCPP_format="4"><BehaviorTree ID="Ask">
   <RetryUntilSuccessful num_attempts="-1">
-    <ClearEntireCostmap service_name="silent" server_timeout="1"/>
+    <ClearEntireCostmap service_name="silent" server_timeout="10"/>
   </RetryUntilSuccessful>
 </BehaviorTree></root>
 """

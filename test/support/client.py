@@ -8,6 +8,7 @@ from geometry_msgs.msg import PoseStamped
 from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
 from rclpy.action import ActionClient
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.qos import QoSProfile
 
 from .graph import PATIENCE, wait_for
 
@@ -93,7 +94,10 @@ class Navigation:
         def client(action, name):
             # One thread at a time: two mix up the order of feedback, and two that learn of the end of one goal at once
             # forget it twice, which ends the executor.
-            return Client(graph.node, action, f"{prefix}{name}", callback_group=MutuallyExclusiveCallbackGroup())
+            # All feedback counts, also where its reader is kept waiting.
+            feedback = QoSProfile(depth=1000)
+            group = MutuallyExclusiveCallbackGroup()
+            return Client(graph.node, action, f"{prefix}{name}", callback_group=group, feedback_sub_qos_profile=feedback)
 
         self.to_pose = client(NavigateToPose, "navigate_to_pose")
         self.through_poses = client(NavigateThroughPoses, "navigate_through_poses")

@@ -58,6 +58,10 @@ class Field:
             # Five seconds here: a busy machine may keep a message back for longer than a twentieth of one.
             "transform_age_limit": 100.0,
             "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml")),
+            # By the time of people. The clock comes a thousand times a second: what a reader that is kept waiting has no
+            # room for, the middleware repeats after three seconds.
+            "default_server_timeout": 15000,
+            "stop_timeout": 15000,
         }
         self.node = Executable("navtree", domain, defaults | (parameters or {}))
         self._closers.callback(self.node.close)
