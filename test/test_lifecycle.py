@@ -54,6 +54,41 @@ def test_goals_are_taken_only_while_active(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
+def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_one_where_it_is_broken(
+    stack_factory, tmp_path
+):
+    def write(leaf, close="</BehaviorTree>"):
+        part.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="Part">{leaf}{close}</root>')
+
+    def change(*transitions):
+        return [node.change(transition) for transition in transitions]
+
+    path, part = tmp_path / "tree.xml", tmp_path / "part.xml"
+    path.write_text(
+        """
+        <root BTCPP_format="4" main_tree_to_execute="T"><include path="part.xml"/>
+          <BehaviorTree ID="T"><SubTree ID="Part"/></BehaviorTree>
+        </root>
+        """
+    )
+    write("<AlwaysFailure/>")
+    stack = stack_factory({"default_nav_to_pose_bt_xml": path}, settle=False)
+    node = Managed(stack)
+    down = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP)
+    assert change(*down) == [True, True]
+    write("<AlwaysSuccess/>")
+    assert change(Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE) == [True, True]
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+    assert change(*down) == [True, True]
+    write("<AlwaysFailure/>", close="")
+    assert not node.change(Transition.TRANSITION_CONFIGURE)
+    stack.node.wait_for_line(f"not configured: {part}:1:")
+    assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
+    write("<AlwaysSuccess/>")
+    assert change(Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE) == [True, True]
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
 @pytest.mark.parametrize("namespace", ["", "/robot1"])
 def test_the_bond_is_where_the_lifecycle_manager_of_its_namespace_listens(namespace, ros_domain, request):
     with Kept(request) as kept:

@@ -119,6 +119,37 @@ impl TreeLibrary {
         Ok(())
     }
 
+    /// Takes no file for read any more, whatever says that it is the same: also what it includes may have changed.
+    pub fn forget(&self) {
+        let mut shelf = self.shelf();
+        shelf.read.clear();
+        shelf.found.clear();
+    }
+
+    /// Reads the defaults anew where their files have changed or were forgotten.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, with file, line and column; all stay what they were.
+    pub fn refresh(&self) -> Result<(), String> {
+        let mut fresh = Vec::new();
+        for (kind, name) in NavigatorKind::ALL.into_iter().zip(self.defaults()) {
+            if let Some(name) = name {
+                let def = self.judge(&name)?;
+                fresh.push((kind, name, def));
+            }
+        }
+        let mut shelf = self.shelf();
+        for (kind, name, def) in fresh {
+            // Another may have been set meanwhile.
+            if let Some((of, default)) = &mut shelf.defaults[kind.index()]
+                && *of == name
+            {
+                *default = def;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a tree could be made a default.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! What the node does in each transition of its life cycle (`spec/nav2.md` 2.3).
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Handle;
 use super::admission::Admission;
 use super::parameters::refuse_foreign_plugins;
+use super::{Handle, TreeLibrary};
 use crate::bt::HaltReason;
 use crate::ros::lifecycle::{State, Transition, Verdict};
 use crate::ros::{Bond, CustodianHandle, LifecycleHandler, ParameterStore};
@@ -17,9 +18,11 @@ const STOPPING: Duration = Duration::from_millis(4_800);
 const SOON: Duration = Duration::from_millis(300);
 
 /// Everything is made when the process starts: trees are checked then, clients are connected when servers appear. So
-/// what is left for transitions is to take goals, or not to, and to refuse what a parameter file asks for in vain.
+/// what is left for transitions is to take goals, or not to, to refuse what a parameter file asks for in vain, and to read
+/// trees again that were edited, as Nav2 does after a `cleanup`.
 pub(crate) struct Life {
     pub(crate) parameters: ParameterStore,
+    pub(crate) library: Arc<TreeLibrary>,
     pub(crate) admission: Admission,
     pub(crate) navigator: Handle,
     pub(crate) custodian: CustodianHandle,
@@ -30,14 +33,19 @@ pub(crate) struct Life {
 impl LifecycleHandler for Life {
     fn change(&mut self, transition: Transition, _from: State) -> Verdict {
         match transition {
-            Transition::Configure => match refuse_foreign_plugins(&self.parameters) {
-                Ok(()) => Verdict::Success,
-                Err(reason) => {
-                    tracing::error!("not configured: {reason}");
-                    Verdict::Failure
+            Transition::Configure => {
+                match refuse_foreign_plugins(&self.parameters).and_then(|()| self.library.refresh()) {
+                    Ok(()) => Verdict::Success,
+                    Err(reason) => {
+                        tracing::error!("not configured: {reason}");
+                        Verdict::Failure
+                    }
                 }
-            },
-            Transition::CleanUp => Verdict::Success,
+            }
+            Transition::CleanUp => {
+                self.library.forget();
+                Verdict::Success
+            }
             Transition::Activate => {
                 self.admission.set_active(true);
                 if let Some(bond) = &self.bond {

@@ -232,6 +232,7 @@ impl Node {
             .transpose()?;
         let life = Life {
             parameters: ros.parameters().clone(),
+            library: Arc::clone(&parameters.library),
             admission: admission.clone(),
             navigator: ticks.handle().clone(),
             custodian: custodian.handle().clone(),

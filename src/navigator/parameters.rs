@@ -218,7 +218,8 @@ fn declare_tree(
             kind.tree_parameter(),
             default,
             &format!(
-                "The tree of {} where a goal names none: a file, or a tree ID. Takes effect with the next goal.",
+                "The tree of {} where a goal names none: a file, or a tree ID. Takes effect with the next goal. A file that \
+                 was edited is read again when it is set again, and by the transitions `cleanup` and `configure`.",
                 kind.action()
             ),
         )
