@@ -66,7 +66,7 @@ def test_g1_silent_server_holds_up_no_tick(stack_factory):
     goal = stack.navigation.send(1.0, 0.0)
     wait_for(lambda: stack.robot.planner.seen("requested"), 10, "the goal request at the planner")
     before = len(goal.feedback)
-    # Feedback is sent by the thread that ticks.
+    # There is no feedback without a tick.
     wait_for(lambda: len(goal.feedback) - before >= 10, 30, "ten feedbacks while the planner is silent")
     assert not stack.robot.planner.seen("accepted")
     stack.robot.planner.behaviour.accept_delay = 0.0

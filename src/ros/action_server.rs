@@ -478,13 +478,17 @@ impl<A: ActionType> ServerGoal<A> {
         Ok(())
     }
 
-    /// Publishes feedback.
+    /// Publishes feedback. Of a goal that is over nothing is said: another thread may have ended it meanwhile.
     ///
     /// # Errors
     /// [`RosError::Send`].
     pub fn feedback(&self, feedback: &A::Feedback) -> Result<(), RosError> {
         let message = A::Wire::make_feedback_msg(uuid(self.inner.id), feedback.to_wire());
-        lock(&self.inner.server.feedback)
+        let publisher = lock(&self.inner.server.feedback);
+        if !self.status().is_active() {
+            return Ok(());
+        }
+        publisher
             .publish(&message)
             .map_err(|error| RosError::Send(error.to_string()))
     }
@@ -537,6 +541,8 @@ impl<A: ActionType> Shared<A> {
 
     fn end(&self, goal: GoalId, end: End, result: A::Result) -> Result<Results<A>, TableError> {
         let wire = result.to_wire();
+        // Feedback that is being said leaves before.
+        let _said = lock(&self.feedback);
         let waiters = self.table().finish(goal, end, result, self.clock.steady())?;
         Ok(Results {
             waiters,

@@ -13,7 +13,7 @@ use super::dead_ports::DeadPorts;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
-use super::piggyback::Piggyback;
+use super::piggyback::{Message, Piggyback};
 use super::servers_board::{KnownServer, ServersBoard};
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
@@ -72,9 +72,8 @@ pub struct CustodianTask {
 /// The way to the Custodian from any thread. Cheap to clone.
 #[derive(Clone)]
 pub struct CustodianHandle {
-    inlet: Inlet,
+    outlet: Outlet,
     tray: Option<Arc<Tray>>,
-    along: Piggyback,
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     clock: Clock,
@@ -83,15 +82,49 @@ pub struct CustodianHandle {
 
 /// What a tick has to say, until the tick is over.
 struct Tray {
+    outlet: Outlet,
+    held: Mutex<Vec<Said>>,
+}
+
+/// What somebody has to say.
+enum Said {
+    ToCustodian(Input),
+    /// To be sent along with what comes in, or by the Custodian.
+    Along(Message),
+}
+
+/// Where it leaves.
+#[derive(Clone)]
+struct Outlet {
     inlet: Inlet,
-    held: Mutex<Vec<Input>>,
+    along: Piggyback,
+}
+
+impl Outlet {
+    fn put(&self, said: Said) {
+        match said {
+            Said::ToCustodian(input) => {
+                if matches!(input, Input::Send(_)) {
+                    self.send_all(self.along.take_back());
+                }
+                self.inlet.send(input);
+            }
+            Said::Along(message) => self.send_all(self.along.leave(message)),
+        }
+    }
+
+    fn send_all(&self, messages: impl IntoIterator<Item = Message>) {
+        for message in messages {
+            self.inlet.send(Input::Send(message));
+        }
+    }
 }
 
 impl Tray {
     fn hand_over(&self) {
         let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
-        for input in held {
-            self.inlet.send(input);
+        for said in held {
+            self.outlet.put(said);
         }
     }
 }
@@ -116,9 +149,11 @@ impl CustodianTask {
     pub fn start(ros: &RosHandle, clock: &Clock, options: GoalOptions) -> Result<Self, RosError> {
         let (sender, receiver) = channel();
         let handle = CustodianHandle {
-            inlet: Inlet(sender),
+            outlet: Outlet {
+                inlet: Inlet(sender),
+                along: Piggyback::default(),
+            },
             tray: None,
-            along: Piggyback::default(),
             board: Arc::default(),
             servers: Arc::default(),
             clock: clock.clone(),
@@ -145,7 +180,7 @@ impl CustodianTask {
             effects: Vec::new(),
             changed: false,
         };
-        let along = handle.along.clone();
+        let along = handle.outlet.along.clone();
         ros.whenever_awake(move || along.carry());
         let fault = ros.clone();
         let thread = std::thread::Builder::new()
@@ -171,7 +206,7 @@ impl CustodianTask {
 
 impl Drop for CustodianTask {
     fn drop(&mut self) {
-        self.handle.inlet.send(Input::End);
+        self.handle.inlet().send(Input::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -189,7 +224,7 @@ fn run_bits() -> u64 {
 
 impl CustodianHandle {
     pub(super) fn inlet(&self) -> &Inlet {
-        &self.inlet
+        &self.outlet.inlet
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -206,7 +241,7 @@ impl CustodianHandle {
     #[must_use]
     pub fn with_tray(&self) -> Self {
         let tray = Tray {
-            inlet: self.inlet.clone(),
+            outlet: self.outlet.clone(),
             held: Mutex::default(),
         };
         Self {
@@ -224,13 +259,17 @@ impl CustodianHandle {
 
     /// Sends at once, or with the rest of a tick.
     pub(super) fn put(&self, input: Input) {
+        self.say(Said::ToCustodian(input));
+    }
+
+    fn say(&self, said: Said) {
         match &self.tray {
             Some(tray) => tray
                 .held
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .push(input),
-            None => self.inlet.send(input),
+                .push(said),
+            None => self.outlet.put(said),
         }
     }
 
@@ -238,7 +277,7 @@ impl CustodianHandle {
     /// anything.
     pub(super) fn submit_at_once(&self, input: Input) {
         self.board.count_in();
-        self.inlet.send(input);
+        self.inlet().send(input);
     }
 
     /// Sends what changes goals; counted, so that [`CustodianHandle::is_settled`] knows when it was handled.
@@ -249,18 +288,14 @@ impl CustodianHandle {
 
     /// Has something sent from here, so that a tick does not wait for the middleware (G1), after what was sent before.
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
-        let before = self.along.take_back();
-        for send in before.into_iter().chain([Box::new(send) as _]) {
-            self.put(Input::Send(send));
-        }
+        self.put(Input::Send(Box::new(send)));
     }
 
-    /// As [`CustodianHandle::send`], for what may wait until a topic is heard: so no thread is woken for it, and what takes
-    /// long to send holds up no goal. Where nothing is heard any more, it leaves with the next of its kind.
+    /// As [`CustodianHandle::send`], for what may wait until the next topic is heard: no thread is woken for it then, and
+    /// where topics are listened to apart, what takes long to send holds up no goal. Where nothing is heard, it leaves with
+    /// the next of its kind, or within half a second.
     pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
-        for send in self.along.leave(Box::new(send)) {
-            self.put(Input::Send(send));
-        }
+        self.say(Said::Along(Box::new(send)));
     }
 
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.

@@ -261,7 +261,7 @@ impl RosHandle {
         ear.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
     }
 
-    /// Has somebody told when the node's thread ends: at once, where it has.
+    /// Has somebody told when [`RosHandle::death`] begins to have an answer: at once, where it has one.
     pub fn tell_of_death(&self, tell: impl FnOnce() + Send + 'static) {
         let mut end = self.shared.lock();
         if end.death.is_some() {

@@ -6,7 +6,7 @@
 //! ```text
 //!                 errands                          messages
 //!   anybody ──────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
-//!                   │        (owns the topics)  ─┐                    ▲           │
+//!                   │        (owns the topics,  ─┐                    ▲           │
 //!                   └─────▶  ros-spin  ──────────┤ wire events        │ notices   │ commands,
 //!                            (owns the services) ▼                    │           │ messages
 //!                                            custodian ───────────────┘ ◀─────────┘

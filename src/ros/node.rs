@@ -69,7 +69,7 @@ impl Nudge {
 
 impl Chore {
     /// From when on it is done where the thread is awake anyway. What is due every second does without wakes of its own
-    /// so: three of them woke an idle node as often as the looks for servers.
+    /// so: three of them woke an idle node more often than the looks for servers.
     fn may_be_done_at(&self) -> Instant {
         let early = if self.period < PATIENT_PERIOD {
             Duration::ZERO
@@ -431,9 +431,9 @@ impl std::fmt::Debug for Probe {
 const MOST_ANSWERS: usize = 1000;
 
 /// How often servers are looked for. What is found is known when the spin ends that asked: a server that shuts down is
-/// missed within twice this; one that is killed when the middleware's lease on it ends. Every look wakes the thread: ten a
-/// second were 0.3 % of a core.
-const LOOK: Duration = Duration::from_millis(500);
+/// missed within twice this, which is less than a server may take to answer by default; one that is killed when the
+/// middleware's lease on it ends. Every look wakes the thread: ten a second were 0.3 % of a core.
+const LOOK: Duration = Duration::from_millis(400);
 /// The same where the thread is awake for something else: a look costs little then.
 const EARLY_LOOK: Duration = Duration::from_millis(250);
 /// The same for a while after a server was opened or lost: a goal may be waiting for it.

@@ -1,66 +1,86 @@
 //! What leaves along with what comes in.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-/// Something to send.
-pub(super) type Send = Box<dyn FnOnce() + std::marker::Send>;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Something to say, by calling it.
+pub(super) type Message = Box<dyn FnOnce() + Send>;
 
 /// Room for one message that may wait a moment. The thread that listens to topics sends it when it is awake for
 /// something that it heard: where a robot drives, `/tf` and `/odom` wake it often enough. To wake a thread for it instead
-/// is half of what it costs to send it. Clones are the same.
+/// is half of what it costs to send it. Nothing is lost or sent twice; one message may overtake another where a thread lags
+/// by the time between two. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Piggyback(Arc<Mutex<Room>>);
+pub(super) struct Piggyback(Arc<Mutex<Slot>>);
 
 #[derive(Default)]
-enum Room {
+enum Slot {
     #[default]
     Free,
-    Taken(Send),
-    /// Nobody has come by for as long as the last message could wait.
-    Forsaken,
+    Taken(Message),
+    /// Nobody has come by for as long as the last message could wait. Nothing waits here until somebody comes by twice
+    /// between two messages: else each second one would wait in vain.
+    Forsaken {
+        passed: bool,
+    },
 }
 
 impl Piggyback {
     /// Leaves a message for whoever comes by. What is returned is to be sent otherwise, in this order: nobody has come by
     /// since the message before.
     #[must_use]
-    pub(super) fn leave(&self, send: Send) -> Vec<Send> {
-        let mut room = self.lock();
-        match std::mem::replace(&mut *room, Room::Forsaken) {
-            Room::Free => {
-                *room = Room::Taken(send);
+    pub(super) fn leave(&self, message: Message) -> Vec<Message> {
+        let mut slot = self.lock();
+        match std::mem::replace(&mut *slot, Slot::Forsaken { passed: false }) {
+            Slot::Free => {
+                *slot = Slot::Taken(message);
                 Vec::new()
             }
-            Room::Taken(earlier) => vec![earlier, send],
-            Room::Forsaken => vec![send],
+            Slot::Taken(earlier) => vec![earlier, message],
+            Slot::Forsaken { .. } => vec![message],
         }
     }
 
     /// Takes it back, for what must not leave before it.
-    pub(super) fn take_back(&self) -> Option<Send> {
+    pub(super) fn take_back(&self) -> Option<Message> {
         self.lock().empty()
     }
 
     /// Sends what there is: somebody comes by.
     pub(super) fn carry(&self) {
-        // Sent when the room is open again: a tick never waits for the middleware (guarantee G1).
-        let send = self.lock().empty();
-        if let Some(send) = send {
+        // Sent when the slot is open again: a tick never waits for the middleware (guarantee G1).
+        let message = self.lock().pass();
+        if let Some(send) = message {
             send();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Room> {
+    fn lock(&self) -> MutexGuard<'_, Slot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Room {
-    fn empty(&mut self) -> Option<Send> {
+impl Slot {
+    fn empty(&mut self) -> Option<Message> {
         match std::mem::take(self) {
-            Self::Taken(send) => Some(send),
-            Self::Free | Self::Forsaken => None,
+            Self::Taken(message) => Some(message),
+            other => {
+                *self = other;
+                None
+            }
         }
+    }
+
+    fn pass(&mut self) -> Option<Message> {
+        if let Self::Forsaken { passed } = self {
+            if *passed {
+                *self = Self::Free;
+            } else {
+                *passed = true;
+            }
+        }
+        self.empty()
     }
 }
 
@@ -70,46 +90,64 @@ mod tests {
 
     use super::*;
 
-    fn message(number: u8, sent: &Sender<u8>) -> Send {
+    fn message(number: u8, sent: &Sender<u8>) -> Message {
         let sent = sent.clone();
         Box::new(move || sent.send(number).unwrap())
     }
 
-    #[test]
-    fn nothing_is_lost_and_all_leave_in_order_whether_somebody_comes_by_or_not() {
+    /// `L`: a message is left, `c`: somebody comes by, `b`: it is taken back. What each step sends.
+    fn tell(story: &[(&str, &str)]) {
         let (sender, sent) = channel();
         let along = Piggyback::default();
-        // L: somebody leaves a message, c: somebody comes by, b: it is taken back. What has been sent so far.
-        let story = [
-            ("c", ""),
-            ("L", ""),
-            ("c", "1"),
-            ("c", ""),
-            ("L", ""),
-            ("L", "23"),
-            ("L", "4"),
-            ("c", ""),
-            ("L", ""),
-            ("b", "5"),
-            ("b", ""),
-            ("L", ""),
-            ("c", "6"),
-        ];
         let mut number = 0;
-        for (index, (what, expected)) in story.into_iter().enumerate() {
-            match what {
+        for (index, (what, expected)) in story.iter().enumerate() {
+            match *what {
                 "L" => {
                     number += 1;
-                    along
-                        .leave(message(number, &sender))
-                        .into_iter()
-                        .for_each(|send| send());
+                    for send in along.leave(message(number, &sender)) {
+                        send();
+                    }
                 }
                 "b" => along.take_back().into_iter().for_each(|send| send()),
                 _ => along.carry(),
             }
             let left: String = sent.try_iter().map(|number| number.to_string()).collect();
-            assert_eq!(left, expected, "step {index}");
+            assert_eq!(left, *expected, "step {index}");
         }
+    }
+
+    #[test]
+    fn whoever_comes_by_takes_it_along() {
+        tell(&[("c", ""), ("L", ""), ("c", "1"), ("c", ""), ("L", ""), ("c", "2")]);
+    }
+
+    #[test]
+    fn what_must_not_leave_before_it_takes_it_back() {
+        tell(&[("L", ""), ("b", "1"), ("b", ""), ("c", ""), ("L", ""), ("c", "2")]);
+    }
+
+    #[test]
+    fn nothing_waits_where_nobody_comes_by() {
+        tell(&[("L", ""), ("L", "12"), ("L", "3"), ("b", ""), ("L", "4")]);
+    }
+
+    #[test]
+    fn nothing_waits_where_somebody_comes_by_less_often_than_it_is_said() {
+        tell(&[
+            ("L", ""),
+            ("L", "12"),
+            ("c", ""),
+            ("L", "3"),
+            ("c", ""),
+            ("L", "4"),
+        ]);
+        tell(&[
+            ("L", ""),
+            ("L", "12"),
+            ("c", ""),
+            ("c", ""),
+            ("L", ""),
+            ("c", "3"),
+        ]);
     }
 }
