@@ -1,8 +1,13 @@
 """A navigation goal from a real client through a real tree to real servers, and back."""
 
 import pytest
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from action_msgs.srv import CancelGoal
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import qos_profile_action_status_default
+from support.client import pose
 from support.fixtures import corpus
-from support.graph import wait_for
+from support.graph import PATIENCE, wait_for
 
 
 def test_goal_is_accepted_pursued_and_succeeds(stack):
@@ -96,3 +101,29 @@ def test_recovery_branch_is_taken_when_the_controller_fails(stack_factory):
     assert status == "SUCCEEDED", result.error_msg
     assert result.error_code == 0
     assert "local" in stack.robot.clears
+
+
+def test_a_goal_that_came_by_topic_is_listed_and_cancelled_with_all_others(stack):
+    stack.robot.controller.behaviour.duration = None
+    node = stack.graph.node
+    statuses = []
+    node.create_subscription(
+        GoalStatusArray,
+        "navigate_to_pose/_action/status",
+        lambda message: statuses.append([goal.status for goal in message.status_list]),
+        qos_profile_action_status_default,
+        callback_group=stack.graph.group,
+    )
+    cancel = node.create_client(CancelGoal, "navigate_to_pose/_action/cancel_goal", callback_group=stack.graph.group)
+    rviz = node.create_publisher(PoseStamped, "goal_pose", 10)
+    wait_for(lambda: rviz.get_subscription_count() and cancel.service_is_ready(), PATIENCE, "who hears the topic")
+    rviz.publish(pose(2.0, 1.0))
+    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    assert stack.robot.planner.requests()[-1].goal.pose.position.x == 2.0
+    wait_for(lambda: statuses and GoalStatus.STATUS_EXECUTING in statuses[-1], PATIENCE, "the goal in the list")
+    # All zero: every goal there is.
+    answer = stack.graph.ask(lambda: cancel.call_async(CancelGoal.Request()), "the answer to the cancel")
+    assert len(answer.goals_canceling) == 1
+    wait_for(lambda: not stack.robot.executing(), PATIENCE, "the robot to stop")
+    stack.node.wait_for_line("goal from the topic: Canceled")
+    wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "its end in the list")

@@ -123,15 +123,18 @@ where
     }
 }
 
-/// A goal that came by topic: nobody hears of it.
-pub(crate) struct TopicGoal(pub(crate) GoalId);
+/// A goal that came by topic. Nobody asks for its result, so it is logged; apart from that it is as any other: whoever
+/// cancels all goals means it too.
+pub(crate) struct TopicGoal(pub(crate) WireGoal<NavigateToPose>);
 
 impl ClientGoal for TopicGoal {
     fn id(&self) -> GoalId {
-        self.0
+        self.0.id()
     }
 
-    fn feedback(&mut self, _feedback: &Feedback) {}
+    fn feedback(&mut self, feedback: &Feedback) {
+        self.0.feedback(feedback);
+    }
 
     fn finish(self: Box<Self>, report: Report) {
         tracing::info!(
@@ -139,5 +142,6 @@ impl ClientGoal for TopicGoal {
             report.ending,
             report.error_message
         );
+        Box::new(self.0).finish(report);
     }
 }

@@ -10,15 +10,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
 use super::admission::{Admission, Handler, WantedGoal};
-use super::client::TopicGoal;
+use super::client::{TopicGoal, WireGoal};
 use super::life::Life;
 use super::parameters::Parameters;
 use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
 use crate::bt::{HaltReason, Registry, Time};
-use crate::goal::GoalId;
 use crate::job::Roster;
 use crate::msg::PoseStamped;
-use crate::msg::action::{NavigateThroughPoses, NavigateToPose};
+use crate::msg::action::{NavigateThroughPoses, NavigateToPose, NavigateToPoseGoal};
 use crate::nav::World;
 use crate::ros::lifecycle::{State, Transition};
 use crate::ros::{
@@ -280,14 +279,18 @@ impl Node {
                         through_poses: ActionServer::serve(node, through, &clock, retention, through_poses)?,
                     })
                 })??;
-        self.listen_for_goals(parameters)?;
+        self.listen_for_goals(parameters, &servers.to_pose)?;
         Ok(servers)
     }
 
     /// Every pose on the goal topic becomes a goal, as RViz sends them.
-    fn listen_for_goals(&self, parameters: &Parameters) -> Result<(), StartError> {
-        let admission = self.admission.clone();
-        let mut count: u64 = 0;
+    fn listen_for_goals(
+        &self,
+        parameters: &Parameters,
+        server: &ActionServer<NavigateToPose>,
+    ) -> Result<(), StartError> {
+        let (admission, sender, server) = (self.admission.clone(), self.from_ticks.clone(), server.clone());
+        let mut ids = self.ros.handle().goal_ids("/goal_topic");
         let topic = parameters.goal_topic.clone();
         self.ros.handle().with_node_blocking(PATIENCE, move |node| {
             node.subscribe_topic::<PoseStamped>(&topic, move |pose| {
@@ -295,14 +298,20 @@ impl Node {
                     tracing::warn!("a goal from the topic is ignored because the node is not active");
                     return;
                 };
-                count += 1;
-                let mut id = [0xff; 16];
-                id[8..].copy_from_slice(&count.to_be_bytes());
+                let wanted = NavigateToPoseGoal {
+                    pose: pose.clone(),
+                    behavior_tree: String::new(),
+                };
+                let goal = match server.begin(ids.next_id(), wanted) {
+                    Ok(goal) => goal,
+                    Err(error) => return tracing::error!("a goal from the topic is ignored: {error}"),
+                };
+                let sender = sender.clone();
                 let goal = WantedGoal {
                     kind: NavigatorKind::ToPose,
                     poses: vec![pose],
                     tree: String::new(),
-                    client: Box::new(TopicGoal(GoalId(id))),
+                    client: Box::new(TopicGoal(WireGoal { goal, sender })),
                 };
                 admission.goal(pass, goal);
             })

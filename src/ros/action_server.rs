@@ -150,6 +150,17 @@ impl<A: ActionType> ActionServer<A> {
         Ok(Self { shared })
     }
 
+    /// Takes a goal that no client has sent, and begins work on it: it is listed, can be cancelled and has feedback as
+    /// any other. [`GoalRequest::execute`] of one that was sent.
+    ///
+    /// # Errors
+    /// [`TableError::Duplicate`].
+    pub fn begin(&self, id: GoalId, goal: A::Goal) -> Result<ServerGoal<A>, TableError> {
+        let (goal, _) = self.shared.accept(id, Arc::new(goal))?;
+        goal.execute()?;
+        Ok(goal)
+    }
+
     /// Goals that are not over, oldest first.
     pub fn active(&self) -> Vec<GoalId> {
         self.shared.table().active()
@@ -168,6 +179,20 @@ impl<A: ActionType> ActionServer<A> {
 impl<A: ActionType> Shared<A> {
     fn table(&self) -> MutexGuard<'_, GoalTable<A::Result, ServiceRequest<GetResult<A>>>> {
         lock(&self.table)
+    }
+
+    /// Takes a goal; with it when that was, by its own clock.
+    fn accept(
+        self: &Arc<Self>,
+        id: GoalId,
+        goal: Arc<A::Goal>,
+    ) -> Result<(ServerGoal<A>, Stamp), TableError> {
+        let now = self.clock.stamp();
+        let stamp = Stamp::from_parts(now.sec, now.nanosec);
+        self.table().accept(id, stamp)?;
+        let server = Arc::clone(self);
+        let inner = Arc::new(GoalInner { id, goal, server });
+        Ok((ServerGoal { inner }, stamp))
     }
 
     fn publish_status(&self) {
@@ -305,20 +330,8 @@ impl<A: ActionType> GoalRequest<A> {
     /// # Errors
     /// As [`GoalRequest::accept`].
     pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
-        let now = self.server.clock.stamp();
-        let stamp = Stamp::from_parts(now.sec, now.nanosec);
-        let accepted = self.server.table().accept(self.id, stamp);
-        if let Err(error) = accepted {
-            self.answer(false, stamp);
-            return Err(error);
-        }
-        let goal = ServerGoal {
-            inner: Arc::new(GoalInner {
-                id: self.id,
-                goal: Arc::clone(&self.goal),
-                server: Arc::clone(&self.server),
-            }),
-        };
+        // Dropped, this refuses a goal that is not accepted.
+        let (goal, stamp) = self.server.accept(self.id, Arc::clone(&self.goal))?;
         let request = self.answer.take();
         Ok((goal, Acceptance { request, stamp }))
     }

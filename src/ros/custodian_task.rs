@@ -18,8 +18,8 @@ use super::servers_board::{KnownServer, ServersBoard};
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::goal::{
-    Command, Custodian, Effect, GivenUp, GoalIds, GoalOptions, Notice, Outcome, Phase, Report, ServerId,
-    Severity, Ticket, WireEvent,
+    Command, Custodian, Effect, GivenUp, GoalOptions, Notice, Outcome, Phase, Report, ServerId, Severity,
+    Ticket, WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 
@@ -159,9 +159,8 @@ impl CustodianTask {
             clock: clock.clone(),
             ros: ros.clone(),
         };
-        let ids = GoalIds::new(GoalIds::mark_of(&ros.full_name()), run_bits());
         let owner = Owner {
-            custodian: Custodian::new(ids, options),
+            custodian: Custodian::new(ros.goal_ids(""), options),
             ros: ros.clone(),
             clock: clock.clone(),
             board: Arc::clone(&handle.board),
@@ -211,15 +210,6 @@ impl Drop for CustodianTask {
             let _ = thread.join();
         }
     }
-}
-
-/// Random bits that tell this run from the one before it. From the hasher that the standard library seeds from the
-/// system, so that no crate is needed for eight bytes.
-fn run_bits() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    hasher.finish()
 }
 
 impl CustodianHandle {

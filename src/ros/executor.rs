@@ -11,6 +11,7 @@ use super::lane::Lane;
 use super::spin::SpinReading;
 use super::{ParameterValue, RosError, RosNode, answers, arguments, names, scheduling};
 use crate::bt::panic_text;
+use crate::goal::GoalIds;
 
 /// The names of the threads that own nodes.
 const SPIN: &str = "ros-spin";
@@ -136,6 +137,15 @@ impl Drop for Executor {
     }
 }
 
+/// Random bits that tell this run from the one before it. From the hasher that the standard library seeds from the
+/// system, so that no crate is needed for eight bytes.
+fn run_bits() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    hasher.finish()
+}
+
 /// r2r answers an argument it cannot read with a panic; here it is an error like any other.
 fn create(name: &str, namespace: &str) -> Result<(r2r::Context, r2r::Node), RosError> {
     if std::env::args_os().any(|argument| argument.to_str().is_none()) {
@@ -185,6 +195,14 @@ impl RosHandle {
     pub fn full_name(&self) -> String {
         let namespace = self.namespace().trim_end_matches('/');
         format!("{namespace}/{}", self.name())
+    }
+
+    /// Ids for goals, which no other run of the node uses; those for different purposes are told apart by their marks.
+    pub fn goal_ids(&self, purpose: &str) -> GoalIds {
+        GoalIds::new(
+            GoalIds::mark_of(&format!("{}{purpose}", self.full_name())),
+            run_bits(),
+        )
     }
 
     /// The full name, before remapping, of what the node calls `name`.
