@@ -334,6 +334,20 @@ fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends()
 }
 
 #[test]
+fn a_tick_thread_that_ends_by_a_fault_says_so() {
+    let (end, ended) = channel();
+    let thread = TickThread::start(
+        |_| panic!("a fault of the test's"),
+        Arc::new(VirtualClock::default()),
+        Pulse::new(),
+        move || end.send(()).unwrap(),
+    );
+    let thread = thread.unwrap();
+    ended.recv_timeout(PATIENCE).unwrap();
+    assert!(thread.is_finished());
+}
+
+#[test]
 fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
     let mut remote = Remote::new();
     remote.turn(|| Plan::endless().unstoppable());

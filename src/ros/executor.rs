@@ -1,12 +1,13 @@
 //! Starts the threads that own the nodes, and is the way to them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures::channel::oneshot;
 
+use super::death::Death;
 use super::lane::Lane;
 use super::spin::SpinReading;
 use super::{ParameterValue, RosError, RosNode, answers, arguments, names, scheduling};
@@ -42,17 +43,11 @@ pub struct RosHandle {
     shared: Arc<Shared>,
 }
 
+#[derive(Debug)]
 struct Shared {
     name: String,
     namespace: String,
-    end: Mutex<End>,
-}
-
-#[derive(Default)]
-struct End {
-    /// Whether a thread has ended, and the fault if it was one.
-    death: Option<Result<(), String>>,
-    tell: Vec<Box<dyn FnOnce() + Send>>,
+    death: Death,
 }
 
 impl Executor {
@@ -78,7 +73,7 @@ impl Executor {
         let shared = Arc::new(Shared {
             name: read(node.name()),
             namespace: read(node.namespace()),
-            end: Mutex::default(),
+            death: Death::default(),
         });
         let own: Vec<String> = std::env::args().collect();
         let apart = listening == Listening::Apart && arguments::allow_a_second_node(&own);
@@ -91,7 +86,7 @@ impl Executor {
                 if let Err(fault) = &end {
                     tracing::error!("{fault}");
                 }
-                shared.end(end);
+                shared.death.note(end);
             }
         };
         if apart {
@@ -263,13 +258,13 @@ impl RosHandle {
     /// `None` while the node's thread runs; then whether it ended on request, or by which fault. A fault is the end
     /// of the process: halt the trees, exit with a code, let the launch file start it again.
     pub fn death(&self) -> Option<Result<(), String>> {
-        self.shared.lock().death.clone()
+        self.shared.death.look()
     }
 
     /// Another thread of the room has failed: as if this one had.
     pub(super) fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
-        self.shared.end(Err(fault.to_owned()));
+        self.shared.death.note(Err(fault.to_owned()));
         self.lane.give(None);
     }
 
@@ -281,13 +276,7 @@ impl RosHandle {
 
     /// Has somebody told when [`RosHandle::death`] begins to have an answer: at once, where it has one.
     pub fn tell_of_death(&self, tell: impl FnOnce() + Send + 'static) {
-        let mut end = self.shared.lock();
-        if end.death.is_some() {
-            drop(end);
-            tell();
-        } else {
-            end.tell.push(Box::new(tell));
-        }
+        self.shared.death.tell(tell);
     }
 
     /// What the loops have done so far, of the node and of the one that listens.
@@ -296,25 +285,5 @@ impl RosHandle {
         self.listener
             .as_ref()
             .map_or(own, |listener| own.with(listener.metrics()))
-    }
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Shared")
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, End> {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn end(&self, death: Result<(), String>) {
-        let mut end = self.lock();
-        end.death.get_or_insert(death);
-        let tell = std::mem::take(&mut end.tell);
-        drop(end);
-        tell.into_iter().for_each(|tell| tell());
     }
 }

@@ -6,14 +6,15 @@
 //! ```text
 //!                 errands                          messages
 //!   anybody ──────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
-//!                   │        (owns the topics,  ─┐                    ▲           │
+//!                   │        (owns the topics)  ─┐                    ▲           │
 //!                   └─────▶  ros-spin  ──────────┤ wire events        │ notices   │ commands,
 //!                            (owns the services) ▼                    │           │ messages
 //!                                            custodian ───────────────┘ ◀─────────┘
 //!                                 (owns goals, clients, publishers; sends)
 //! ```
 //!
-//! Two more write and do nothing else: `answers` those that the middleware refused, and `console` the log.
+//! What may wait a moment, such as feedback to clients, `ros-listen` sends when it is awake anyway. Two more write and do
+//! nothing else: `answers` those that the middleware refused, and `console` the log.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] is the way to it.
 //! - [`CustodianTask`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.
@@ -30,6 +31,7 @@ mod connection;
 mod console;
 mod custodian_task;
 mod dead_ports;
+mod death;
 mod error;
 mod executor;
 mod fan;

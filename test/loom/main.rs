@@ -11,6 +11,7 @@
 //! | `ros::Wake` | a ring before, during or after falling asleep ends the sleep |
 //! | `ros::Inbox`, `ros::Fan` | no notice or message is lost, doubled or overtaken |
 //! | `ros::GoalsBoard` | whoever sees it settled sees what came of his request |
+//! | `ros::Piggyback` | what waits for whoever comes by is said once, whoever it is |
 //! | `navigator::Handle` | an acknowledgement comes after the effect, and always comes, or is known not to |
 
 #![allow(

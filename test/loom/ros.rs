@@ -6,6 +6,8 @@ mod fan;
 mod goals_view;
 #[path = "../../src/ros/inbox.rs"]
 mod inbox;
+#[path = "../../src/ros/piggyback.rs"]
+mod piggyback;
 #[path = "../../src/ros/wake.rs"]
 mod wake;
 
@@ -16,6 +18,7 @@ use fan::Fan;
 use goals_view::{GoalsBoard, GoalsView};
 use inbox::Inbox;
 use loom::thread;
+use piggyback::{Message, Piggyback};
 use wake::Wake;
 
 use crate::explore;
@@ -186,6 +189,37 @@ fn a_request_that_is_under_way_is_not_settled() {
         assert!(wake.sleep_until(never()), "a change is rung");
         custodian.join().unwrap();
         assert!(!board.is_settled(|_| true));
+    });
+}
+
+/// Somebody comes by twice while messages are left, and what is left in the end is taken back.
+#[test]
+fn what_is_left_for_whoever_comes_by_is_said_once() {
+    explore(|| {
+        let (sender, said) = channel();
+        let message = |number: u32| -> Message {
+            let sender = sender.clone();
+            Box::new(move || sender.send(number).unwrap())
+        };
+        let along = Piggyback::default();
+        let passer = along.clone();
+        let thread = thread::spawn(move || {
+            passer.carry();
+            passer.carry();
+        });
+        let mut told = Vec::new();
+        for number in [1, 2] {
+            for send in along.leave(message(number)) {
+                send();
+            }
+        }
+        along.take_back().into_iter().for_each(|send| send());
+        thread.join().unwrap();
+        while let Ok(number) = said.try_recv() {
+            told.push(number);
+        }
+        told.sort_unstable();
+        assert_eq!(told, [1, 2]);
     });
 }
 
