@@ -3,50 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
-
-use rustc_hash::FxHashMap;
+use std::time::{Duration, Instant};
 
 use super::NavigatorKind;
+use super::searched::Searched;
+use super::shelf::{Found, Shelf, Written};
 use crate::bt::{Registry, TreeDef, panic_text};
 use crate::nav::{Link, rehearse};
 use crate::xml::{Loaded, Loader};
-
-/// Tells whether a file is still the one that was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Edition {
-    modified: Option<SystemTime>,
-    length: u64,
-}
-
-impl Edition {
-    fn of(path: &Path) -> Option<Self> {
-        let data = std::fs::metadata(path).ok()?;
-        Some(Self {
-            modified: data.modified().ok(),
-            length: data.len(),
-        })
-    }
-}
-
-/// A file of the search directories. One that cannot be looked at has no edition, and no tree.
-type Searched = (PathBuf, Option<Edition>);
-
-/// A tree that was found by its ID.
-struct Found {
-    /// The files in which it was looked for, the one that had it last.
-    among: Vec<Searched>,
-    /// Whether no file had it alone: then any further file may change the answer.
-    in_all: bool,
-    def: Arc<TreeDef>,
-}
-
-impl Found {
-    /// Whether looking for it again would find the same.
-    fn still_holds(&self, files: &[Searched]) -> bool {
-        files.starts_with(&self.among) && (!self.in_all || files.len() == self.among.len())
-    }
-}
 
 /// A tree that was not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,15 +21,16 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// What is on the shelf.
+/// A file or ID, and its tree.
+type Named = (String, Written);
+
+/// The trees that parameters say.
 #[derive(Default)]
-struct Shelf {
+struct Wanted {
     /// For each navigator, what its parameter says, and the definition from when that was last good.
-    defaults: [Option<(String, Arc<TreeDef>)>; 2],
-    /// Files read before. Includes are not watched: touch the main file, or set `always_reload_bt_xml`.
-    read: FxHashMap<PathBuf, (Edition, Arc<TreeDef>)>,
-    /// Trees found before, by ID. A goal that comes while its tree runs goes on with it where the definition is the same.
-    found: FxHashMap<String, Found>,
+    defaults: [Option<Named>; 2],
+    /// For each navigator, what was last found good for it and not made its default yet.
+    checked: [Option<Named>; 2],
     /// The default tree that was last refused, unless one was taken since.
     refused: Option<(Refusal, Instant)>,
 }
@@ -79,7 +44,8 @@ pub struct TreeLibrary {
     search_directories: Vec<PathBuf>,
     always_reload: bool,
     rehearse: Mutex<Stage>,
-    shelf: Mutex<Shelf>,
+    wanted: Mutex<Wanted>,
+    shelf: Shelf,
 }
 
 impl TreeLibrary {
@@ -96,7 +62,8 @@ impl TreeLibrary {
             search_directories,
             always_reload,
             rehearse: Mutex::new(Arc::new(rehearse)),
-            shelf: Mutex::default(),
+            wanted: Mutex::default(),
+            shelf: Shelf::default(),
         }
     }
 
@@ -105,25 +72,34 @@ impl TreeLibrary {
         *self.rehearse.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rehearse);
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn wanted(&self) -> MutexGuard<'_, Wanted> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a tree the default of a navigator, from its next goal on.
+    /// Makes a tree the default of a navigator, from its next goal on. One that was checked for it before is taken as it was
+    /// then: whoever was told that it is good must not be left with the old one.
     ///
     /// # Errors
     /// What is wrong with it, with file, line and column; the default stays what it was.
     pub fn set_default(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
-        let def = self.judge(name)?;
-        self.shelf().defaults[kind.index()] = Some((name.to_owned(), def));
+        let checked = self.wanted().checked[kind.index()].take_if(|(of, _)| of == name);
+        let fresh = match checked {
+            Some((_, tree)) => tree,
+            None => self.judge(name)?,
+        };
+        let mut wanted = self.wanted();
+        let default = &mut wanted.defaults[kind.index()];
+        let tree = match &*default {
+            Some((of, old)) if of == name => fresh.in_place_of(old),
+            _ => fresh,
+        };
+        *default = Some((name.to_owned(), tree));
         Ok(())
     }
 
     /// Takes no file for read any more, whatever says that it is the same: also what it includes may have changed.
     pub fn forget(&self) {
-        let mut shelf = self.shelf();
-        shelf.read.clear();
-        shelf.found.clear();
+        self.shelf.clear();
     }
 
     /// Reads the defaults anew where their files have changed or were forgotten.
@@ -134,52 +110,60 @@ impl TreeLibrary {
         let mut fresh = Vec::new();
         for (kind, name) in NavigatorKind::ALL.into_iter().zip(self.defaults()) {
             if let Some(name) = name {
-                let def = self.judge(&name)?;
-                fresh.push((kind, name, def));
+                let tree = self.judge(&name)?;
+                fresh.push((kind, name, tree));
             }
         }
-        let mut shelf = self.shelf();
-        for (kind, name, def) in fresh {
-            // Another may have been set meanwhile.
-            if let Some((of, default)) = &mut shelf.defaults[kind.index()]
-                && *of == name
-            {
-                *default = def;
-            }
+        for (kind, name, tree) in fresh {
+            self.renew(kind, &name, tree);
         }
         Ok(())
     }
 
-    /// Whether a tree could be made a default.
+    /// Puts a default tree that was read again in its own place, unless another was set meanwhile. What it is now.
+    fn renew(&self, kind: NavigatorKind, name: &str, fresh: Written) -> Arc<TreeDef> {
+        match &mut self.wanted().defaults[kind.index()] {
+            Some((of, default)) if of == name => {
+                *default = fresh.in_place_of(default);
+                Arc::clone(&default.def)
+            }
+            _ => fresh.def,
+        }
+    }
+
+    /// Whether a tree could be made the default of a navigator. Where it could, [`TreeLibrary::set_default`] takes it as it
+    /// is now.
     ///
     /// # Errors
     /// What is wrong with it, with file, line and column.
-    pub fn check(&self, name: &str) -> Result<(), String> {
-        self.judge(name).map(|_| ())
+    pub fn check(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
+        let tree = self.judge(name)?;
+        self.wanted().checked[kind.index()] = Some((name.to_owned(), tree));
+        Ok(())
     }
 
     /// A tree that is to be a default; whether there is one is remembered for [`TreeLibrary::refused`].
-    fn judge(&self, name: &str) -> Result<Arc<TreeDef>, String> {
+    fn judge(&self, name: &str) -> Result<Written, String> {
         let found = self.find(name);
         let refusal = found.as_ref().err().map(|reason| Refusal {
             name: name.to_owned(),
             reason: reason.clone(),
         });
-        self.shelf().refused = refusal.map(|refusal| (refusal, Instant::now()));
+        self.wanted().refused = refusal.map(|refusal| (refusal, Instant::now()));
         found
     }
 
     /// The tree that was last wanted as a default, if it was refused, and how long ago (guarantee G7).
     pub fn refused(&self) -> Option<(Refusal, Duration)> {
-        let refused = self.shelf().refused.clone();
+        let refused = self.wanted().refused.clone();
         refused.map(|(refusal, at)| (refusal, at.elapsed()))
     }
 
     /// For each navigator, the file or ID of its default tree.
     pub fn defaults(&self) -> [Option<String>; 2] {
-        let shelf = self.shelf();
+        let wanted = self.wanted();
         NavigatorKind::ALL.map(|kind| {
-            shelf.defaults[kind.index()]
+            wanted.defaults[kind.index()]
                 .as_ref()
                 .map(|(name, _)| name.clone())
         })
@@ -190,17 +174,14 @@ impl TreeLibrary {
     /// # Errors
     /// What is wrong with it, or that there is no default.
     pub fn for_goal(&self, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
-        let default = self.shelf().defaults[kind.index()].clone();
+        let default = self.wanted().defaults[kind.index()].clone();
         match default {
-            Some((of, def)) if name.is_empty() || name == of => {
+            Some((of, Written { def, .. })) if name.is_empty() || name == of => {
                 if !self.always_reload {
                     return Ok(def);
                 }
                 match self.judge(&of) {
-                    Ok(fresh) => {
-                        self.shelf().defaults[kind.index()] = Some((of, Arc::clone(&fresh)));
-                        Ok(fresh)
-                    }
+                    Ok(fresh) => Ok(self.renew(kind, &of, fresh)),
                     Err(message) => {
                         tracing::error!(
                             "the default tree cannot be reloaded, the old one goes on: {message}"
@@ -213,109 +194,84 @@ impl TreeLibrary {
                 "there is no default tree: set the parameter {}",
                 kind.tree_parameter()
             )),
-            _ => self.find(name),
+            _ => self.find(name).map(|tree| tree.def),
         }
     }
 
-    fn find(&self, name: &str) -> Result<Arc<TreeDef>, String> {
+    fn find(&self, name: &str) -> Result<Written, String> {
         if name.ends_with(".xml") {
-            self.by_file(Path::new(name))
+            self.by_file(name)
         } else {
             self.by_id(name)
         }
     }
 
-    fn by_file(&self, path: &Path) -> Result<Arc<TreeDef>, String> {
-        let edition = Edition::of(path);
-        if !self.always_reload
-            && let Some(edition) = edition
-            && let Some((of, def)) = self.shelf().read.get(path)
-            && *of == edition
-        {
-            return Ok(Arc::clone(def));
+    /// What was read before, unless that is not to be trusted.
+    fn read_before(&self, name: &str, files: &[Searched]) -> Option<Written> {
+        (!self.always_reload).then(|| self.shelf.get(name, files))?
+    }
+
+    fn by_file(&self, name: &str) -> Result<Written, String> {
+        let files = vec![Searched::file(name.into())];
+        if let Some(tree) = self.read_before(name, &files) {
+            return Ok(tree);
         }
-        let def = self.load(&[path], None)?;
-        if let Some(edition) = edition {
-            self.shelf()
-                .read
-                .insert(path.to_owned(), (edition, Arc::clone(&def)));
-        }
-        Ok(def)
+        let found = Found {
+            tree: self.load(&[Path::new(name)], None)?,
+            among: files,
+            in_all: false,
+        };
+        Ok(self.shelf.keep(name, found))
     }
 
     /// A tree by ID, out of all files of the search directories, as on Nav2's main branch.
-    fn by_id(&self, id: &str) -> Result<Arc<TreeDef>, String> {
-        // Their editions are those from before they are read: what changes meanwhile is read again next time.
-        let files = self.searched()?;
+    fn by_id(&self, id: &str) -> Result<Written, String> {
+        let files = Searched::files_of(&self.search_directories)?;
         if files.is_empty() {
             return Err(format!(
                 "`{id}` is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
             ));
         }
-        if !self.always_reload
-            && let Some(found) = self.shelf().found.get(id)
-            && found.still_holds(&files)
-        {
-            return Ok(Arc::clone(&found.def));
+        if let Some(tree) = self.read_before(id, &files) {
+            return Ok(tree);
         }
         // One broken file must not take the others with it: each is tried by itself first.
-        let alone = files.iter().enumerate().find_map(|(position, (file, _))| {
-            let def = self.load(&[file], Some(id)).ok()?;
+        let alone = files.iter().enumerate().find_map(|(position, file)| {
+            let tree = self.load(&[file.path()], Some(id)).ok()?;
             Some(Found {
                 among: files[..=position].to_vec(),
                 in_all: false,
-                def,
+                tree,
             })
         });
         let found = match alone {
             Some(found) => found,
             None => {
-                let all: Vec<&Path> = files.iter().map(|(file, _)| file.as_path()).collect();
-                let def = self.load(&all, Some(id)).map_err(|reason| {
+                let all: Vec<&Path> = files.iter().map(Searched::path).collect();
+                let tree = self.load(&all, Some(id)).map_err(|reason| {
                     let count = files.len();
                     format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
                 })?;
                 Found {
                     among: files,
                     in_all: true,
-                    def,
+                    tree,
                 }
             }
         };
-        let def = Arc::clone(&found.def);
-        self.shelf().found.insert(id.to_owned(), found);
-        Ok(def)
-    }
-
-    /// The files of the search directories, in the order in which trees are looked for in them.
-    fn searched(&self) -> Result<Vec<Searched>, String> {
-        let mut files = Vec::new();
-        for directory in &self.search_directories {
-            let entries = std::fs::read_dir(directory)
-                .map_err(|error| format!("bt_search_directories: {}: {error}", directory.display()))?;
-            let mut found: Vec<PathBuf> = entries
-                .filter_map(|entry| Some(entry.ok()?.path()))
-                .filter(|path| path.extension().is_some_and(|extension| extension == "xml"))
-                .collect();
-            found.sort();
-            files.extend(found.into_iter().map(|path| {
-                let edition = Edition::of(&path);
-                (path, edition)
-            }));
-        }
-        Ok(files)
+        Ok(self.shelf.keep(id, found))
     }
 
     /// Nodes are made while a tree is compiled, and made and dropped when it is rehearsed; nothing keeps those of others
     /// from panicking.
-    fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Arc<TreeDef>, String> {
+    fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
         catch_unwind(AssertUnwindSafe(|| self.try_load(paths, main))).unwrap_or_else(|panic| {
             let text = panic_text(&*panic);
             Err(format!("a node panicked when it was made: {text}"))
         })
     }
 
-    fn try_load(&self, paths: &[&Path], main: Option<&str>) -> Result<Arc<TreeDef>, String> {
+    fn try_load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
         match Loader::new(&self.registry).load_files(paths, main) {
             Ok(Loaded {
                 def,
@@ -325,7 +281,8 @@ impl TreeLibrary {
                 for warning in &warnings {
                     tracing::warn!("{}", warning.one_line(&sources));
                 }
-                self.rehearsed(def)
+                let def = self.rehearsed(def)?;
+                Ok(Written { def, sources })
             }
             Err(refused) => Err(refused.one_line()),
         }
@@ -346,24 +303,12 @@ impl TreeLibrary {
 #[cfg(test)]
 mod tests {
     use super::super::rig::{Rig, bench};
+    use super::super::shelf::tests::Folder;
     use super::*;
     use crate::msg::action::Spin;
     use crate::nav::testing::Plan;
 
-    /// A search directory, gone with the test.
-    struct Folder(PathBuf);
-
     impl Folder {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&folder).unwrap();
-            Self(folder)
-        }
-
-        fn write(&self, file: &str, text: &str) {
-            std::fs::write(self.0.join(file), text).unwrap();
-        }
-
         fn tree(&self, file: &str, id: &str, xml: &str) {
             let text =
                 format!(r#"<root BTCPP_format="4"><BehaviorTree ID="{id}">{xml}</BehaviorTree></root>"#);
@@ -375,12 +320,6 @@ mod tests {
             TreeLibrary::new(crate::nav::registry(), directories, always_reload, || {
                 bench().link()
             })
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
@@ -411,7 +350,7 @@ mod tests {
         );
         assert_eq!(named(&library, "Wanted").len(), 3, "the first file was mended");
         for file in ["a.xml", "b.xml", "c.xml"] {
-            std::fs::remove_file(folder.0.join(file)).unwrap();
+            folder.remove(file);
         }
         assert!(library.for_goal(NavigatorKind::ThroughPoses, "Wanted").is_err());
     }
@@ -431,30 +370,125 @@ mod tests {
         assert_eq!(named(&library, "Wanted").len(), 1, "one file has it alone");
     }
 
-    #[test]
-    fn a_tree_named_by_id_is_read_for_each_goal_where_that_is_asked_for() {
-        let folder = Folder::new("always-reload");
-        folder.tree("a.xml", "Wanted", "<AlwaysSuccess/>");
-        let library = folder.library(true);
-        assert!(!Arc::ptr_eq(
-            &named(&library, "Wanted"),
-            &named(&library, "Wanted")
-        ));
+    /// A tree in `main.xml` that includes another one from a file beside it, which nobody looks into for IDs.
+    fn with_include(name: &str, leaf: &str) -> Folder {
+        let folder = Folder::new(name);
+        folder.write(
+            "main.xml",
+            r#"<root BTCPP_format="4" main_tree_to_execute="Wanted"><include path="below.part"/>
+                 <BehaviorTree ID="Wanted"><SubTree ID="Below"/></BehaviorTree></root>"#,
+        );
+        folder.tree("below.part", "Below", leaf);
+        folder
     }
 
     #[test]
-    fn a_newer_goal_for_the_same_id_goes_on_with_the_tree_that_runs() {
-        let folder = Folder::new("newer-goal");
-        folder.tree("a.xml", "Wanted", r#"<Spin spin_dist="1.0"/>"#);
-        let library = folder.library(false);
-        let mut rig = Rig::new();
-        rig.bench.action::<Spin>("spin", |_| Plan::endless());
-        for number in 1..=3 {
-            rig.goal(number, &named(&library, "Wanted"));
-            rig.ticks(3);
+    fn a_tree_that_is_read_for_each_goal_is_another_one_when_a_letter_changed_and_only_then() {
+        let folder = with_include("always-reload", "<AlwaysSuccess/>");
+        let main = folder.path("main.xml");
+        for name in ["", "Wanted", &main] {
+            folder.tree("below.part", "Below", "<AlwaysSuccess/>");
+            let library = folder.library(true);
+            if name.is_empty() {
+                library.set_default(NavigatorKind::ThroughPoses, &main).unwrap();
+            }
+            let first = named(&library, name);
+            assert!(Arc::ptr_eq(&first, &named(&library, name)), "`{name}`");
+
+            // As long as it was, and no younger: a look at the text tells, and nothing else.
+            let included = folder.0.join("below.part");
+            let before = std::fs::metadata(&included).unwrap();
+            folder.tree("below.part", "Below", "<AlwaysFailure/>");
+            let file = std::fs::File::options().write(true).open(&included).unwrap();
+            file.set_modified(before.modified().unwrap()).unwrap();
+            assert_eq!(file.metadata().unwrap().len(), before.len());
+            let changed = named(&library, name);
+            assert!(changed.nodes().any(|(_, node)| &*node.id == "AlwaysFailure"));
+            assert!(Arc::ptr_eq(&changed, &named(&library, name)), "`{name}`");
         }
-        assert_eq!(rig.bench.cancels("spin"), 0);
-        assert_eq!(rig.bench.goals::<Spin>("spin").len(), 1);
-        assert_eq!([rig.report().0, rig.report().0], [1, 2]);
+    }
+
+    #[test]
+    fn a_file_that_is_only_touched_or_forgotten_leaves_the_default_what_it_is() {
+        let folder = with_include("touched", "<AlwaysSuccess/>");
+        let library = folder.library(false);
+        let main = folder.path("main.xml");
+        library.set_default(NavigatorKind::ThroughPoses, &main).unwrap();
+        let first = named(&library, "");
+        library.forget();
+        library.refresh().unwrap();
+        assert!(Arc::ptr_eq(&first, &named(&library, "")));
+        let file = std::fs::File::options().write(true).open(&main).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        library.refresh().unwrap();
+        assert!(Arc::ptr_eq(&first, &named(&library, "")));
+        folder.tree("below.part", "Below", "<AlwaysFailure/>");
+        library.forget();
+        library.refresh().unwrap();
+        assert!(!Arc::ptr_eq(&first, &named(&library, "")));
+    }
+
+    #[test]
+    fn a_default_that_is_set_while_the_old_one_is_read_again_stays_set() {
+        let folder = Folder::new("set-meanwhile");
+        folder.tree("a.xml", "A", "<AlwaysSuccess/>");
+        folder.tree("b.xml", "B", "<AlwaysFailure/>");
+        let library = Arc::new(folder.library(true));
+        let kind = NavigatorKind::ThroughPoses;
+        library.set_default(kind, "A").unwrap();
+        let parameter = Arc::downgrade(&library);
+        library.rehearse_on(move || {
+            if let Some(library) = parameter.upgrade() {
+                library.rehearse_on(|| bench().link());
+                library.set_default(kind, "B").unwrap();
+            }
+            bench().link()
+        });
+        assert_eq!(named(&library, "").id(), "A", "the goal came first");
+        assert_eq!(library.defaults()[kind.index()].as_deref(), Some("B"));
+        assert_eq!(named(&library, "").id(), "B");
+    }
+
+    #[test]
+    fn g7_a_default_that_was_found_good_is_taken_as_it_was_then() {
+        let folder = Folder::new("found-good");
+        folder.tree("a.xml", "A", "<AlwaysSuccess/>");
+        let library = folder.library(false);
+        let (kind, name) = (NavigatorKind::ThroughPoses, folder.path("a.xml"));
+        library.check(kind, &name).unwrap();
+        folder.write("a.xml", "<root");
+        library.set_default(kind, &name).unwrap();
+        assert_eq!(named(&library, "").id(), "A");
+        // Once: what nobody has looked at since is read.
+        assert!(library.set_default(kind, &name).is_err());
+        library.check(kind, &name).unwrap_err();
+        assert_eq!(named(&library, "").id(), "A");
+    }
+
+    #[test]
+    fn a_newer_goal_goes_on_with_the_tree_that_runs_also_where_it_is_read_for_each_goal() {
+        let folder = with_include("newer-goal", r#"<Spin spin_dist="1.0"/>"#);
+        let main = folder.path("main.xml");
+        for (always_reload, name) in [
+            (false, "Wanted"),
+            (false, &*main),
+            (true, "Wanted"),
+            (true, &main),
+            (true, ""),
+        ] {
+            let library = folder.library(always_reload);
+            if name.is_empty() {
+                library.set_default(NavigatorKind::ThroughPoses, &main).unwrap();
+            }
+            let mut rig = Rig::new();
+            rig.bench.action::<Spin>("spin", |_| Plan::endless());
+            for number in 1..=3 {
+                rig.goal(number, &named(&library, name));
+                rig.ticks(3);
+            }
+            assert_eq!(rig.bench.cancels("spin"), 0, "{always_reload} `{name}`");
+            assert_eq!(rig.bench.goals::<Spin>("spin").len(), 1);
+            assert_eq!([rig.report().0, rig.report().0], [1, 2]);
+        }
     }
 }

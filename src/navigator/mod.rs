@@ -38,9 +38,11 @@ mod remote;
 mod rig;
 mod robot;
 mod schedule;
+mod searched;
 mod seed;
 mod session;
 mod shares;
+mod shelf;
 mod snapshot;
 #[cfg(test)]
 mod stuck;

@@ -117,7 +117,8 @@ impl Parameters {
         let always_reload = read.flag(
             "always_reload_bt_xml",
             false,
-            "Read the tree file again for each goal.",
+            "Read the tree file, and what it includes, again for each goal. A goal that comes while its tree runs goes on \
+             with it where no letter has changed.",
         )?;
         let error_codes: Vec<&str> = options.error_code_keys.iter().map(|key| &**key).collect();
         ProvidedKeys {
@@ -146,7 +147,7 @@ impl Parameters {
             else {
                 return;
             };
-            // It was found good a moment ago, when it was asked for; what has changed since is its loss.
+            // It was found good a moment ago, when it was asked for, and is taken as it was then.
             if let Err(reason) = keeper.set_default(kind, value.as_str().unwrap_or_default()) {
                 tracing::error!("{name}: {reason}");
             }
@@ -225,7 +226,7 @@ fn declare_tree(
         )
         .validated(
             "a file that holds a tree without errors, or the ID of one",
-            move |value| judge.check(value.as_str().unwrap_or_default()),
+            move |value| judge.check(kind, value.as_str().unwrap_or_default()),
         ),
     )?;
     let name = value.as_str().unwrap_or_default();
