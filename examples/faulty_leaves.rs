@@ -1,14 +1,15 @@
 //! What becomes of leaves that misbehave, to try it out: one that panics, one that comes back late, one that never does,
-//! one whose job does not end when it is cancelled, and one that takes long to be made when its tree is read.
+//! one whose job does not end when it is cancelled, and one that is not made before a file is there, while its tree is read.
 //!
 //! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
 //! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
 //! ends when it is told to.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use navtree::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, RegistryError, Tick};
+use navtree::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, RegistryError, Text, Tick};
 use navtree::job::{self, Threads};
 
 fn registry() -> Result<Registry, RegistryError> {
@@ -23,8 +24,15 @@ fn registry() -> Result<Registry, RegistryError> {
         sleep_for_ever();
         Ok(NodeStatus::Success)
     })?;
-    registry.register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", |_| {
-        std::thread::sleep(MAKING);
+    registry.register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", |ports| {
+        let until = ports.input::<Text>("until");
+        let _ = until
+            .doc("The file that it needs when it is made")
+            .required()
+            .bind();
+        if let Some(path) = ports.raw("until") {
+            wait_for(Path::new(&path));
+        }
         Box::new(Done)
     })?;
     job::register_function(&mut registry, "HangsInItsJob", Threads, |_cancel| async {
@@ -37,14 +45,21 @@ fn registry() -> Result<Registry, RegistryError> {
 /// Stands for a device that is waited for where it answers: much longer than a tick.
 const DAWDLING: Duration = Duration::from_secs(3);
 
-/// Stands for a map that a leaf reads when it is made.
-const MAKING: Duration = Duration::from_millis(1500);
-
 struct Done;
 
 impl Behavior for Done {
     fn tick(&self, _: &mut Context<'_>) -> Tick {
         Ok(NodeStatus::Success)
+    }
+}
+
+/// Stands for a map that a leaf reads when it is made, on a disk that lets it wait.
+fn wait_for(path: &Path) {
+    if !path.exists() {
+        eprintln!("IsMadeLate waits for {}", path.display());
+    }
+    while !path.exists() {
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -125,33 +125,50 @@ def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-# One and a half seconds pass until its leaf is made.
+# It is not read before a file is there that its leaf needs.
 SLOW_TREE = """<root BTCPP_format="4">
   <BehaviorTree ID="Slow">
     <Sequence>
-      <IsMadeLate/>
-      <ComputePathToPose goal="{goal}" path="{path}"/>
-      <FollowPath path="{path}"/>
+      <IsMadeLate until="{file}"/>
+      <ComputePathToPose goal="{{goal}}" path="{{path}}"/>
+      <FollowPath path="{{path}}"/>
     </Sequence>
   </BehaviorTree>
 </root>
 """
 
 
-@pytest.fixture
-def slow(stack_factory, tmp_path):
-    """A node that is active, and sends a goal whose tree takes long to read."""
-    stack = stack_factory(program="examples/faulty_leaves")
-    path = tmp_path / "slow.xml"
+class Slow:
+    """A node that is active, and goals whose trees are not read before the test lets them."""
 
-    def send():
-        # A file that was read before is read again when it has changed.
-        path.write_text(SLOW_TREE)
-        goal = stack.navigation.send(1.0, 0.0, tree=path)
+    def __init__(self, stack, folder):
+        self.stack = stack
+        self.managed = Managed(stack)
+        self._folder = folder
+        self._files = []
+
+    def send(self):
+        """Sends a goal whose tree is being read, or waits for one that is."""
+        number = len(self._files)
+        file, tree = self._folder / f"needed_{number}", self._folder / f"slow_{number}.xml"
+        tree.write_text(SLOW_TREE.format(file=file))
+        self._files.append(file)
+        goal = self.stack.navigation.send(1.0, 0.0, tree=tree)
         assert goal.accepted
+        if number == 0:
+            self.stack.node.wait_for_line(f"IsMadeLate waits for {file}")
         return goal
 
-    return stack, Managed(stack), send
+    def read(self):
+        """Has all of them read. Trees are read in the order in which they are wanted: a goal that succeeds comes after."""
+        for file in self._files:
+            file.touch()
+        assert self.stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+@pytest.fixture
+def slow(stack_factory, tmp_path):
+    return Slow(stack_factory(program="examples/faulty_leaves"), tmp_path)
 
 
 def refused(goal):
@@ -159,41 +176,72 @@ def refused(goal):
     return (status, result.error_msg) == ("ABORTED", "the node stopped taking goals before this one was taken up")
 
 
-@pytest.mark.alone
-def test_g8_a_goal_whose_tree_is_still_read_at_a_deactivation_does_not_start_after_it(slow):
-    stack, node, send = slow
-    goal = send()
-    assert node.change(Transition.TRANSITION_DEACTIVATE)
-    assert node.state() == State.PRIMARY_STATE_INACTIVE
-    assert not goal.done(), "its tree was read too soon for this test"
+def cancelled(goal):
+    """Cancels a goal whose tree is not read."""
+    assert len(goal.cancel().goals_canceling) == 1
+    status, result = goal.result()
+    return (status, result.error_msg) == ("CANCELED", "cancelled before its tree was read")
+
+
+def test_g8_a_goal_whose_tree_is_still_read_at_a_deactivation_is_answered_then_and_does_not_start_after_it(slow):
+    read, waiting = slow.send(), slow.send()
+    assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
+    assert slow.managed.state() == State.PRIMARY_STATE_INACTIVE
+    # Nothing lets their trees be read by now.
+    assert refused(read) and refused(waiting)
+    assert slow.managed.change(Transition.TRANSITION_ACTIVATE)
+    again = slow.send()
+    assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
+    assert refused(again)
+    # Nor when the node is active again when they are read.
+    assert slow.managed.change(Transition.TRANSITION_ACTIVATE)
+    slow.read()
+    assert len(slow.stack.robot.planner.seen("requested")) == 1
+
+
+def test_g8_a_cancel_waits_for_no_tree_that_is_read(slow):
+    read, waiting = slow.send(), slow.send()
+    assert cancelled(waiting)
+    assert cancelled(read)
+    # People are told of a disk that lets goals wait for more than a second.
+    time.sleep(1.0)
+    slow.read()
+    slow.stack.node.wait_for_line("slow_0.xml took ")
+    assert len(slow.stack.robot.planner.seen("requested")) == 1
+
+
+HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
+
+
+def test_g8_a_client_whose_tree_is_not_read_is_answered_although_a_leaf_keeps_the_tick_thread(stack_factory, tmp_path):
+    stack = stack_factory({"watchdog_timeout": 0.5}, program="examples/faulty_leaves")
+    path = tmp_path / "hangs.xml"
+    path.write_text(HANGS)
+    stack.navigation.send(1.0, 0.0, tree=path)
+    stack.node.wait_for_line("leaf `arm` has kept the tick thread")
+    slow = Slow(stack, tmp_path)
+    goal = slow.send()
+    assert cancelled(goal)
+    goal = slow.send()
+    slow.managed.begin(Transition.TRANSITION_DEACTIVATE)
     assert refused(goal)
-    # Nor when the node is active again by then.
-    assert node.change(Transition.TRANSITION_ACTIVATE)
-    goal = send()
-    assert node.change(Transition.TRANSITION_DEACTIVATE)
-    assert node.change(Transition.TRANSITION_ACTIVATE)
-    assert not goal.done(), "its tree was read too soon for this test"
-    assert refused(goal)
-    assert not stack.robot.planner.seen("requested")
-    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
 @pytest.mark.alone
 def test_g8_a_goal_that_comes_while_a_deactivation_waits_for_the_robot_does_not_start(slow):
-    stack, node, send = slow
-    controller = stack.robot.controller
+    controller = slow.stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
-    running = stack.navigation.send(1.0, 0.0)
+    running = slow.stack.navigation.send(1.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
-    late = send()
-    deactivated = node.begin(Transition.TRANSITION_DEACTIVATE)
+    late = slow.send()
+    deactivated = slow.managed.begin(Transition.TRANSITION_DEACTIVATE)
     assert refused(late)
     assert controller.executing() and not deactivated.done()
     controller.behaviour.stop_delay = 0.0
-    assert node.graph.result(deactivated, PATIENCE, "the deactivation").success
+    assert slow.managed.graph.result(deactivated, PATIENCE, "the deactivation").success
     assert running.result()[0] == "ABORTED"
-    assert stack.robot.executing() == 0
-    assert len(stack.robot.planner.seen("requested")) == 1
+    assert slow.stack.robot.executing() == 0
+    assert len(slow.stack.robot.planner.seen("requested")) == 1
 
 
 def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):

@@ -54,11 +54,11 @@ def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack
 
 
 def test_g8_a_client_is_answered_whose_tree_is_still_being_read(stack_factory, tmp_path):
-    # One and a half seconds pass until its leaf is made.
-    path = tmp_path / "slow.xml"
-    path.write_text('<root BTCPP_format="4"><BehaviorTree ID="Slow"><IsMadeLate/></BehaviorTree></root>')
+    path, never = tmp_path / "slow.xml", tmp_path / "never"
+    path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="Slow"><IsMadeLate until="{never}"/></BehaviorTree></root>')
     stack = stack_factory(program="examples/faulty_leaves")
     goal = stack.navigation.send(1.0, 0.0, tree=path)
+    stack.node.wait_for_line(f"IsMadeLate waits for {never}")
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output

@@ -1,21 +1,22 @@
 //! Between the wire and the tick thread: goals are accepted at once, their trees are read on a thread of their own.
 
 use std::io;
-use std::marker::PhantomData;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::client::{NavigateAction, WireGoal};
-use super::goal::{ClientGoal, Request};
+use super::gate::SHUT;
+use super::goal::{ClientGoal, NavigationError, Report, Request};
 use super::{Handle, NavigatorKind, Pass, TreeLibrary};
+use crate::bt::TreeDef;
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
-use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
 
-enum Job {
-    Goal(Pass, WantedGoal),
-    Cancel(GoalId),
-}
+/// What clients are told whose goals were not handed in when the process ended.
+pub(crate) const ENDED: &str = "the node ended before its tree was read";
+
+/// From how long on people are told that a tree was long in reading.
+const LONG: Duration = Duration::from_secs(1);
 
 /// A goal that was accepted, before its tree is read.
 pub(crate) struct WantedGoal {
@@ -26,10 +27,138 @@ pub(crate) struct WantedGoal {
     pub(crate) client: Box<dyn ClientGoal>,
 }
 
+impl WantedGoal {
+    fn refuse(self, reason: &str) {
+        let Self { kind, client, .. } = self;
+        tracing::warn!("{}: goal {} not taken up: {reason}", kind.action(), client.id());
+        client.finish_now(Report::aborted(NavigationError::None.code(kind), reason));
+    }
+}
+
+/// Goals whose trees are being read, or wait to be: a disk may take any time, and whoever wants to end them does not wait
+/// for it (guarantee G8). Clones are the same.
+#[derive(Clone, Default)]
+struct Waiting(Arc<Mutex<Line>>);
+
+#[derive(Default)]
+struct Line {
+    /// How many have come. Not their clients' ids: those of two clients may be the same.
+    count: u64,
+    goals: Vec<(u64, Pass, WantedGoal)>,
+}
+
+impl Line {
+    fn take(&mut self, wanted: impl Fn(u64, &WantedGoal) -> bool) -> Option<(Pass, WantedGoal)> {
+        let position = self
+            .goals
+            .iter()
+            .position(|(place, _, goal)| wanted(*place, goal))?;
+        let (_, pass, goal) = self.goals.remove(position);
+        Some((pass, goal))
+    }
+}
+
+impl Waiting {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in a goal; where it stands. One that has come too late, because goals are refused by now, is handed back:
+    /// nobody would end it until its tree is read.
+    fn enter(&self, pass: Pass, goal: WantedGoal) -> Result<u64, WantedGoal> {
+        let mut line = self.line();
+        // Looked at behind the lock: who shuts the gate takes out afterwards what is here.
+        if !pass.holds() {
+            return Err(goal);
+        }
+        line.count += 1;
+        let place = line.count;
+        line.goals.push((place, pass, goal));
+        Ok(place)
+    }
+
+    /// The tree that the goal of that place wants, if it is still wanted.
+    fn tree_for(&self, place: u64) -> Option<(NavigatorKind, String)> {
+        let line = self.line();
+        let (_, _, goal) = line.goals.iter().find(|(of, _, _)| *of == place)?;
+        Some((goal.kind, goal.tree.clone()))
+    }
+
+    /// Hands in the goal of that place, if it is still wanted.
+    fn hand_in(&self, place: u64, tree: Result<Arc<TreeDef>, String>) {
+        // Behind the lock: a cancel that does not find the goal here reaches the tick thread after it.
+        let mut line = self.line();
+        if let Some((pass, goal)) = line.take(|of, _| of == place) {
+            pass.hand_in(Request {
+                kind: goal.kind,
+                poses: goal.poses,
+                tree,
+                client: goal.client,
+            });
+        }
+    }
+
+    fn remove(&self, goal: GoalId) -> Option<WantedGoal> {
+        let taken = self.line().take(|_, wanted| wanted.client.id() == goal);
+        taken.map(|(_, goal)| goal)
+    }
+
+    fn refuse_all(&self, reason: &str) {
+        let goals = std::mem::take(&mut self.line().goals);
+        for (_, _, goal) in goals {
+            goal.refuse(reason);
+        }
+    }
+}
+
+/// What clients are told for whom no tree is read any more.
+const NOBODY_READS: &str = "the thread that reads trees has ended";
+
+/// Reads trees, one after the other, so that goals keep their order.
+struct Reader {
+    library: Arc<TreeLibrary>,
+    waiting: Waiting,
+}
+
+impl Reader {
+    fn run(self, inbox: Receiver<u64>) {
+        // Dropped before the reader itself, also by a panic: what it finds left then is all that there will be.
+        let inbox = inbox;
+        while let Ok(place) = inbox.recv() {
+            if let Some((kind, name)) = self.waiting.tree_for(place) {
+                let tree = self.read(kind, &name);
+                self.waiting.hand_in(place, tree);
+            }
+        }
+    }
+
+    fn read(&self, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
+        let began = Instant::now();
+        let tree = self.library.for_goal(kind, name);
+        let took = began.elapsed();
+        if took > LONG {
+            let action = kind.action();
+            let name = if name.is_empty() { "the default tree" } else { name };
+            tracing::warn!(
+                "{action}: {name} took {took:.1?} to read, and every goal that came meanwhile has waited for it"
+            );
+        }
+        tree
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.waiting.refuse_all(NOBODY_READS);
+    }
+}
+
 /// Takes goals in while the node is active. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Admission {
-    jobs: Sender<Job>,
+    /// For the thread that reads trees: where goals stand whose turn comes.
+    jobs: Sender<u64>,
+    waiting: Waiting,
     navigator: Handle,
 }
 
@@ -37,38 +166,40 @@ impl Admission {
     /// Starts the thread that reads trees. It ends when the last clone is dropped.
     pub(crate) fn start(library: Arc<TreeLibrary>, navigator: Handle) -> io::Result<Self> {
         let (jobs, inbox) = channel();
-        let handle = navigator.clone();
+        let waiting = Waiting::default();
+        let reader = Reader {
+            library,
+            waiting: waiting.clone(),
+        };
         std::thread::Builder::new()
             .name("trees".to_owned())
-            .spawn(move || {
-                while let Ok(job) = inbox.recv() {
-                    match job {
-                        Job::Goal(pass, goal) => {
-                            // The node may have been deactivated by the time this is done.
-                            let tree = library.for_goal(goal.kind, &goal.tree);
-                            pass.hand_in(Request {
-                                kind: goal.kind,
-                                poses: goal.poses,
-                                tree,
-                                client: goal.client,
-                            });
-                        }
-                        Job::Cancel(goal) => handle.cancel(goal),
-                    }
-                }
-            })?;
+            .spawn(move || reader.run(inbox))?;
         // Until the node is active.
         navigator.shut();
-        Ok(Self { jobs, navigator })
+        Ok(Self {
+            jobs,
+            waiting,
+            navigator,
+        })
     }
 
-    /// Has goals taken in from now on, or refused: those too whose tree is being read.
+    /// Has goals taken in from now on, or refused: those too whose tree is being read, and their clients are told at once.
     pub(crate) fn set_active(&self, active: bool) {
         if active {
             self.navigator.open();
         } else {
-            self.navigator.shut();
+            self.refuse(SHUT);
         }
+    }
+
+    /// The process ends: as where it is not active any more.
+    pub(crate) fn end(&self) {
+        self.refuse(ENDED);
+    }
+
+    fn refuse(&self, reason: &str) {
+        self.navigator.shut();
+        self.waiting.refuse_all(reason);
     }
 
     /// Leave for one goal, while the node is active.
@@ -78,60 +209,205 @@ impl Admission {
 
     /// Hands in a goal that was accepted.
     pub(crate) fn goal(&self, pass: Pass, goal: WantedGoal) {
-        // Where the thread is gone, the client is dropped, which aborts the goal.
-        let _ = self.jobs.send(Job::Goal(pass, goal));
+        match self.waiting.enter(pass, goal) {
+            Ok(place) => {
+                if self.jobs.send(place).is_err() {
+                    self.waiting.refuse_all(NOBODY_READS);
+                }
+            }
+            Err(goal) => goal.refuse(SHUT),
+        }
     }
 
-    /// Cancels a goal: at once if it runs, and behind it if its tree is still being read.
-    fn cancel(&self, goal: GoalId) {
-        self.navigator.cancel(goal);
-        let _ = self.jobs.send(Job::Cancel(goal));
-    }
-}
-
-/// The decisions of one navigate action's server.
-pub(crate) struct Handler<A> {
-    admission: Admission,
-    sender: CustodianHandle,
-    action: PhantomData<fn(A)>,
-}
-
-impl<A> Handler<A> {
-    pub(crate) fn new(admission: &Admission, sender: &CustodianHandle) -> Self {
-        Self {
-            admission: admission.clone(),
-            sender: sender.clone(),
-            action: PhantomData,
+    /// Cancels a goal that was handed in: no tree is waited for.
+    pub(crate) fn cancel(&self, goal: GoalId) {
+        match self.waiting.remove(goal) {
+            Some(wanted) => wanted
+                .client
+                .finish_now(Report::canceled("cancelled before its tree was read")),
+            None => self.navigator.cancel(goal),
         }
     }
 }
 
-impl<A: NavigateAction> ActionHandler<A> for Handler<A>
-where
-    ServerGoal<A>: Send,
-{
-    fn goal(&mut self, request: GoalRequest<A>) {
-        let Some(pass) = self.admission.admit() else {
-            tracing::warn!(
-                "{}: a goal is rejected because the node is not active",
-                A::KIND.action()
-            );
-            return;
-        };
-        if let Ok(goal) = request.execute() {
-            let wanted = Arc::clone(goal.goal());
-            let sender = self.sender.clone();
-            let goal = WantedGoal {
-                kind: A::KIND,
-                poses: A::poses(&wanted),
-                tree: A::tree(&wanted).to_owned(),
-                client: Box::new(WireGoal { goal, sender }),
-            };
-            self.admission.goal(pass, goal);
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::super::goal::Ending;
+    use super::super::remote::{PATIENCE, Remote};
+    use super::super::rig::{bench, registry, request};
+    use super::*;
+    use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick};
+
+    struct Endless;
+
+    impl Behavior for Endless {
+        fn tick(&self, _: &mut Context<'_>) -> Tick {
+            Ok(NodeStatus::Running)
         }
     }
 
-    fn cancel(&mut self, goal: GoalId) {
-        self.admission.cancel(goal);
+    /// A tick thread, what takes its goals in, and trees of which one is not read before the test lets it.
+    struct Gateway {
+        remote: Remote,
+        admission: Admission,
+        folder: PathBuf,
+        /// Dropped, its leaf is made.
+        let_go: Option<Sender<()>>,
+        /// Told when its leaf is about to be made.
+        reading: Receiver<()>,
+    }
+
+    impl Gateway {
+        fn new(name: &str) -> Self {
+            let (let_go, held) = channel::<()>();
+            let (begin, reading) = channel();
+            let held = Mutex::new(held);
+            let is_registered = Arc::new(AtomicBool::new(false));
+            let (mut registry, is_armed): (Registry, _) = (registry(), Arc::clone(&is_registered));
+            registry
+                .register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", move |_| {
+                    if is_armed.load(Ordering::SeqCst) {
+                        let _ = begin.send(());
+                        let _ = held.lock().unwrap().recv_timeout(PATIENCE);
+                    }
+                    Box::new(Endless)
+                })
+                .unwrap();
+            registry
+                .register_with("Endless", NodeKind::Action, (0, 0), "", |_| Box::new(Endless))
+                .unwrap();
+            is_registered.store(true, Ordering::SeqCst);
+            let folder = std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            for (file, leaf) in [("slow.xml", "IsMadeLate"), ("quick.xml", "Endless")] {
+                let text =
+                    format!(r#"<root BTCPP_format="4"><BehaviorTree ID="T"><{leaf}/></BehaviorTree></root>"#);
+                std::fs::write(folder.join(file), text).unwrap();
+            }
+            let library = TreeLibrary::new(registry, Vec::new(), false, || bench().link());
+            let remote = Remote::new();
+            let admission = Admission::start(Arc::new(library), remote.thread.handle().clone()).unwrap();
+            admission.set_active(true);
+            Self {
+                remote,
+                admission,
+                folder,
+                let_go: Some(let_go),
+                reading,
+            }
+        }
+
+        fn wanted(&self, number: u8, file: &str) -> WantedGoal {
+            WantedGoal {
+                kind: NavigatorKind::ThroughPoses,
+                poses: Vec::new(),
+                tree: self.folder.join(file).to_str().unwrap().to_owned(),
+                client: request(
+                    number,
+                    &super::super::rig::load(&registry(), "<AlwaysSuccess/>"),
+                    &self.remote.clients,
+                )
+                .client,
+            }
+        }
+
+        fn send(&self, number: u8, file: &str) {
+            let pass = self.admission.admit().unwrap();
+            self.admission.goal(pass, self.wanted(number, file));
+        }
+
+        fn cancel(&self, number: u8) {
+            self.admission.cancel(GoalId([number; 16]));
+        }
+
+        /// The next client that is answered, and how.
+        fn answer(&self) -> (u8, Ending, String) {
+            let (client, report) = self.remote.reports.recv_timeout(PATIENCE).unwrap();
+            (client, report.ending, report.error_message)
+        }
+
+        /// Has all trees read that are wanted so far; who is answered meanwhile.
+        fn read(&mut self) -> Vec<(u8, Ending)> {
+            const LAST: u8 = 99;
+            self.let_go = None;
+            self.send(LAST, "nowhere.xml");
+            std::iter::from_fn(|| {
+                let (client, ending, _) = self.answer();
+                (client != LAST).then_some((client, ending))
+            })
+            .collect()
+        }
+    }
+
+    impl Drop for Gateway {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    fn canceled(client: u8) -> (u8, Ending, String) {
+        (
+            client,
+            Ending::Canceled,
+            "cancelled before its tree was read".to_owned(),
+        )
+    }
+
+    #[test]
+    fn g8_clients_whose_trees_are_not_read_are_answered_when_goals_are_refused() {
+        for end in [false, true] {
+            let mut gateway = Gateway::new(if end { "ended" } else { "inactive" });
+            gateway.send(1, "slow.xml");
+            gateway.reading.recv_timeout(PATIENCE).unwrap();
+            gateway.send(2, "quick.xml");
+            let late = gateway.admission.admit().unwrap();
+            let text = if end { ENDED } else { SHUT };
+            if end {
+                gateway.admission.end();
+            } else {
+                gateway.admission.set_active(false);
+            }
+            for client in [1, 2] {
+                assert_eq!(gateway.answer(), (client, Ending::Aborted, text.to_owned()));
+            }
+            // Let in before, and handed in afterwards.
+            gateway.admission.goal(late, gateway.wanted(3, "quick.xml"));
+            assert_eq!(gateway.answer(), (3, Ending::Aborted, SHUT.to_owned()));
+            assert!(gateway.admission.admit().is_none());
+            gateway.admission.set_active(true);
+            assert_eq!(gateway.read(), []);
+            assert!(!gateway.remote.is_running());
+            assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
+        }
+    }
+
+    #[test]
+    fn g8_a_cancel_waits_for_no_tree_that_is_read() {
+        let mut gateway = Gateway::new("cancelled");
+        gateway.send(1, "quick.xml");
+        gateway.send(2, "slow.xml");
+        gateway.reading.recv_timeout(PATIENCE).unwrap();
+        for number in [3, 4] {
+            gateway.send(number, "quick.xml");
+        }
+        gateway.cancel(3);
+        assert_eq!(gateway.answer(), canceled(3));
+        gateway.cancel(2);
+        assert_eq!(gateway.answer(), canceled(2));
+        assert!(gateway.remote.is_running(), "the one before them");
+        // A cancel of what is not there, or not any more, is nobody's.
+        for number in [2, 3, 9] {
+            gateway.cancel(number);
+        }
+        // Of the others the newest has taken the first one's place.
+        assert_eq!(gateway.read(), [(1, Ending::Aborted)]);
+        assert!(gateway.remote.is_running());
+        gateway.cancel(4);
+        let (client, ending, text) = gateway.answer();
+        assert_eq!((client, ending), (4, Ending::Canceled), "{text}");
+        assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
     }
 }

@@ -121,6 +121,13 @@ where
             }
         });
     }
+
+    fn finish_now(self: Box<Self>, report: Report) {
+        let Self { goal, sender } = *self;
+        // What lies with the tick thread's own leaves when that comes back from its leaf.
+        let sender = sender.without_tray();
+        Box::new(Self { goal, sender }).finish(report);
+    }
 }
 
 /// A goal that came by topic. Nobody asks for its result, so it is logged; apart from that it is as any other: whoever
@@ -137,11 +144,20 @@ impl ClientGoal for TopicGoal {
     }
 
     fn finish(self: Box<Self>, report: Report) {
-        tracing::info!(
-            "goal from the topic: {:?} {}",
-            report.ending,
-            report.error_message
-        );
+        log(&report);
         Box::new(self.0).finish(report);
     }
+
+    fn finish_now(self: Box<Self>, report: Report) {
+        log(&report);
+        Box::new(self.0).finish_now(report);
+    }
+}
+
+fn log(report: &Report) {
+    tracing::info!(
+        "goal from the topic: {:?} {}",
+        report.ending,
+        report.error_message
+    );
 }

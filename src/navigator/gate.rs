@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
+/// What clients are told whose goals were let in, and not taken up while the gate was open.
+pub(super) const SHUT: &str = "the node stopped taking goals before this one was taken up";
+
 /// Open, or shut. A goal is let in under the number that the gate has then, and taken up only if it still has it: one
 /// whose tree was being read while the gate was shut does not start afterwards, nor when it is open again (guarantee
 /// G8). Clones are the same gate.

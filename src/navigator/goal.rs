@@ -123,8 +123,12 @@ pub trait ClientGoal: Send {
     fn id(&self) -> GoalId;
     /// Sends feedback.
     fn feedback(&mut self, feedback: &Feedback);
-    /// Delivers the result.
+    /// Delivers the result, from the tick thread.
     fn finish(self: Box<Self>, report: Report);
+    /// As [`ClientGoal::finish`], from any other thread: it leaves although the tick thread does nothing meanwhile.
+    fn finish_now(self: Box<Self>, report: Report) {
+        self.finish(report);
+    }
 }
 
 /// A goal that was accepted, with its tree looked up already, so that the tick thread reads no file.

@@ -4,7 +4,7 @@
 //! (feature `ros`).
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "ros")]
+#[cfg(any(test, feature = "ros"))]
 mod admission;
 mod arrivals;
 #[cfg(feature = "ros")]
@@ -15,6 +15,8 @@ mod feedback;
 mod gate;
 mod global_frame;
 mod goal;
+#[cfg(feature = "ros")]
+mod handler;
 #[cfg(feature = "ros")]
 mod insight;
 mod kind;

@@ -9,8 +9,9 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
-use super::admission::{Admission, Handler, WantedGoal};
+use super::admission::{Admission, ENDED, WantedGoal};
 use super::client::{TopicGoal, WireGoal};
+use super::handler::Handler;
 use super::life::Life;
 use super::parameters::Parameters;
 use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
@@ -306,7 +307,7 @@ impl Node {
                     Ok(goal) => goal,
                     Err(error) => return tracing::error!("a goal from the topic is ignored: {error}"),
                 };
-                let sender = sender.clone();
+                let (listed, sender) = (goal.clone(), sender.clone());
                 let goal = WantedGoal {
                     kind: NavigatorKind::ToPose,
                     poses: vec![pose],
@@ -314,6 +315,11 @@ impl Node {
                     client: Box::new(TopicGoal(WireGoal { goal, sender })),
                 };
                 admission.goal(pass, goal);
+                // Somebody may have cancelled all goals that are listed before this one was to be found here: topics have
+                // a thread of their own.
+                if listed.is_canceling() {
+                    admission.cancel(listed.id());
+                }
             })
         })??;
         Ok(())
@@ -324,7 +330,7 @@ impl Node {
         let fault = self.wait(signals);
         let started = Instant::now();
         // Before the transition, whose own halt has more time, and which may have to wait for another one.
-        self.admission.set_active(false);
+        self.admission.end();
         let reason = HaltReason::ShuttingDown;
         let halted = self.ticks.handle().halt_within(reason, STOP_FAREWELL);
         // As a lifecycle manager would end it, where none has, and with a limit of our own.
@@ -342,10 +348,10 @@ impl Node {
         while started.elapsed() < FAREWELL && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
-        // The tick thread has told its clients; those that it has not been given, or whose tree a leaf keeps, must not
-        // wait for it.
+        // The tick thread has told its clients; those that were being accepted just now, or whose tree a leaf keeps, must
+        // not wait for it.
         let reason = match halted.look() {
-            Ok(()) => "the node ended before its tree was read",
+            Ok(()) => ENDED,
             Err(Unacknowledged::NotYet) => "the node ended, and a leaf did not let its tree go",
             Err(Unacknowledged::Never) => "the node ended with its tick thread",
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::durations::Durations;
-use super::gate::Gate;
+use super::gate::{Gate, SHUT};
 use super::goal::{NavigationError, Request};
 use super::missed::MissedTicks;
 use super::{Navigator, NavigatorKind, Pulse, Schedule, Snapshot};
@@ -132,6 +132,11 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Whether its goal would be taken up, as far as is known here.
+    pub fn holds(&self) -> bool {
+        self.handle.gate.admits(self.number)
+    }
+
     /// Hands over the goal. If goals have been refused since, however briefly, its client is told so.
     pub fn hand_in(self, request: Request) {
         self.handle.send_goal(request, self.number);
@@ -412,10 +417,7 @@ impl Loop {
         self.navigator.set_steady(self.clock.steady());
         match message {
             Message::Goal(request, number) if self.gate.admits(number) => self.navigator.goal(request, now),
-            Message::Goal(request, _) => request.refuse(
-                NavigationError::None,
-                "the node stopped taking goals before this one was taken up",
-            ),
+            Message::Goal(request, _) => request.refuse(NavigationError::None, SHUT),
             Message::Cancel(goal) => {
                 self.pulse.cancel_taken(goal);
                 self.navigator.cancel(goal, now);

@@ -240,6 +240,15 @@ impl CustodianHandle {
         }
     }
 
+    /// The same way for every other thread: what is sent through it leaves at once.
+    #[must_use]
+    pub fn without_tray(&self) -> Self {
+        Self {
+            tray: None,
+            ..self.clone()
+        }
+    }
+
     /// The tick is over: what it had to say leaves.
     pub fn hand_over(&self) {
         if let Some(tray) = &self.tray {
