@@ -181,7 +181,7 @@ impl ActionGoal {
             GoalEvent::Release { present: false } => {
                 self.enter(Phase::Absent, Some(now + self.absent_left));
             }
-            GoalEvent::Halt | GoalEvent::ShutDown { .. } => self.end(),
+            GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
             // Not sent: what arrives cannot be about it. That the wait is over is told by a release.
             _ => {}
         }
@@ -194,7 +194,7 @@ impl ActionGoal {
                 self.absent_left = self.due.map_or(Duration::ZERO, |due| due.since(now));
                 self.enter(Phase::Queued, Some(until));
             }
-            GoalEvent::Halt | GoalEvent::ShutDown { .. } => self.end(),
+            GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
             GoalEvent::Deadline if self.is_due(now) => self.finish(Verdict::ServerGone, steps),
             _ => {}
         }
@@ -214,6 +214,7 @@ impl ActionGoal {
             }
             GoalEvent::Result(end) => self.finish_with(end, steps),
             GoalEvent::Halt | GoalEvent::Supersede => self.doom(now),
+            GoalEvent::Withdrawn => self.end(),
             GoalEvent::ShutDown { deadline } => {
                 self.doom(now);
                 self.give_up_by(deadline);
@@ -328,7 +329,7 @@ impl ActionGoal {
             GoalEvent::Status(status) if status.is_active() => self.cancel_late(now, steps),
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),
-            GoalEvent::Rejected | GoalEvent::SendFailed => self.end(),
+            GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Withdrawn => self.end(),
             GoalEvent::CancelAnswered { code, .. } => match code {
                 // Only a goal that the server has can be cancelling, refused, or over.
                 CancelCode::None | CancelCode::GoalTerminated => {
@@ -421,7 +422,9 @@ impl ActionGoal {
                 }
             }
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
-            GoalEvent::Rejected | GoalEvent::SendFailed if !self.accepted => self.end(),
+            GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Withdrawn if !self.accepted => {
+                self.end();
+            }
             GoalEvent::Result(_) => self.be_over(),
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {

@@ -106,6 +106,7 @@ fn events() -> Vec<(&'static str, GoalEvent)> {
         ),
         ("cancel failed", GoalEvent::CancelFailed),
         ("halt", GoalEvent::Halt),
+        ("taken back", GoalEvent::Withdrawn),
         ("superseded", GoalEvent::Supersede),
         ("server gone", GoalEvent::ServerGone),
         ("server back", GoalEvent::ServerBack),
@@ -222,6 +223,7 @@ fn call_section(text: &mut String) {
         ("answered", CallEvent::Response),
         ("failed", CallEvent::Failed),
         ("halt", CallEvent::Halt),
+        ("taken back", CallEvent::Withdrawn),
         ("server gone", CallEvent::ServerGone),
         ("server back", CallEvent::ServerBack),
         ("shut down", shut_down),
@@ -289,6 +291,11 @@ the next phase and what is to be done come out. Every event in every phase is li
 
 The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has gone
 (or, in Superseded, waits for a newer goal) and is told nothing any more.
+
+What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
+that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*
+or *shut down*. A goal whose server vanishes meanwhile is told *server gone*, and *taken back* then; a call only the
+former, and it is not counted.
 
 ```mermaid
 stateDiagram-v2

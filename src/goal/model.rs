@@ -215,6 +215,48 @@ fn g5_two_activations_on_a_server_that_seems_to_vanish() {
 }
 
 #[test]
+fn g3_g4_g5_two_activations_of_an_owner_that_is_late() {
+    prove(
+        "two activations, one batch",
+        Setup {
+            activations: 2,
+            messages: 2,
+            batches: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_g4_g6_a_server_that_seems_to_vanish_and_an_owner_that_is_late() {
+    prove(
+        "one goal, one partition, one batch",
+        Setup {
+            partitions: 1,
+            batches: 1,
+            messages: 2,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up(), server_gone(), retried()],
+    );
+}
+
+#[test]
+fn g3_g5_updates_of_an_owner_that_is_late() {
+    prove(
+        "one update, server preempts, one batch",
+        Setup {
+            updates: 1,
+            messages: 2,
+            batches: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
 fn g3_g5_updates_that_the_server_preempts() {
     prove(
         "one update, server preempts, one loss",

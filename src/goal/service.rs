@@ -33,8 +33,10 @@ pub enum CallEvent {
     Response,
     /// The request could not be sent, or its answer not read.
     Failed,
-    /// The leaf has gone. A request cannot be withdrawn: its effect may happen yet.
+    /// The leaf has gone. A request that has left cannot be withdrawn: its effect may happen yet.
     Halt,
+    /// The leaf has gone, and the request had not left: it never does.
+    Withdrawn,
     /// The server vanished.
     ServerGone,
     /// The server is there.
@@ -148,6 +150,7 @@ impl ServiceCall {
                 self.end();
             }
             (CallPhase::Left, CallEvent::Failed) => self.end(),
+            (CallPhase::Absent | CallPhase::Sent | CallPhase::Left, CallEvent::Withdrawn) => self.end(),
             // The process waits for no answer that nobody waits for; a request of the last moment has yet to get there.
             (CallPhase::Left, CallEvent::ServerGone | CallEvent::ShutDown { .. }) => {
                 steps.push(CallStep::CountAbandoned);

@@ -105,6 +105,8 @@ pub enum GoalEvent {
     CancelFailed,
     /// The leaf has gone.
     Halt,
+    /// The leaf has gone, or the server, and the goal request had not left: it never does.
+    Withdrawn,
     /// A newer goal of the same leaf was sent to the same server.
     Supersede,
     /// The server vanished.

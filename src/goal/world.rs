@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{
     AfterHalt, CancelTag, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus,
-    GoalTable, Notice, Outcome, ResultAnswer, Selection, ServerId, Stamp, Ticket, UpdatePolicy, What,
+    GoalTable, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, Ticket, UpdatePolicy, What,
     WireEvent,
 };
 use crate::bt::{HaltReason, Time};
@@ -38,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) refuses: bool,
     /// Goals that the server accepts before it notes them: what it is asked in between it answers as if there were none.
     pub(crate) early: u8,
+    /// Times that the owner of the Custodian is late: it takes what has come meanwhile before anything leaves.
+    pub(crate) batches: u8,
 }
 
 impl Setup {
@@ -54,6 +56,7 @@ impl Setup {
         deaths: 0,
         refuses: false,
         early: 0,
+        batches: 0,
     };
 
     fn options(&self) -> GoalOptions {
@@ -133,6 +136,9 @@ pub(crate) enum Action {
     Partition,
     /// The Custodian's process dies and another takes its place.
     Die,
+    /// What the Custodian wants does not leave until it is carried out.
+    BeLate,
+    CarryOut,
     /// Time passes until the next deadline.
     Wait,
 }
@@ -167,6 +173,9 @@ pub(crate) struct World {
     /// The latest status list was lost, or is older than its reader, and is to be repeated. A reader that has had it is
     /// not shown it again, even if its server had seemed to vanish: some middleware does not.
     unheard: bool,
+    /// The owner is late, and what has not left.
+    is_late: bool,
+    unsent: Vec<Effect<u8>>,
     used: Used,
     /// What was seen that must never be.
     pub(crate) wrong: Option<&'static str>,
@@ -183,6 +192,7 @@ struct Used {
     forgettings: u8,
     deaths: u8,
     early: u8,
+    batches: u8,
 }
 
 /// What was seen in the last step: a proof in which nothing happens is none.
@@ -219,6 +229,8 @@ impl World {
             late: BTreeSet::new(),
             listed: false,
             unheard: false,
+            is_late: false,
+            unsent: Vec::new(),
             used: Used::default(),
             wrong: None,
             seen: Seen::default(),
@@ -290,9 +302,14 @@ impl World {
         if self.used.deaths < setup.deaths {
             actions.push(Action::Die);
         }
+        if self.is_late {
+            actions.push(Action::CarryOut);
+        } else if self.used.batches < setup.batches {
+            actions.push(Action::BeLate);
+        }
         if self.early.is_some() {
             actions.push(Action::Note);
-        } else if self.next_time().is_some() {
+        } else if !self.is_late && self.next_time().is_some() {
             actions.push(Action::Wait);
         }
         actions
@@ -334,6 +351,10 @@ impl World {
             Action::Halt => {
                 if let Some((ticket, _)) = self.running.take() {
                     self.left.insert(ticket, Duration::ZERO);
+                    // What it would be told of what came before, its tree drops.
+                    self.unsent.retain(
+                        |effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket),
+                    );
                     self.command(Command::Halt {
                         ticket,
                         reason: REASON,
@@ -403,6 +424,14 @@ impl World {
                 self.vanish();
             }
             Action::Die => self.die(setup),
+            Action::BeLate => {
+                self.used.batches += 1;
+                self.is_late = true;
+            }
+            Action::CarryOut => {
+                self.is_late = false;
+                self.hand(|custodian, out| custodian.advance(NOW, out));
+            }
             Action::Wait => self.wait(setup),
         }
         self.check(setup);
@@ -536,6 +565,8 @@ impl World {
         self.used.deaths += 1;
         self.running = None;
         self.left.clear();
+        self.is_late = false;
+        self.unsent.clear();
         self.net.retain(|message| {
             matches!(
                 message,
@@ -565,31 +596,38 @@ impl World {
         for age in self.left.values_mut() {
             *age = (*age + passed).min(setup.tracking() + Duration::from_secs(1));
         }
-        let mut out = Vec::new();
-        self.custodian.advance(NOW, &mut out);
+        self.hand(|custodian, out| custodian.advance(NOW, out));
         if self.custodian.next_deadline() == Some(NOW) {
             self.wrong = Some("a deadline that has been handled is due again");
         }
-        self.carry_out(out);
     }
 
     fn command(&mut self, command: Command<u8>) {
-        let mut out = Vec::new();
-        self.custodian.command(command, NOW, &mut out);
-        self.carry_out(out);
+        self.hand(|custodian, out| custodian.command(command, NOW, out));
     }
 
     fn wire(&mut self, event: WireEvent<u8>) {
-        let mut out = Vec::new();
-        self.custodian.wire(event, NOW, &mut out);
-        self.carry_out(out);
+        self.hand(|custodian, out| custodian.wire(event, NOW, out));
+    }
+
+    fn hand(&mut self, input: impl FnOnce(&mut Custodian<u8>, &mut Vec<Effect<u8>>)) {
+        input(&mut self.custodian, &mut self.unsent);
+        if !self.is_late {
+            let out = std::mem::take(&mut self.unsent);
+            self.carry_out(out);
+        }
     }
 
     fn carry_out(&mut self, effects: Vec<Effect<u8>>) {
         for effect in effects {
             match effect {
                 Effect::SendGoal { goal, .. } => {
-                    if self.running.is_none() {
+                    let live = self.custodian.live_goals();
+                    let live = live.iter().find(|live| live.goal == goal);
+                    let leaf = live
+                        .filter(|live| live.phase == Phase::Sent)
+                        .map(|live| live.ticket);
+                    if leaf != Some(self.running.map(|(ticket, _)| ticket)) {
                         self.wrong = Some("a goal was sent for a leaf that has gone");
                     }
                     self.net.insert(Message::GoalRequest(goal));
@@ -665,7 +703,7 @@ impl World {
     /// What must hold after every step.
     fn check(&mut self, setup: &Setup) {
         if let Some((_, age)) = self.running {
-            if self.custodian.next_deadline().is_none() {
+            if self.custodian.next_deadline().is_none() && !self.is_late {
                 self.wrong = Some("G6: a leaf waits and nothing is due");
             }
             if age > setup.patience() {
@@ -715,7 +753,9 @@ impl World {
     /// False if that does not come to rest.
     pub(crate) fn come_to_rest(&mut self, setup: &Setup) -> bool {
         for _ in 0..500 {
-            let action = if self.early.is_some() {
+            let action = if self.is_late {
+                Action::CarryOut
+            } else if self.early.is_some() {
                 Action::Note
             } else if self.running.is_some() {
                 Action::Halt
@@ -740,6 +780,7 @@ impl World {
     /// Nothing is under way, nobody waits, nothing is due.
     pub(crate) fn is_quiet(&self) -> bool {
         self.net.is_empty()
+            && !self.is_late
             && self.early.is_none()
             && !self.may_replay()
             && self.running.is_none()

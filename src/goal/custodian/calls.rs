@@ -56,22 +56,12 @@ impl<P> Custodian<P> {
         self.carry_out_call(ticket, &steps, answer, out);
     }
 
-    pub(super) fn apply_calls_on(
-        &mut self,
-        server: ServerId,
-        event: CallEvent,
-        now: Time,
-        out: &mut Vec<Effect<P>>,
-    ) {
-        let tickets: Vec<Ticket> = self
-            .calls
+    pub(super) fn calls_on(&self, server: ServerId) -> Vec<Ticket> {
+        self.calls
             .iter()
             .filter(|(_, call)| call.server == server)
             .map(|(ticket, _)| *ticket)
-            .collect();
-        for ticket in tickets {
-            self.apply_call(ticket, event, None, now, out);
-        }
+            .collect()
     }
 
     pub(super) fn carry_out_call(
@@ -117,7 +107,7 @@ impl<P> Custodian<P> {
                 }
                 CallStep::CountLate => self.counters.late += 1,
                 CallStep::CountAbandoned => {
-                    if !call.is_cancel {
+                    if !call.is_cancel && call.request.is_none() {
                         self.counters.calls_abandoned += 1;
                         out.push(Effect::ForgetCall { ticket, server });
                     }
@@ -137,10 +127,9 @@ impl<P> Custodian<P> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use super::super::rig::{Rig, SERVER, options};
-    use crate::goal::{CancelCode, CancelTag, Command, Selection, Ticket, WireEvent};
+    use super::super::Counters;
+    use super::super::rig::Rig;
+    use crate::goal::{CancelCode, CancelTag, Command, Ticket, WireEvent};
 
     const NOTHING: [&str; 0] = [];
 
@@ -181,6 +170,60 @@ mod tests {
         rig.halt(sent);
         assert_eq!(rig.custodian.open_tickets(), []);
         rig.pass(10_000);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g4_a_call_that_is_halted_before_it_has_left_never_does() {
+        let inputs: [fn(&mut Rig, Ticket); 2] = [
+            |rig, ticket| rig.halt(ticket),
+            |rig, _| {
+                let deadline = rig.now + std::time::Duration::from_secs(1);
+                rig.command(Command::ShutDown { deadline });
+            },
+        ];
+        for stop in inputs {
+            let mut rig = Rig::new();
+            rig.gone();
+            let ticket = rig.call(5);
+            rig.batch(|rig| {
+                rig.back();
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "its server has just come back");
+            assert_eq!(rig.custodian.counters(), Counters::default());
+            rig.assert_at_rest();
+
+            let mut rig = Rig::new();
+            rig.batch(|rig| {
+                let ticket = rig.call(5);
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "its server is there");
+            assert_eq!(rig.custodian.counters(), Counters::default());
+            rig.assert_at_rest();
+
+            let mut rig = Rig::new();
+            rig.batch(|rig| {
+                let ticket = rig.cancel_server();
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "a cancel request of a leaf");
+            assert_eq!(rig.custodian.counters(), Counters::default());
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g6_a_call_whose_server_vanishes_before_it_has_left_never_does() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let _ = rig.call(5);
+            rig.gone();
+            rig.back();
+        });
+        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.custodian.counters(), Counters::default());
         rig.assert_at_rest();
     }
 
@@ -230,14 +273,7 @@ mod tests {
     #[test]
     fn a_cancel_of_any_clients_goals_is_answered_with_its_code() {
         let mut rig = Rig::new();
-        let ticket = Ticket(99);
-        rig.command(Command::CancelServer {
-            ticket,
-            server: SERVER,
-            leaf: Arc::from("tree/cancel"),
-            selection: Selection::All,
-            options: options(),
-        });
+        let ticket = rig.cancel_server();
         rig.wire(WireEvent::CancelAnswered {
             tag: CancelTag::Leaf(ticket),
             code: CancelCode::None,

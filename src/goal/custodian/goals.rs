@@ -234,8 +234,10 @@ mod tests {
         let _ = rig.start(7);
         let goal = rig.sent_goal();
         rig.accept(goal);
-        rig.wire(WireEvent::Feedback { goal, payload: 1 });
-        rig.wire(WireEvent::Feedback { goal, payload: 2 });
+        rig.batch(|rig| {
+            rig.wire(WireEvent::Feedback { goal, payload: 1 });
+            rig.wire(WireEvent::Feedback { goal, payload: 2 });
+        });
         rig.result(goal, End::Succeeded);
         assert_eq!(
             rig.wanted(),

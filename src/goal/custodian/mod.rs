@@ -9,6 +9,7 @@ mod live;
 mod queue;
 #[cfg(test)]
 mod rig;
+mod unsent;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,7 +27,8 @@ pub use live::LiveGoal;
 /// Sees every goal to its end.
 ///
 /// One thread or task owns it, calls [`Custodian::command`], [`Custodian::wire`] and, when
-/// [`Custodian::next_deadline`] has come, [`Custodian::advance`], and carries out the effects in their order.
+/// [`Custodian::next_deadline`] has come, [`Custodian::advance`], and carries out the effects in their order. It may
+/// do so after several calls of the same time, into the same list: what is halted before it has left is taken from it.
 /// It keeps no clock, no lock and no thread, so the same calls give the same effects (G9).
 ///
 /// Memory is bounded: every goal and call without a leaf has a deadline at which it is given up.
@@ -376,13 +378,13 @@ impl<P> Custodian<P> {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.halted.get_or_insert(reason);
                 if entry.goal.phase().has_leaf() || entry.goal.phase() == Phase::Superseded {
-                    self.apply(goal, GoalEvent::Halt, None, now, out);
+                    self.withdraw_or(goal, GoalEvent::Halt, now, out);
                 }
             }
         }
         if let Some(call) = self.calls.get_mut(&ticket) {
             call.halted.get_or_insert(reason);
-            self.apply_call(ticket, CallEvent::Halt, None, now, out);
+            self.withdraw_call_or(ticket, CallEvent::Halt, now, out);
         }
     }
 
@@ -393,11 +395,11 @@ impl<P> Custodian<P> {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.halted.get_or_insert(HaltReason::ShuttingDown);
             }
-            self.apply(goal, GoalEvent::ShutDown { deadline }, None, now, out);
+            self.withdraw_or(goal, GoalEvent::ShutDown { deadline }, now, out);
         }
         let tickets: Vec<Ticket> = self.calls.keys().copied().collect();
         for ticket in tickets {
-            self.apply_call(ticket, CallEvent::ShutDown { deadline }, None, now, out);
+            self.withdraw_call_or(ticket, CallEvent::ShutDown { deadline }, now, out);
         }
     }
 }

@@ -61,8 +61,15 @@ impl<P> Custodian<P> {
                 entry.seen = false;
             }
             self.apply(goal, GoalEvent::ServerGone, None, now, out);
+            if self.take_back(goal, out) {
+                self.apply(goal, GoalEvent::Withdrawn, None, now, out);
+            }
         }
-        self.apply_calls_on(server, CallEvent::ServerGone, now, out);
+        for ticket in self.calls_on(server) {
+            // One that had not left is not counted as unanswered, and its leaf is told all the same.
+            self.take_back_call(ticket, out);
+            self.apply_call(ticket, CallEvent::ServerGone, None, now, out);
+        }
     }
 
     pub(super) fn server_back(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
@@ -90,7 +97,9 @@ impl<P> Custodian<P> {
             };
             self.apply(goal, event, None, now, out);
         }
-        self.apply_calls_on(server, CallEvent::ServerBack, now, out);
+        for ticket in self.calls_on(server) {
+            self.apply_call(ticket, CallEvent::ServerBack, None, now, out);
+        }
     }
 
     /// After every event: drops what has ended, lets go what may go, sends the updates that may be sent.
@@ -148,6 +157,13 @@ impl<P> Custodian<P> {
             match entry.goal.phase() {
                 // Not sent yet: send the newer one instead.
                 Phase::Queued | Phase::Absent => entry.payload = leaf.update.take(),
+                Phase::Sent => {
+                    if let Some(unsent) = Self::unsent_payload(current, out)
+                        && let Some(newer) = leaf.update.take()
+                    {
+                        *unsent = newer;
+                    }
+                }
                 Phase::Executing => {
                     let (server, name) = (entry.server, entry.leaf.clone());
                     let two = self
@@ -180,8 +196,13 @@ impl<P> Custodian<P> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::Counters;
     use super::super::rig::{Rig, options};
-    use crate::goal::{AfterHalt, CancelCode, End, GoalOptions, GoalStatus, UpdatePolicy, WireEvent};
+    use crate::goal::{
+        AfterHalt, CancelCode, Command, End, GoalOptions, GoalStatus, Ticket, UpdatePolicy, WireEvent,
+    };
 
     const NOTHING: [&str; 0] = [];
 
@@ -221,6 +242,99 @@ mod tests {
         rig.status(&[(goal, GoalStatus::Canceled)]);
         assert_eq!(rig.wanted(), ["cancel #1"]);
         rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g5_a_waiting_leaf_that_is_halted_together_with_its_release_never_sends() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        let second = rig.start(2);
+        rig.out.clear();
+        let mut third = None;
+        rig.batch(|rig| {
+            rig.result(goal, End::Canceled);
+            rig.halt(second);
+            third = Some(rig.start(3));
+        });
+        // Nothing was sent that it would have to wait for.
+        assert_eq!(rig.wanted(), ["send 3"]);
+        assert_eq!(rig.custodian.counters().sent, 2);
+        assert_eq!(rig.custodian.open_tickets(), third.as_slice());
+        assert_eq!(rig.custodian.live_goals().len(), 1);
+    }
+
+    #[test]
+    fn g3_a_goal_that_is_halted_before_it_has_left_never_does() {
+        type Stop = fn(&mut Rig, Ticket);
+        let stops: [Stop; 2] = [
+            |rig, ticket| rig.halt(ticket),
+            |rig, _| {
+                let deadline = rig.now + Duration::from_secs(1);
+                rig.command(Command::ShutDown { deadline });
+            },
+        ];
+        for stop in stops {
+            let mut rig = Rig::new();
+            rig.batch(|rig| {
+                let ticket = rig.start(1);
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "the server is there");
+            assert_eq!(rig.custodian.counters(), Counters::default());
+            rig.assert_at_rest();
+
+            let mut rig = Rig::new();
+            rig.gone();
+            let ticket = rig.start(1);
+            rig.batch(|rig| {
+                rig.back();
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "the server has just come back");
+            assert_eq!(rig.custodian.counters(), Counters::default());
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g3_only_what_has_left_is_cancelled_of_an_update_that_is_halted_at_once() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.batch(|rig| {
+            rig.update(ticket, 2);
+            rig.halt(ticket);
+        });
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.custodian.live_goals().len(), 1);
+        rig.result(first, End::Canceled);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_whose_server_vanishes_before_it_has_left_never_does() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let _ = rig.start(1);
+            rig.gone();
+            rig.back();
+        });
+        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn updates_are_coalesced_until_the_goal_has_left() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let ticket = rig.start(1);
+            rig.update(ticket, 2);
+            rig.update(ticket, 3);
+        });
+        assert_eq!(rig.wanted(), ["send 3"]);
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
     }
 
     #[test]

@@ -6,16 +6,20 @@ use std::time::Duration;
 use super::Custodian;
 use crate::bt::{HaltReason, Time};
 use crate::goal::{
-    CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, ServerId,
-    Stamp, Ticket, WireEvent,
+    CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, Selection,
+    ServerId, Stamp, Ticket, WireEvent,
 };
 
 /// A Custodian, its clock in milliseconds, and everything it wanted done.
 pub(super) struct Rig {
     pub(super) custodian: Custodian<u32>,
     pub(super) now: Time,
+    /// What has left.
     pub(super) out: Vec<Effect<u32>>,
     pub(super) tickets: u64,
+    /// What has not, while its owner takes further inputs.
+    batch: Vec<Effect<u32>>,
+    is_late: bool,
     sent: Option<GoalId>,
 }
 
@@ -28,6 +32,8 @@ impl Rig {
             now: Time::ZERO,
             out: Vec::new(),
             tickets: 0,
+            batch: Vec::new(),
+            is_late: false,
             sent: None,
         };
         rig.wire(WireEvent::ServerBack { server: SERVER });
@@ -35,13 +41,29 @@ impl Rig {
     }
 
     pub(super) fn command(&mut self, command: Command<u32>) {
-        self.custodian.command(command, self.now, &mut self.out);
-        self.note_sent();
+        self.custodian.command(command, self.now, &mut self.batch);
+        self.carry_out();
     }
 
     pub(super) fn wire(&mut self, event: WireEvent<u32>) {
-        self.custodian.wire(event, self.now, &mut self.out);
-        self.note_sent();
+        self.custodian.wire(event, self.now, &mut self.batch);
+        self.carry_out();
+    }
+
+    /// Several inputs at once, of a time: the owner was late.
+    pub(super) fn batch(&mut self, inputs: impl FnOnce(&mut Self)) {
+        self.is_late = true;
+        inputs(self);
+        self.is_late = false;
+        self.custodian.advance(self.now, &mut self.batch);
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
+        if !self.is_late {
+            self.out.append(&mut self.batch);
+            self.note_sent();
+        }
     }
 
     /// Whether no goal of ours can be executing anywhere.
@@ -55,8 +77,8 @@ impl Rig {
         let until = self.now + Duration::from_millis(milliseconds);
         while let Some(due) = self.custodian.next_deadline().filter(|due| *due <= until) {
             self.now = self.now.max(due);
-            self.custodian.advance(self.now, &mut self.out);
-            self.note_sent();
+            self.custodian.advance(self.now, &mut self.batch);
+            self.carry_out();
         }
         self.now = until;
     }
@@ -136,6 +158,19 @@ impl Rig {
             server: SERVER,
             leaf: Arc::from("tree/service"),
             payload,
+            options: options(),
+        });
+        ticket
+    }
+
+    pub(super) fn cancel_server(&mut self) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.command(Command::CancelServer {
+            ticket,
+            server: SERVER,
+            leaf: Arc::from("tree/cancel"),
+            selection: Selection::All,
             options: options(),
         });
         ticket
