@@ -371,8 +371,8 @@ fn words(phase: Phase) -> &'static str {
 }
 
 /// Inputs that are handled before their effects are carried out: a flood of feedback becomes one notice, a goal that is
-/// halted by one of them is not sent, and a cancel waits for no more than these. As many leaves as are halted in one tick should have room: between two batches it is
-/// told anew what is known of all goals.
+/// halted by one of them is not sent, and a cancel waits for no more than these. As many leaves as are halted in one tick
+/// should have room: between two batches it is told anew what is known of all goals.
 const BATCH: usize = 256;
 
 /// From how many unanswered requests on people are told.
