@@ -1,8 +1,7 @@
 //! Between the wire and the tick thread: goals are accepted at once, their trees are read on a thread of their own.
 
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::gate::SHUT;
@@ -11,6 +10,8 @@ use super::{Handle, NavigatorKind, Pass, TreeLibrary};
 use crate::bt::TreeDef;
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
+use crate::sync::mpsc::{Receiver, Sender, channel};
+use crate::sync::{Mutex, MutexGuard, PoisonError, thread};
 
 /// What clients are told whose goals were not handed in when the process ended.
 pub(crate) const ENDED: &str = "the node ended before its tree was read";
@@ -171,7 +172,7 @@ impl Admission {
             library,
             waiting: waiting.clone(),
         };
-        std::thread::Builder::new()
+        thread::Builder::new()
             .name("trees".to_owned())
             .spawn(move || reader.run(inbox))?;
         // Until the node is active.
@@ -231,13 +232,14 @@ impl Admission {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::super::goal::Ending;
     use super::super::remote::{PATIENCE, Remote};
-    use super::super::rig::{bench, registry, request};
+    use super::super::rig::{bench, load, registry, request};
     use super::*;
     use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick};
 
@@ -307,7 +309,7 @@ mod tests {
                 tree: self.folder.join(file).to_str().unwrap().to_owned(),
                 client: request(
                     number,
-                    &super::super::rig::load(&registry(), "<AlwaysSuccess/>"),
+                    &load(&registry(), "<AlwaysSuccess/>"),
                     &self.remote.clients,
                 )
                 .client,

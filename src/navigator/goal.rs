@@ -67,7 +67,8 @@ impl Report {
         }
     }
 
-    pub(crate) fn aborted(error_code: u16, error_message: &str) -> Self {
+    /// Of a goal that came to nothing, and why.
+    pub fn aborted(error_code: u16, error_message: &str) -> Self {
         Self {
             ending: Ending::Aborted,
             error_code,
@@ -75,7 +76,8 @@ impl Report {
         }
     }
 
-    pub(crate) fn canceled(error_message: &str) -> Self {
+    /// Of a goal that somebody wanted cancelled.
+    pub fn canceled(error_message: &str) -> Self {
         Self {
             ending: Ending::Canceled,
             error_code: 0,

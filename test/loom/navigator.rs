@@ -1,5 +1,7 @@
 //! Between the tick thread and whoever asks something of it.
 
+#[path = "../../src/navigator/admission.rs"]
+mod admission;
 #[path = "../../src/navigator/gate.rs"]
 mod gate;
 #[path = "../../src/navigator/missed.rs"]
@@ -13,13 +15,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{Admission, WantedGoal};
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
     ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule, Snapshot,
+    TreeLibrary,
 };
 use pulse::Pulse;
-use thread::{Handle, TickClock, TickThread, Unacknowledged};
+use thread::{Handle, Pass, TickClock, TickThread, Unacknowledged};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
 use crate::explore;
@@ -35,7 +39,7 @@ mod durations {
 }
 
 mod goal {
-    pub(crate) use navtree::navigator::{NavigationError, Request};
+    pub(crate) use navtree::navigator::{ClientGoal, NavigationError, Report, Request};
 }
 
 /// Time stands still: a tick is due whenever the thread looks.
@@ -135,11 +139,15 @@ impl ClientGoal for Client {
 /// A tree that never completes.
 fn endless() -> Arc<TreeDef> {
     let forest = builder::forest([builder::tree("Main", builder::leaf("AlwaysRunning"))]);
+    compile(&forest, "Main", &registry()).unwrap().def
+}
+
+fn registry() -> Registry {
     let mut registry = Registry::builtin();
     registry
         .action("AlwaysRunning", |_| Ok(navtree::bt::NodeStatus::Running))
         .unwrap();
-    compile(&forest, "Main", &registry).unwrap().def
+    registry
 }
 
 fn start() -> TickThread {
@@ -261,5 +269,67 @@ fn dropping_the_thread_answers_its_client_and_ends_every_wait() {
         drop(thread);
         let _ = asking.join().unwrap();
         assert_eq!(results.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// What takes goals in, of which every tree is on the shelf: reading it is no meeting of threads.
+fn admission(thread: &TickThread, library: &Arc<TreeLibrary>) -> Admission {
+    let admission = Admission::start(Arc::clone(library), thread.handle().clone()).unwrap();
+    admission.set_active(true);
+    admission
+}
+
+/// A library whose default tree never completes.
+fn library() -> Arc<TreeLibrary> {
+    let path = std::env::temp_dir().join(format!("navtree-loom-{}.xml", std::process::id()));
+    let text = r#"<root BTCPP_format="4"><BehaviorTree ID="Main"><AlwaysRunning/></BehaviorTree></root>"#;
+    std::fs::write(&path, text).unwrap();
+    let library = TreeLibrary::new(registry(), Vec::new(), false, || Box::new(Empty::default()));
+    let read = library.set_default(NavigatorKind::ThroughPoses, path.to_str().unwrap());
+    let _ = std::fs::remove_file(&path);
+    read.unwrap();
+    Arc::new(library)
+}
+
+fn wanted(results: &Arc<AtomicUsize>) -> WantedGoal {
+    WantedGoal {
+        kind: NavigatorKind::ThroughPoses,
+        poses: Vec::new(),
+        tree: String::new(),
+        client: Box::new(Client {
+            results: Arc::clone(results),
+        }),
+    }
+}
+
+#[test]
+fn a_cancel_finds_a_goal_wherever_it_is_on_its_way_to_the_tick_thread() {
+    let library = library();
+    explore(move || {
+        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
+        let admission = admission(&thread, &library);
+        let pass = admission.admit().unwrap();
+        admission.goal(pass, wanted(&results));
+        admission.cancel(GoalId([1; 16]));
+        let survey = thread.handle().survey().wait(FOR_EVER).unwrap();
+        assert!(!survey.navigator.is_running, "it runs after the cancel");
+        assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
+    });
+}
+
+#[test]
+fn a_goal_is_answered_when_goals_are_refused_wherever_it_is_on_its_way_to_the_tick_thread() {
+    let library = library();
+    explore(move || {
+        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
+        let admission = admission(&thread, &library);
+        let pass = admission.admit().unwrap();
+        admission.goal(pass, wanted(&results));
+        admission.set_active(false);
+        assert_eq!(
+            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            Ok(())
+        );
+        assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
     });
 }

@@ -9,7 +9,7 @@ pub(crate) use loom::thread;
 pub(crate) mod mpsc {
     use std::collections::VecDeque;
     use std::sync::Arc;
-    pub(crate) use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError};
+    pub(crate) use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError};
     use std::time::Duration;
 
     use loom::sync::{Condvar, Mutex, MutexGuard};
@@ -90,6 +90,10 @@ pub(crate) mod mpsc {
                 None if state.senders == 0 => Err(TryRecvError::Disconnected),
                 None => Err(TryRecvError::Empty),
             }
+        }
+
+        pub(crate) fn recv(&self) -> Result<T, RecvError> {
+            self.recv_timeout(Duration::MAX).map_err(|_| RecvError)
         }
 
         /// A timeout of nothing has passed already; any other never does.
