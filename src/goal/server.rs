@@ -27,6 +27,8 @@ struct TableGoal<R, W> {
     stamp: Stamp,
     state: State<R>,
     waiters: Vec<W>,
+    /// How long its result is kept after its end.
+    retention: Duration,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -122,9 +124,17 @@ impl<R, W> GoalTable<R, W> {
                 stamp,
                 state: State::Accepted,
                 waiters: Vec::new(),
+                retention: self.retention,
             },
         );
         Ok(())
+    }
+
+    /// Has the result of one goal kept for no longer than so.
+    pub fn keep_for(&mut self, goal: GoalId, most: Duration) {
+        if let Some(entry) = self.goals.get_mut(&goal) {
+            entry.retention = entry.retention.min(most);
+        }
     }
 
     /// Work on a goal begins. A goal that is cancelling already stays so.
@@ -253,9 +263,8 @@ impl<R, W> GoalTable<R, W> {
     /// changed.
     pub fn expire(&mut self, now: Time) -> bool {
         let before = self.goals.len();
-        let retention = self.retention;
         self.goals.retain(|_, entry| match entry.state {
-            State::Over { at, .. } => at + retention > now,
+            State::Over { at, .. } => at + entry.retention > now,
             State::Accepted | State::Executing | State::Canceling => true,
         });
         self.goals.len() != before
@@ -266,7 +275,7 @@ impl<R, W> GoalTable<R, W> {
         self.goals
             .values()
             .filter_map(|entry| match entry.state {
-                State::Over { at, .. } => Some(at + self.retention),
+                State::Over { at, .. } => Some(at + entry.retention),
                 State::Accepted | State::Executing | State::Canceling => None,
             })
             .min()
@@ -422,6 +431,20 @@ mod tests {
         assert_eq!(table.status(A), GoalStatus::Unknown);
         assert_eq!(table.next_deadline(), None);
         assert_eq!(table.result(A, 1), ResultAnswer::Unknown { waiter: 1 });
+    }
+
+    #[test]
+    fn a_result_that_nobody_will_ask_for_is_kept_for_less_and_never_for_more() {
+        let mut table = table();
+        let second = Duration::from_secs(1);
+        table.keep_for(A, second);
+        table.keep_for(B, 60 * second);
+        for goal in [A, B] {
+            table.finish(goal, End::Succeeded, "", Time::ZERO).unwrap();
+        }
+        assert_eq!(table.next_deadline(), Some(Time::ZERO + second));
+        assert!(table.expire(Time::ZERO + second));
+        assert_eq!(table.next_deadline(), Some(Time::ZERO + 10 * second));
     }
 
     #[test]

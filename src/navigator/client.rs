@@ -130,7 +130,7 @@ where
     }
 }
 
-/// A goal that came by topic. Nobody asks for its result, so it is logged; apart from that it is as any other: whoever
+/// A goal that came by topic. Nobody asks for its result, so what its tree came to is logged; apart from that it is as any other: whoever
 /// cancels all goals means it too.
 pub(crate) struct TopicGoal(pub(crate) WireGoal<NavigateToPose>);
 

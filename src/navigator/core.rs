@@ -45,7 +45,8 @@ enum Then {
 pub struct Navigator {
     options: Options,
     state: State,
-    /// A tree is kept between goals, with its blackboard and its nodes' memories, as Nav2 keeps it.
+    /// A tree is kept between goals, with its blackboard and its nodes' memories, as Nav2 keeps it: unless
+    /// [`Options::always_reload`].
     trees: [Option<Tree>; 2],
     /// The servers that each of them has opened.
     servers: [Vec<ServerId>; 2],
@@ -525,9 +526,10 @@ impl Navigator {
     fn start(&mut self, request: Request, now: Time) {
         let Ok(def) = request.tree.clone() else { return };
         let index = request.kind.index();
-        let keeps = self.trees[index]
-            .as_ref()
-            .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
+        let keeps = !self.options.always_reload
+            && self.trees[index]
+                .as_ref()
+                .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
         if !keeps {
             match self.make_tree(&def, now) {
                 Ok(made) => self.keep(request.kind, made),

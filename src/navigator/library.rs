@@ -302,10 +302,12 @@ impl TreeLibrary {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rig::{Rig, bench};
+    use super::super::Options;
+    use super::super::rig::{Rig, bench, load};
     use super::super::shelf::tests::Folder;
     use super::*;
     use crate::msg::action::Spin;
+    use crate::nav::Settings;
     use crate::nav::testing::Plan;
 
     impl Folder {
@@ -489,6 +491,28 @@ mod tests {
             assert_eq!(rig.bench.cancels("spin"), 0, "{always_reload} `{name}`");
             assert_eq!(rig.bench.goals::<Spin>("spin").len(), 1);
             assert_eq!([rig.report().0, rig.report().0], [1, 2]);
+        }
+    }
+
+    #[test]
+    fn a_goal_that_begins_gets_a_tree_without_memories_where_it_is_read_for_each() {
+        for (always_reload, turns) in [(false, 1), (true, 2)] {
+            let options = Options {
+                always_reload,
+                ..Options::default()
+            };
+            let mut rig = Rig::with(Settings::default(), options);
+            rig.bench.action::<Spin>("spin", |_| Plan::success());
+            let tree = load(
+                &crate::nav::registry(),
+                "<RunOnce><Spin spin_dist=\"1.0\"/></RunOnce>",
+            );
+            for number in 1..=2 {
+                rig.goal(number, &tree);
+                rig.ticks(10);
+                assert_eq!(rig.report().0, number);
+            }
+            assert_eq!(rig.bench.goals::<Spin>("spin").len(), turns, "{always_reload}");
         }
     }
 }

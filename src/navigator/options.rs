@@ -16,6 +16,9 @@ pub struct Options {
     pub stop_timeout: Duration,
     /// `allow_navigator_preemption`.
     pub allow_navigator_preemption: bool,
+    /// `always_reload_bt_xml`: a goal that begins gets a tree of its own, as in Nav2; one that takes another's place goes on
+    /// with the tree that runs.
+    pub always_reload: bool,
     /// `goal_blackboard_id`.
     pub goal_key: String,
     /// `goals_blackboard_id`.
@@ -39,6 +42,7 @@ impl Default for Options {
             arrival_patience: Duration::from_millis(500),
             stop_timeout: Duration::from_secs(3),
             allow_navigator_preemption: false,
+            always_reload: false,
             goal_key: "goal".to_owned(),
             goals_key: "goals".to_owned(),
             path_key: "path".to_owned(),

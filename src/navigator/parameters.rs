@@ -98,7 +98,7 @@ impl Parameters {
     pub(crate) fn declare(store: &ParameterStore, mut registry: Registry) -> Result<Self, ParameterError> {
         let read = Reader(store);
         let settings = settings(&read)?;
-        let options = options(&read)?;
+        let mut options = options(&read)?;
         store.declare(Declaration::new(
             PLUGINS,
             ParameterValue::StringArray(Vec::new()),
@@ -117,9 +117,10 @@ impl Parameters {
         let always_reload = read.flag(
             "always_reload_bt_xml",
             false,
-            "Read the tree file, and what it includes, again for each goal. A goal that comes while its tree runs goes on \
-             with it where no letter has changed.",
+            "Read the tree file, and what it includes, again for each goal, and make the tree anew, without what it \
+             remembered. A goal that comes while its tree runs goes on with it where no letter has changed.",
         )?;
+        options.always_reload = always_reload;
         let error_codes: Vec<&str> = options.error_code_keys.iter().map(|key| &**key).collect();
         ProvidedKeys {
             goal: &options.goal_key,
@@ -220,7 +221,8 @@ fn declare_tree(
             default,
             &format!(
                 "The tree of {} where a goal names none: a file, or a tree ID. Takes effect with the next goal. A file that \
-                 was edited is read again when it is set again, and by the transitions `cleanup` and `configure`.",
+                 was edited is read again when it is set again, and with what it includes by the transitions `cleanup` and \
+                 `configure`.",
                 kind.action()
             ),
         )

@@ -151,12 +151,13 @@ impl<A: ActionType> ActionServer<A> {
     }
 
     /// Takes a goal that no client has sent, and begins work on it: it is listed, can be cancelled and has feedback as
-    /// any other. [`GoalRequest::execute`] of one that was sent.
+    /// any other; but it is forgotten as soon as everybody can have seen its end, because nobody asks for its result.
     ///
     /// # Errors
-    /// [`TableError::Duplicate`].
+    /// [`TableError::Duplicate`]; [`TableError::Over`] where somebody has ended it already.
     pub fn begin(&self, id: GoalId, goal: A::Goal) -> Result<ServerGoal<A>, TableError> {
         let (goal, _) = self.shared.accept(id, Arc::new(goal))?;
+        self.shared.table().keep_for(id, Self::RETENTION);
         goal.execute()?;
         Ok(goal)
     }
@@ -554,8 +555,6 @@ impl<A: ActionType> Shared<A> {
 
     fn end(&self, goal: GoalId, end: End, result: A::Result) -> Result<Results<A>, TableError> {
         let wire = result.to_wire();
-        // Feedback that is being said leaves before.
-        let _said = lock(&self.feedback);
         let waiters = self.table().finish(goal, end, result, self.clock.steady())?;
         Ok(Results {
             waiters,

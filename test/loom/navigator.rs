@@ -280,8 +280,8 @@ fn admission(thread: &TickThread, library: &Arc<TreeLibrary>) -> Admission {
 }
 
 /// A library whose default tree never completes.
-fn library() -> Arc<TreeLibrary> {
-    let path = std::env::temp_dir().join(format!("navtree-loom-{}.xml", std::process::id()));
+fn library(test: &str) -> Arc<TreeLibrary> {
+    let path = std::env::temp_dir().join(format!("navtree-loom-{test}-{}.xml", std::process::id()));
     let text = r#"<root BTCPP_format="4"><BehaviorTree ID="Main"><AlwaysRunning/></BehaviorTree></root>"#;
     std::fs::write(&path, text).unwrap();
     let library = TreeLibrary::new(registry(), Vec::new(), false, || Box::new(Empty::default()));
@@ -304,7 +304,7 @@ fn wanted(results: &Arc<AtomicUsize>) -> WantedGoal {
 
 #[test]
 fn a_cancel_finds_a_goal_wherever_it_is_on_its_way_to_the_tick_thread() {
-    let library = library();
+    let library = library("cancel");
     explore(move || {
         let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
         let admission = admission(&thread, &library);
@@ -319,7 +319,7 @@ fn a_cancel_finds_a_goal_wherever_it_is_on_its_way_to_the_tick_thread() {
 
 #[test]
 fn a_goal_is_answered_when_goals_are_refused_wherever_it_is_on_its_way_to_the_tick_thread() {
-    let library = library();
+    let library = library("refusal");
     explore(move || {
         let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
         let admission = admission(&thread, &library);
