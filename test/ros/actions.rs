@@ -191,8 +191,9 @@ fn g3_g6_our_client_against_rclpy_servers() {
         // Other tests run beside this one, and the peer is Python: both add to it.
         assert!(latencies[0] < Duration::from_millis(20), "{latencies:?}");
 
-        // Accepted half a second after its leaf was halted.
+        // Accepted half a second after its leaf was halted. Halted before it has left, it would never be sent.
         let late = rig.spin(spin, 4.0);
+        peer.hear("requested 4.0");
         rig.halt(late);
         peer.hear("canceled 4.0");
         rig.settle();

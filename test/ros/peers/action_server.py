@@ -21,6 +21,7 @@ def accept(goal):
     if goal.target_yaw == 3.0:
         return GoalResponse.REJECT
     if goal.target_yaw == 4.0:
+        say("requested", goal.target_yaw)
         time.sleep(0.5)
     return GoalResponse.ACCEPT
 
