@@ -190,27 +190,21 @@ mod tests {
                 rig.back();
                 stop(rig, ticket);
             });
-            assert_eq!(rig.wanted(), NOTHING, "its server has just come back");
-            assert_eq!(rig.custodian.counters(), Counters::default());
-            rig.assert_at_rest();
+            rig.assert_untouched("its server has just come back");
 
             let mut rig = Rig::new();
             rig.batch(|rig| {
                 let ticket = rig.call(5);
                 stop(rig, ticket);
             });
-            assert_eq!(rig.wanted(), NOTHING, "its server is there");
-            assert_eq!(rig.custodian.counters(), Counters::default());
-            rig.assert_at_rest();
+            rig.assert_untouched("its server is there");
 
             let mut rig = Rig::new();
             rig.batch(|rig| {
                 let ticket = rig.cancel_server();
                 stop(rig, ticket);
             });
-            assert_eq!(rig.wanted(), NOTHING, "a cancel request of a leaf");
-            assert_eq!(rig.custodian.counters(), Counters::default());
-            rig.assert_at_rest();
+            rig.assert_untouched("a cancel request of a leaf");
         }
     }
 

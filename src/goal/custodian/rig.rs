@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Custodian;
+use super::{Counters, Custodian};
 use crate::bt::{HaltReason, Time};
 use crate::goal::{
     CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, Selection,
@@ -194,6 +194,13 @@ impl Rig {
             counters.ended + counters.given_up + counters.unreachable,
             "{counters:?}"
         );
+    }
+
+    /// As if nobody had ever wanted anything: nothing is to be sent or said, nothing was counted, nothing is left.
+    pub(super) fn assert_untouched(&mut self, why: &str) {
+        assert_eq!(self.wanted(), Vec::<String>::new(), "{why}");
+        assert_eq!(self.custodian.counters(), Counters::default(), "{why}");
+        self.assert_at_rest();
     }
 
     /// What was wanted since the last call, in words.
