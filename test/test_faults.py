@@ -108,3 +108,28 @@ def test_g6_recovery_branch_is_taken_and_the_node_lives(stack_factory):
     ends = [event.detail for event in stack.robot.planner.seen("ended")]
     # On a machine that is busy the controller may take until the next plan is due.
     assert ends[:3] == ["aborted", "aborted", "succeeded"] and set(ends[3:]) <= {"succeeded"}
+
+
+#: What Nav2's own parameter file says.
+STOCK = {"default_server_timeout": 20, "wait_for_service_timeout": 1000}
+
+ABSENT = """
+<root BTCPP_format="4"><BehaviorTree ID="Absent">
+  <Wait wait_duration="0.1" server_name="absent_wait" error_code_id="{wait_error_code}"/>
+</BehaviorTree></root>
+"""
+
+
+@pytest.mark.alone
+def test_g6_stock_parameters_leave_a_server_time_to_accept_and_to_appear(stack_factory, tmp_path):
+    stack = stack_factory(STOCK)
+    for delay in (0.05, 0.5):
+        stack.robot.planner.behaviour.accept_delay = delay
+        status, result = stack.navigation.send(1.0, 0.0).result()
+        assert status == "SUCCEEDED", f"acceptance after {delay} s: {result.error_msg}"
+    path = tmp_path / "absent.xml"
+    path.write_text(ABSENT)
+    started = time.monotonic()
+    failed_within_bound(stack, stack.navigation.send(1.0, 0.0, tree=path))
+    assert time.monotonic() - started >= 1.0, "an absent server has `wait_for_service_timeout` to appear"
+    stack.node.wait_for_line("default_server_timeout (20 ms) is shorter than response_timeout (1000 ms)", 10.0)

@@ -118,6 +118,7 @@ impl Drive {
         // Discovery of a node that has just started takes its time.
         GoalOptions {
             accept_timeout: Duration::from_secs(20),
+            absent_timeout: Duration::from_secs(20),
             ..GoalOptions::default()
         }
     }

@@ -72,7 +72,7 @@ impl ActionGoal {
             noted: false,
             acknowledged: false,
             terminal: false,
-            absent_left: options.accept_timeout,
+            absent_left: options.absent_timeout,
             stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
             questions: 0,

@@ -318,7 +318,8 @@ The timers:
 | timer | in | is |
 |---|---|---|
 | of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); what follows is *released* |
-| | Absent, Sent | `accept_timeout` |
+| | Absent | `absent_timeout` |
+| | Sent | `accept_timeout` |
 | | Executing | `result_poll` |
 | | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
 | | Superseded | `accept_timeout` + `cancel_timeout` |

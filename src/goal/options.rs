@@ -5,9 +5,11 @@ use std::time::Duration;
 /// The times and policies of one goal or call, from the leaf's ports and the node's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GoalOptions {
-    /// The longest wait for the goal's acceptance, for an absent server to appear, or for a service's answer
-    /// (Nav2's `server_timeout`). Afterwards the leaf fails, and the Custodian cancels what may still be accepted.
+    /// The longest wait for the goal's acceptance, or for a service's answer (Nav2's `server_timeout`). Afterwards the leaf
+    /// fails, and the Custodian cancels what may still be accepted.
     pub accept_timeout: Duration,
+    /// The longest wait for an absent server to appear (Nav2's `wait_for_service_timeout`). Afterwards the leaf fails.
+    pub absent_timeout: Duration,
     /// How long a stopping goal holds back the next one on its server (G5). Afterwards it is reported as
     /// still running, and stopping it goes on. Also: how long a server may take to end a goal that a newer
     /// one of the same leaf replaced.
@@ -39,6 +41,7 @@ impl Default for GoalOptions {
     fn default() -> Self {
         Self {
             accept_timeout: Duration::from_secs(1),
+            absent_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(2),
             cancel_retry: Duration::from_millis(250),
             result_timeout: None,

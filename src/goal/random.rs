@@ -18,6 +18,7 @@ use crate::bt::{HaltReason, Time};
 fn options() -> GoalOptions {
     GoalOptions {
         accept_timeout: Duration::from_millis(7),
+        absent_timeout: Duration::from_millis(9),
         cancel_timeout: Duration::from_millis(11),
         cancel_retry: Duration::from_millis(3),
         result_timeout: Some(Duration::from_millis(40)),

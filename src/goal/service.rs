@@ -92,7 +92,7 @@ impl ServiceCall {
         let mut call = Self {
             options,
             phase: CallPhase::Absent,
-            due: Some(now + options.accept_timeout),
+            due: Some(now + options.absent_timeout),
         };
         if present {
             call.on(CallEvent::ServerBack, now, steps);

@@ -191,7 +191,7 @@ impl Endpoint {
         ports
             .input("server_timeout")
             .unit("ms")
-            .doc("How long the server may take to answer, and to appear; else the parameter default_server_timeout.")
+            .doc("How long the server may take to answer, and to appear; else the parameters response_timeout and wait_for_service_timeout.")
             .bind()
     }
 
@@ -284,6 +284,7 @@ impl Endpoint {
         let mut options = world_defaults;
         if let Ok(timeout) = self.server_timeout.get(cx) {
             options.accept_timeout = timeout.into();
+            options.absent_timeout = timeout.into();
         }
         if let Some(Ok(timeout)) = self.cancel_timeout.as_ref().map(|port| port.get(cx)) {
             options.cancel_timeout = timeout.into();

@@ -18,8 +18,11 @@ pub struct Settings {
     pub transform_tolerance: Duration,
     /// `transform_age_limit`: a newest transform older than this counts as missing; `None`: of any age, as in Nav2.
     pub transform_age_limit: Option<Duration>,
-    /// `default_server_timeout`: for the acceptance of a goal or the answer of a service.
-    pub server_timeout: Duration,
+    /// The larger of `response_timeout` and `default_server_timeout`: for the acceptance of a goal or the answer of a
+    /// service.
+    pub response_timeout: Duration,
+    /// The larger of `response_timeout` above and `wait_for_service_timeout`: for a server that is absent.
+    pub absent_timeout: Duration,
     /// `default_cancel_timeout`: how long a stopping goal may hold back the next on the same server.
     pub cancel_timeout: Duration,
     /// `give_up_timeout`: how long stopping a goal is tried in all.
@@ -51,7 +54,8 @@ impl Settings {
     /// The times of a goal or call whose leaf says nothing else.
     pub fn goal_options(&self) -> GoalOptions {
         GoalOptions {
-            accept_timeout: self.server_timeout,
+            accept_timeout: self.response_timeout,
+            absent_timeout: self.absent_timeout,
             cancel_timeout: self.cancel_timeout,
             give_up_timeout: self.give_up_timeout,
             ..GoalOptions::default()
@@ -67,7 +71,8 @@ impl Default for Settings {
             transform_tolerance: Duration::from_millis(100),
             transform_age_limit: Some(Duration::from_secs(1)),
             // Nav2's 20 ms fail in the field (nav2 #4278, #5666): nothing waits here, so patience costs nothing.
-            server_timeout: Duration::from_secs(1),
+            response_timeout: Duration::from_secs(1),
+            absent_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(2),
             give_up_timeout: Duration::from_secs(60),
             odom_topic: "odom".to_owned(),

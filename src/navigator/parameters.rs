@@ -245,12 +245,13 @@ fn declare_tree(
 fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
     let default = Settings::default();
     let milliseconds = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-    // Read by Nav2 and without a meaning here: accepted, so that a parameter file for Nav2 serves as it is.
-    read.milliseconds(
+    let response_timeout = response_timeout(read, milliseconds(default.response_timeout))?;
+    let wait_for_service = read.milliseconds(
         "wait_for_service_timeout",
-        1000,
-        "Accepted for compatibility: servers are connected to when they appear.",
+        milliseconds(default.absent_timeout),
+        "Maximum time to wait for an absent server to appear, in ms; never less than a server may take to answer.",
     )?;
+    // Read by Nav2 and without a meaning here: accepted, so that a parameter file for Nav2 serves as it is.
     read.texts(
         "navigators",
         &[],
@@ -289,12 +290,8 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         )?,
         transform_tolerance: Duration::from_secs_f64(tolerance),
         transform_age_limit: (age_limit > 0.0).then(|| Duration::from_secs_f64(age_limit)),
-        server_timeout: read.milliseconds(
-            "default_server_timeout",
-            milliseconds(default.server_timeout),
-            "Milliseconds that a server may take to accept a goal or to answer a request, and may be absent when it is wanted. A \
-             tick never waits for it, so patience is free; Nav2's own default of 20 fails on a loaded machine.",
-        )?,
+        response_timeout,
+        absent_timeout: wait_for_service.max(response_timeout),
         cancel_timeout: read.milliseconds(
             "default_cancel_timeout",
             milliseconds(default.cancel_timeout),
@@ -345,6 +342,34 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             "IsBatteryLow succeeds as long as no battery has said anything.",
         )?,
     })
+}
+
+/// The time that a server may take to answer where a node of a tree has no `server_timeout` port.
+///
+/// Nav2's `default_server_timeout` bounds how long one tick may block, hence its 20 ms. Here no tick blocks, so it can only
+/// lengthen the time.
+fn response_timeout(read: &Reader<'_>, default: i64) -> Result<Duration, ParameterError> {
+    const NAV2: &str = "default_server_timeout";
+    let response = read.milliseconds(
+        "response_timeout",
+        default,
+        "Maximum time for a server to accept a goal or to answer a request, in ms, where the tree sets no `server_timeout`.",
+    )?;
+    let of_nav2 = read.milliseconds(
+        NAV2,
+        20,
+        "Nav2's name for `response_timeout`, in ms. The longer of the two counts: Nav2's default of 20 is what a blocked tick \
+         can afford, and no tick blocks here.",
+    )?;
+    if read.0.is_overridden(NAV2) && of_nav2 < response {
+        tracing::info!(
+            "{NAV2} ({} ms) is shorter than response_timeout ({} ms) and is not used; set response_timeout to change how long \
+             a server may take to answer",
+            of_nav2.as_millis(),
+            response.as_millis()
+        );
+    }
+    Ok(response.max(of_nav2))
 }
 
 fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
@@ -520,6 +545,35 @@ mod tests {
                 assert_eq!(store.get(name), value, "{name}");
             }
         }
+    }
+
+    fn patience(given: &[(&str, i64)]) -> (u128, u128) {
+        let given = given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), ParameterValue::Integer(*value)));
+        let settings = settings(&Reader(&ParameterStore::new(given))).unwrap();
+        let options = settings.goal_options();
+        (
+            options.accept_timeout.as_millis(),
+            options.absent_timeout.as_millis(),
+        )
+    }
+
+    #[test]
+    fn g6_nav2s_timeouts_lengthen_the_patience_with_a_server_and_never_shorten_it() {
+        assert_eq!(patience(&[]), (1000, 1000));
+        let stock = [("default_server_timeout", 20), ("wait_for_service_timeout", 1000)];
+        assert_eq!(patience(&stock), (1000, 1000));
+        assert_eq!(patience(&[("default_server_timeout", 3000)]), (3000, 3000));
+        assert_eq!(patience(&[("wait_for_service_timeout", 5000)]), (1000, 5000));
+        assert_eq!(
+            patience(&[("response_timeout", 200), ("wait_for_service_timeout", 300)]),
+            (200, 300)
+        );
+        assert_eq!(
+            patience(&[("response_timeout", 200), ("wait_for_service_timeout", 100)]),
+            (200, 200)
+        );
     }
 
     #[test]

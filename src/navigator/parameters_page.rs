@@ -26,7 +26,9 @@ const SECTIONS: [(&str, &[&str]); 6] = [
         "Ticks and halting",
         &[
             "bt_loop_duration",
+            "response_timeout",
             "default_server_timeout",
+            "wait_for_service_timeout",
             "default_cancel_timeout",
             "give_up_timeout",
             "stop_timeout",
@@ -75,7 +77,6 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "halt_before_start",
             "battery_unknown_is_low",
             "transform_tolerance",
-            "wait_for_service_timeout",
             "navigators",
         ],
     ),

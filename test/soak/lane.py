@@ -59,7 +59,8 @@ HEARING = (
 
 PARAMETERS = {
     "autostart_node": True,
-    "default_server_timeout": 200,
+    "response_timeout": 200,
+    "wait_for_service_timeout": 200,
     "default_cancel_timeout": 500,
     # A client is told soon what did not stop; the trial goes on until everything has.
     "stop_timeout": 400,

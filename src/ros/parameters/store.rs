@@ -127,6 +127,11 @@ impl ParameterStore {
         }
     }
 
+    /// Whether the command line or a parameter file gives it a value.
+    pub fn is_overridden(&self, name: &str) -> bool {
+        self.table().overrides.contains_key(name)
+    }
+
     /// The same as text, in the form of a port value.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|value| value.to_string())
