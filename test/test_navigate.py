@@ -65,6 +65,34 @@ def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
     assert len(stack.robot.planner.requests()) == 1
 
 
+def test_an_update_of_an_earlier_navigation_steers_no_later_one(stack, tmp_path):
+    tree = tmp_path / "updated.xml"
+    tree.write_text(
+        '<root BTCPP_format="4"><BehaviorTree ID="Updated"><GoalUpdater input_goal="{goal}" output_goal="{updated}">'
+        '<PipelineSequence><RateController hz="20"><ComputePathToPose goal="{updated}" path="{path}"/></RateController>'
+        '<FollowPath path="{path}"/></PipelineSequence></GoalUpdater></BehaviorTree></root>'
+    )
+    updates = stack.graph.node.create_publisher(PoseStamped, "goal_update", 10)
+    planner, controller = stack.robot.planner, stack.robot.controller
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(1.0, 0.0, tree=tree)
+    wait_for(lambda: updates.get_subscription_count() > 0, PATIENCE, "a subscription of goal_update")
+    update = pose(7.0, 0.0)
+
+    def is_updated():
+        update.header.stamp = stack.graph.node.get_clock().now().to_msg()
+        updates.publish(update)
+        return planner.requests() and planner.requests()[-1].goal.pose.position.x == 7.0
+
+    wait_for(is_updated, PATIENCE, "the update to be planned for")
+    controller.behaviour.duration = 0.0
+    assert goal.result()[0] == "SUCCEEDED"
+    planner.forget()
+    # As `ros2 action send_goal` sends it, without a stamp: every update is newer.
+    assert stack.navigation.send(2.0, 0.0, tree=tree).result()[0] == "SUCCEEDED"
+    assert {planned.goal.pose.position.x for planned in planner.requests()} == {2.0}
+
+
 @pytest.mark.parametrize("release", ["nav2_humble", "nav2_jazzy", "nav2_main"])
 def test_stock_tree_with_recovery_runs_unchanged(stack_factory, release):
     name = "navigate_to_pose_w_replanning_and_recovery.xml"

@@ -116,6 +116,8 @@ pub enum Event {
         topic: TopicId,
         /// The message.
         payload: Payload,
+        /// When this process received it, by the clock that no simulation stops.
+        received: Time,
     },
 }
 

@@ -40,7 +40,7 @@ pub struct Sample {
     pub count: u64,
     /// Messages of all topics until the last one of this: tells which of two topics spoke last.
     pub order: u64,
-    /// When the last one was taken in.
+    /// When this process received the last one, by the clock that no simulation stops.
     pub received: Time,
 }
 
@@ -58,6 +58,8 @@ pub struct World {
     next_ticket: u64,
     /// The first ticket of the session that runs.
     since: Ticket,
+    /// When the navigation that runs was accepted; see [`World::current_sample`].
+    accepted: Time,
     waiting: FxHashMap<Ticket, Progress>,
     topics: FxHashMap<TopicId, Sample>,
     /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
@@ -86,6 +88,7 @@ impl World {
             now: Time::ZERO,
             next_ticket: 1,
             since: Ticket(1),
+            accepted: Time::ZERO,
             waiting: FxHashMap::default(),
             topics: FxHashMap::default(),
             halts: Vec::new(),
@@ -142,6 +145,13 @@ impl World {
     /// The newest message of a topic, as of the start of this tick.
     pub fn sample(&self, topic: TopicId) -> Option<&Sample> {
         self.topics.get(&topic)
+    }
+
+    /// As [`World::sample`], where the message was received since the navigation that runs was accepted. For messages
+    /// that are commands: one for an earlier navigation is none for this one.
+    pub fn current_sample(&self, topic: TopicId) -> Option<&Sample> {
+        self.sample(topic)
+            .filter(|sample| sample.received >= self.accepted)
     }
 
     /// Serves a trigger; see [`Link::serve_trigger`].
@@ -327,6 +337,11 @@ impl World {
         self.notes.forget();
     }
 
+    /// The navigation that runs from now on was accepted at this time, by the clock that no simulation stops.
+    pub fn begin_navigation(&mut self, accepted: Time) {
+        self.accepted = accepted;
+    }
+
     /// How many goals and updates of goals were asked for so far: those that may have been made of what the client wants,
     /// and not those that are made of a path.
     pub fn orders(&self) -> u64 {
@@ -502,7 +517,11 @@ impl Resource for World {
         self.link.receive(&mut self.events);
         for event in self.events.drain(..) {
             match event {
-                Event::Message { topic, payload } => {
+                Event::Message {
+                    topic,
+                    payload,
+                    received,
+                } => {
                     if let Some((odometry, smoother)) = &mut self.odometry
                         && *odometry == topic
                         && let Some(message) = payload.get::<Odometry>()
@@ -517,7 +536,7 @@ impl Resource for World {
                     sample.count += 1;
                     self.messages += 1;
                     sample.order = self.messages;
-                    sample.received = now;
+                    sample.received = received;
                 }
                 Event::Notice(notice) => {
                     let Some(progress) = self.waiting.get_mut(&notice.ticket()) else {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::gate::SHUT;
 use super::goal::{ClientGoal, NavigationError, Report, Request};
 use super::{Handle, NavigatorKind, Pass, TreeLibrary};
-use crate::bt::TreeDef;
+use crate::bt::{Time, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 use crate::sync::mpsc::{Receiver, Sender, channel};
@@ -25,6 +25,8 @@ pub(crate) struct WantedGoal {
     pub(crate) poses: Vec<PoseStamped>,
     /// A file or an ID; empty for the default tree.
     pub(crate) tree: String,
+    /// See [`Request::accepted`].
+    pub(crate) accepted: Time,
     pub(crate) client: Box<dyn ClientGoal>,
 }
 
@@ -94,6 +96,7 @@ impl Waiting {
                 kind: goal.kind,
                 poses: goal.poses,
                 tree,
+                accepted: goal.accepted,
                 client: goal.client,
             });
         }
@@ -307,6 +310,7 @@ mod tests {
                 kind: NavigatorKind::ThroughPoses,
                 poses: Vec::new(),
                 tree: self.folder.join(file).to_str().unwrap().to_owned(),
+                accepted: Time::ZERO,
                 client: request(
                     number,
                     &load(&registry(), "<AlwaysSuccess/>"),

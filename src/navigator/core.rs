@@ -495,12 +495,15 @@ impl Navigator {
                 match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
                     Some(tree) => {
                         // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
-                        let orders = tree.resource::<World>().map_or(0, |world| world.orders());
+                        let orders = tree.resource::<World>().map_or(0, |world| {
+                            world.begin_navigation(request.accepted);
+                            world.orders()
+                        });
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
                         if let Some(pulse) = &self.pulse {
                             pulse.pursue(request.client.id());
                         }
-                        let old = session.replace(request.poses, request.client, orders, now);
+                        let old = session.replace(request, orders, now);
                         old.finish(Report::aborted(0, DISPLACED));
                     }
                     None => {
@@ -550,9 +553,10 @@ impl Navigator {
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {
             world.begin_session();
+            world.begin_navigation(request.accepted);
         }
         super::seed::goal(tree, &self.options, request.kind, &request.poses);
-        self.state = State::Running(Session::new(request.kind, request.poses, request.client, now));
+        self.state = State::Running(Session::new(request, now));
     }
 
     /// One tick, when the schedule says so.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bt::TreeDef;
+use crate::bt::{Time, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 
@@ -141,6 +141,9 @@ pub struct Request {
     pub poses: Vec<PoseStamped>,
     /// The tree to run, or why there is none.
     pub tree: Result<Arc<TreeDef>, String>,
+    /// When its client was told that it is accepted, by the clock that no simulation stops: what topics said before is
+    /// not meant for it.
+    pub accepted: Time,
     /// To whom to answer.
     pub client: Box<dyn ClientGoal>,
 }

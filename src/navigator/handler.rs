@@ -44,6 +44,7 @@ where
                 kind: A::KIND,
                 poses: A::poses(&wanted),
                 tree: A::tree(&wanted).to_owned(),
+                accepted: sender.clock().steady(),
                 client: Box::new(WireGoal { goal, sender }),
             };
             self.admission.goal(pass, goal);

@@ -35,6 +35,8 @@ mod parameters;
 mod parameters_page;
 mod pulse;
 #[cfg(test)]
+mod received;
+#[cfg(test)]
 mod remote;
 #[cfg(test)]
 mod rig;

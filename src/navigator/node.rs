@@ -312,6 +312,7 @@ impl Node {
                     kind: NavigatorKind::ToPose,
                     poses: vec![pose],
                     tree: String::new(),
+                    accepted: sender.clock().steady(),
                     client: Box::new(TopicGoal(WireGoal { goal, sender })),
                 };
                 admission.goal(pass, goal);

@@ -17,6 +17,7 @@ pub(crate) struct Session {
     /// Where to, in the global frame: for a tree that takes over.
     poses: Vec<PoseStamped>,
     started: Time,
+    accepted: Time,
     last_feedback: Option<Time>,
     /// The goal took another's place in a tree that ran, which had asked for so many goals by then; see
     /// [`World::orders`](crate::nav::World::orders).
@@ -24,17 +25,21 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(
-        kind: NavigatorKind,
-        poses: Vec<PoseStamped>,
-        client: Box<dyn ClientGoal>,
-        now: Time,
-    ) -> Self {
+    /// A goal whose tree is about to run.
+    pub(crate) fn new(request: Request, now: Time) -> Self {
+        let Request {
+            kind,
+            poses,
+            accepted,
+            client,
+            ..
+        } = request;
         Self {
             kind,
             client,
             poses,
             started: now,
+            accepted,
             last_feedback: None,
             replaced_at: None,
         }
@@ -54,6 +59,7 @@ impl Session {
             kind: self.kind,
             poses: self.poses,
             tree: Ok(tree),
+            accepted: self.accepted,
             client: self.client,
         }
     }
@@ -77,18 +83,13 @@ impl Session {
 
     /// Another goal of the same action takes over; the old client is still to be told. `orders`: see
     /// [`World::orders`](crate::nav::World::orders).
-    pub(crate) fn replace(
-        &mut self,
-        poses: Vec<PoseStamped>,
-        client: Box<dyn ClientGoal>,
-        orders: u64,
-        now: Time,
-    ) -> Box<dyn ClientGoal> {
-        self.poses = poses;
+    pub(crate) fn replace(&mut self, request: Request, orders: u64, now: Time) -> Box<dyn ClientGoal> {
+        self.poses = request.poses;
+        self.accepted = request.accepted;
         self.started = now;
         self.last_feedback = None;
         self.replaced_at = Some(orders);
-        std::mem::replace(&mut self.client, client)
+        std::mem::replace(&mut self.client, request.client)
     }
 
     pub(crate) fn feedback_is_due(&mut self, now: Time, period: Duration) -> bool {

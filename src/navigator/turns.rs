@@ -34,6 +34,7 @@ impl Rig {
                 pose: Pose::planar(x, 0.0, 0.0),
             }],
             tree: Ok(Arc::clone(tree)),
+            accepted: self.bench.now(),
             client: Box::new(Client {
                 number,
                 reports: self.clients.clone(),

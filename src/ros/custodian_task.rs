@@ -217,7 +217,8 @@ impl CustodianHandle {
         &self.outlet.inlet
     }
 
-    pub(super) fn clock(&self) -> &Clock {
+    /// The node's clock.
+    pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }
 

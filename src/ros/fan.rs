@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::inbox::Inbox;
+use crate::bt::Time;
 use crate::nav::{Payload, TopicId, TopicSpec};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +17,7 @@ pub(super) struct Fan {
 struct FanInner {
     readers: Vec<Weak<Inbox>>,
     /// For a reader that comes after a message that is sent once.
-    latest: Option<Payload>,
+    latest: Option<(Payload, Time)>,
 }
 
 impl Fan {
@@ -35,23 +36,23 @@ impl Fan {
             return;
         }
         inner.readers.push(Arc::downgrade(inbox));
-        if let (true, Some(latest)) = (topic.transient_local, &inner.latest) {
-            inbox.message(id, topic.depth, latest.clone());
+        if let (true, Some((latest, received))) = (topic.transient_local, &inner.latest) {
+            inbox.message(id, topic.depth, latest.clone(), *received);
         }
     }
 
-    /// Gives a message to every reader that is still there.
-    pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload) {
+    /// Gives a message to every reader that is still there. `received`: see [`Inbox::message`].
+    pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload, received: Time) {
         let mut inner = self.lock();
         inner.readers.retain(|reader| match reader.upgrade() {
             Some(inbox) => {
-                inbox.message(id, topic.depth, payload.clone());
+                inbox.message(id, topic.depth, payload.clone(), received);
                 true
             }
             None => false,
         });
         if topic.transient_local {
-            inner.latest = Some(payload.clone());
+            inner.latest = Some((payload.clone(), received));
         }
     }
 }

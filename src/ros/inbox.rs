@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use crate::bt::Time;
 use crate::goal::{Notice, Ticket};
 use crate::nav::{Event, Payload, TopicId};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,7 +27,7 @@ struct Inner {
     notices: Vec<Notice<Payload>>,
     /// Where in `notices` a feedback waits: a newer one takes its place.
     feedback: FxHashMap<Ticket, usize>,
-    messages: Vec<(TopicId, VecDeque<Payload>)>,
+    messages: Vec<(TopicId, VecDeque<(Payload, Time)>)>,
     /// Messages dropped because nobody took them.
     dropped: u64,
 }
@@ -53,8 +54,8 @@ impl Inbox {
         inner.notices.push(notice);
     }
 
-    /// Takes a message of a topic.
-    pub(super) fn message(&self, topic: TopicId, depth: u16, payload: Payload) {
+    /// Takes a message of a topic, received at a time of the clock that no simulation stops.
+    pub(super) fn message(&self, topic: TopicId, depth: u16, payload: Payload, received: Time) {
         let most = usize::from(depth).clamp(1, MOST_MESSAGES);
         let mut inner = self.lock();
         let inner = &mut *inner;
@@ -80,7 +81,7 @@ impl Inbox {
                 ring.pop_front();
                 inner.dropped += 1;
             }
-            ring.push_back(payload);
+            ring.push_back((payload, received));
         }
     }
 
@@ -95,7 +96,11 @@ impl Inbox {
             )
         };
         for (topic, ring) in messages {
-            into.extend(ring.into_iter().map(|payload| Event::Message { topic, payload }));
+            into.extend(ring.into_iter().map(|(payload, received)| Event::Message {
+                topic,
+                payload,
+                received,
+            }));
         }
         into.extend(notices.into_iter().map(Event::Notice));
     }
@@ -135,7 +140,7 @@ mod tests {
         events
             .into_iter()
             .map(|event| match event {
-                Event::Message { topic, payload } => {
+                Event::Message { topic, payload, .. } => {
                     format!("topic {} says {:?}", topic.0, payload.get::<u32>())
                 }
                 Event::Notice(Notice::Feedback { ticket, payload }) => {
@@ -181,7 +186,7 @@ mod tests {
     fn topics_of_one_message_keep_their_order() {
         let inbox = Inbox::default();
         for (topic, number) in [(1, 1), (2, 2), (3, 3), (1, 4_u32)] {
-            inbox.message(TopicId(topic), 1, Payload::new(number));
+            inbox.message(TopicId(topic), 1, Payload::new(number), Time::ZERO);
         }
         assert_eq!(
             words(&inbox),
@@ -197,7 +202,7 @@ mod tests {
     fn a_topic_that_nobody_reads_keeps_its_newest() {
         let inbox = Inbox::default();
         for number in 0..5_u32 {
-            inbox.message(TopicId(1), 2, Payload::new(number));
+            inbox.message(TopicId(1), 2, Payload::new(number), Time::ZERO);
         }
         assert_eq!(inbox.dropped(), 3);
         assert_eq!(words(&inbox), ["topic 1 says Some(3)", "topic 1 says Some(4)"]);

@@ -219,9 +219,10 @@ impl Link for RosLink {
         drop(inner);
         self.topics.insert(id, topic.clone());
         let spec = topic.clone();
+        let clock = self.endpoints.custodian.clock().clone();
         self.endpoints.custodian.ros().post(move |node| {
             let of = spec.clone();
-            let receiver = Box::new(move |payload| fan.deliver(id, &of, &payload));
+            let receiver = Box::new(move |payload| fan.deliver(id, &of, &payload, clock.steady()));
             if let Err(error) = interfaces::subscribe(node, &spec, receiver) {
                 tracing::error!("{}: {error}", spec.name);
             }
@@ -288,10 +289,11 @@ impl Link for RosLink {
         fan.join(id, &topic, &self.inbox);
         inner.subscriptions.insert(topic.clone(), (id, Arc::clone(&fan)));
         drop(inner);
+        let clock = self.endpoints.custodian.clock().clone();
         self.endpoints.custodian.ros().post(move |node| {
             let name = Arc::clone(&topic.name);
             let served = serve_service::<Trigger>(node, &name, move |call| {
-                fan.deliver(id, &topic, &Payload::new(()));
+                fan.deliver(id, &topic, &Payload::new(()), clock.steady());
                 call.respond(&TriggerResponse {
                     success: true,
                     message: String::new(),

@@ -170,6 +170,7 @@ fn request(results: &Arc<AtomicUsize>, tree: &Arc<TreeDef>) -> Request {
         kind: NavigatorKind::ThroughPoses,
         poses: Vec::new(),
         tree: Ok(Arc::clone(tree)),
+        accepted: Time::ZERO,
         client: Box::new(Client {
             results: Arc::clone(results),
         }),
@@ -296,6 +297,7 @@ fn wanted(results: &Arc<AtomicUsize>) -> WantedGoal {
         kind: NavigatorKind::ThroughPoses,
         poses: Vec::new(),
         tree: String::new(),
+        accepted: Time::ZERO,
         client: Box::new(Client {
             results: Arc::clone(results),
         }),

@@ -21,6 +21,7 @@ use loom::thread;
 use piggyback::{Message, Piggyback};
 use wake::Wake;
 
+use crate::bt::Time;
 use crate::explore;
 use crate::goal::{GoalId, LiveGoal, Notice, Outcome, Phase, ServerId, Ticket};
 use crate::nav::{Event, Form, Payload, TopicId, TopicSpec};
@@ -111,7 +112,8 @@ fn a_reader_that_joins_while_a_message_comes_gets_it_once() {
         let (fan, inbox) = (Arc::new(Fan::default()), Arc::new(Inbox::default()));
         let topic = topic();
         let (delivering, to) = (Arc::clone(&fan), topic.clone());
-        let network = thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32)));
+        let network =
+            thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32), Time::ZERO));
         fan.join(TopicId(1), &topic, &inbox);
         network.join().unwrap();
         let mut seen = Vec::new();
@@ -129,7 +131,8 @@ fn a_reader_that_leaves_while_a_message_comes_harms_nobody() {
         fan.join(TopicId(1), &topic, &leaves);
         fan.join(TopicId(1), &topic, &stays);
         let (delivering, to) = (Arc::clone(&fan), topic.clone());
-        let network = thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32)));
+        let network =
+            thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32), Time::ZERO));
         drop(leaves);
         network.join().unwrap();
         let mut seen = Vec::new();

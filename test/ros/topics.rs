@@ -25,7 +25,7 @@ fn hear(link: &mut impl Link, wanted: TopicId) -> Payload {
         let mut events = Vec::new();
         link.receive(&mut events);
         events.into_iter().find_map(|event| match event {
-            Event::Message { topic, payload } if topic == wanted => Some(payload),
+            Event::Message { topic, payload, .. } if topic == wanted => Some(payload),
             _ => None,
         })
     })

@@ -39,7 +39,7 @@ impl Node for RosSubscribe {
             mode: ports
                 .input("mode")
                 .default("latest")
-                .doc("latest: a message that came before will do; fresh: one that came after the activation is waited for.")
+                .doc("latest: a message that came before will do, also one of an earlier navigation, as for the state of a machine; fresh: one that came after the activation is waited for, as for a command.")
                 .bind(),
             timeout: ports
                 .input("timeout")

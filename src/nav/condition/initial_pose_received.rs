@@ -12,7 +12,8 @@ pub struct InitialPoseReceived {
 impl Node for InitialPoseReceived {
     const ID: &'static str = "InitialPoseReceived";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the flag is true. Nobody but the tree's owner sets it.";
+    const DOC: &'static str = "SUCCESS if the flag is true. Only the tree's owner sets it. It lasts over \
+        navigations: the robot is not localized anew for each.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

@@ -15,7 +15,7 @@ impl Node for IsBatteryCharging {
     const ID: &'static str = "IsBatteryCharging";
     const KIND: NodeKind = NodeKind::Condition;
     const DOC: &'static str = "SUCCESS if the battery says that it is charging; full is not charging. FAILURE before \
-        the first message.";
+        the first message. A message of an earlier navigation counts: batteries publish seldom.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

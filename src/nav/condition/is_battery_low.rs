@@ -59,7 +59,8 @@ impl Node for IsBatteryLow {
     const ID: &'static str = "IsBatteryLow";
     const KIND: NodeKind = NodeKind::Condition;
     const DOC: &'static str = "SUCCESS if the battery is at the limit or below. Before the first message: FAILURE, \
-        unless the parameter battery_unknown_is_low says otherwise.";
+        unless the parameter battery_unknown_is_low says otherwise. A message of an earlier navigation counts: \
+        batteries publish seldom.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

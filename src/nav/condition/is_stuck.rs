@@ -15,7 +15,8 @@ pub struct IsStuck;
 impl Node for IsStuck {
     const ID: &'static str = "IsStuck";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the robot has just lost speed faster than by braking (10 m/s²).";
+    const DOC: &'static str = "SUCCESS if the robot has just lost speed faster than by braking (10 m/s²). It \
+        compares the last two odometry messages, whichever navigation they came in: they tell how the robot moves now.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self

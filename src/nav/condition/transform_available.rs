@@ -14,8 +14,8 @@ pub struct TransformAvailable {
 impl Node for TransformAvailable {
     const ID: &'static str = "TransformAvailable";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str =
-        "SUCCESS if there is a transform between two frames; found once, it is not looked for again.";
+    const DOC: &'static str = "SUCCESS if there is a transform between two frames; found once, it is not looked for again in \
+        the same navigation.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -41,23 +41,32 @@ impl Behavior for TransformAvailable {
         cx.memory().index = u32::from(found);
         Ok(verdict(found))
     }
+
+    /// What a transform of an earlier navigation says of where the robot is now may be wrong.
+    fn rewind(&self, cx: &mut Context<'_>) {
+        cx.memory().index = 0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::NodeStatus::{Failure, Running};
     use crate::msg::Pose;
     use crate::nav::testing::Bench;
 
     #[test]
     fn test_transform_available() {
-        let mut bench = Bench::new("<TransformAvailable child=\"base_link\" parent=\"map\"/>");
+        let mut bench = Bench::new(
+            "<ReactiveSequence><TransformAvailable child=\"base_link\" parent=\"map\"/><Sleep msec=\"1000\"/>
+             </ReactiveSequence>",
+        );
         assert_eq!(bench.tick(), Failure);
         bench.transform("map", "base_link", Pose::default());
-        assert_eq!(bench.tick(), Success);
+        assert_eq!(bench.tick(), Running);
         bench.forget_transforms();
+        assert_eq!(bench.tick(), Running, "found once, it is not looked for again");
         bench.halt();
-        assert_eq!(bench.tick(), Success, "found once, it is not looked for again");
+        assert_eq!(bench.tick(), Failure, "it was found in an earlier navigation");
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Node for PauseResumeController {
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks its first child until the pause service is called, then its second (if any) until \
         the resume service is called. The third and fourth, if any, are ticked to their end in between: on pausing, on \
-        resuming.";
+        resuming. Calls that came before this navigation was accepted do not count.";
     const CHILDREN: (usize, usize) = (1, 4);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -71,7 +71,7 @@ impl PauseResumeController {
         };
         let last = |topic: Option<TopicId>| {
             topic
-                .and_then(|topic| world.sample(topic))
+                .and_then(|topic| world.current_sample(topic))
                 .map_or(0, |sample| sample.order)
         };
         let (pause, resume) = (last(pause), last(resume));

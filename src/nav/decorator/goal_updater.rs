@@ -27,7 +27,8 @@ impl Node for GoalUpdater {
     const ID: &'static str = "GoalUpdater";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str = "Ticks its child with the goal, or with the one published on the topic of the parameter \
-        goal_updater_topic where that is as new or newer.";
+        goal_updater_topic where that is as new or newer. An update counts if this node received it after it \
+        accepted the goal of this navigation. The topic is not latched, so that there is no exception.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -42,7 +43,7 @@ impl Node for GoalUpdater {
     }
 }
 
-/// The newest message of a subscription.
+/// The newest message of a subscription, if it came during this navigation.
 fn newest<T: Send + Sync + 'static>(
     cx: &mut Context<'_>,
     subscription: fn(&State) -> &Subscription,
@@ -51,7 +52,9 @@ fn newest<T: Send + Sync + 'static>(
         return Ok(None);
     };
     let world: &World = world!(cx);
-    let payload = world.sample(topic).and_then(|sample| sample.payload.as_ref());
+    let payload = world
+        .current_sample(topic)
+        .and_then(|sample| sample.payload.as_ref());
     Ok(payload.and_then(Payload::share))
 }
 

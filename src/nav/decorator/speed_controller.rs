@@ -33,7 +33,8 @@ impl Node for SpeedController {
     const ID: &'static str = "SpeedController";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str = "Ticks its child when it is activated, when the goal changes, while the child runs, and \
-        at a rate that grows with the robot's speed. In between: RUNNING.";
+        at a rate that grows with the robot's speed. In between: RUNNING. The speed is that of the last moments \
+        (parameter filter_duration), whichever navigation they belong to.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {

@@ -19,7 +19,7 @@ impl Node for CheckStopStatus {
     const ID: &'static str = "CheckStopStatus";
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "FAILURE while the robot moves, RUNNING while it stands, SUCCESS when it has stood long \
-        enough.";
+        enough in this activation.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

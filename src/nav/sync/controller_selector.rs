@@ -12,6 +12,6 @@ impl SelectorNode for ControllerSelector {
     const DEFAULT_PORT: &'static str = "default_controller";
     const OUTPUT_PORT: &'static str = "selected_controller";
     const TOPIC: &'static str = "controller_selector";
-    const DOC: &'static str =
-        "Writes the controller last published on a topic, or the default. FAILURE if there is neither.";
+    const DOC: &'static str = "Writes the controller last published on a topic, or the default. FAILURE if there is neither. \
+        A choice lasts until another one is published, also over navigations: its topic is latched.";
 }

@@ -12,6 +12,6 @@ impl SelectorNode for GoalCheckerSelector {
     const DEFAULT_PORT: &'static str = "default_goal_checker";
     const OUTPUT_PORT: &'static str = "selected_goal_checker";
     const TOPIC: &'static str = "goal_checker_selector";
-    const DOC: &'static str =
-        "Writes the goal checker last published on a topic, or the default. FAILURE if there is neither.";
+    const DOC: &'static str = "Writes the goal checker last published on a topic, or the default. FAILURE if there is neither. \
+        A choice lasts until another one is published, also over navigations: its topic is latched.";
 }

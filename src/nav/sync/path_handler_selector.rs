@@ -12,6 +12,6 @@ impl SelectorNode for PathHandlerSelector {
     const DEFAULT_PORT: &'static str = "default_path_handler";
     const OUTPUT_PORT: &'static str = "selected_path_handler";
     const TOPIC: &'static str = "path_handler_selector";
-    const DOC: &'static str =
-        "Writes the path handler last published on a topic, or the default. FAILURE if there is neither.";
+    const DOC: &'static str = "Writes the path handler last published on a topic, or the default. FAILURE if there is neither. \
+        A choice lasts until another one is published, also over navigations: its topic is latched.";
 }

@@ -12,6 +12,6 @@ impl SelectorNode for PlannerSelector {
     const DEFAULT_PORT: &'static str = "default_planner";
     const OUTPUT_PORT: &'static str = "selected_planner";
     const TOPIC: &'static str = "planner_selector";
-    const DOC: &'static str =
-        "Writes the planner last published on a topic, or the default. FAILURE if there is neither.";
+    const DOC: &'static str = "Writes the planner last published on a topic, or the default. FAILURE if there is neither. \
+        A choice lasts until another one is published, also over navigations: its topic is latched.";
 }

@@ -149,7 +149,12 @@ impl Network {
             && let Some(payload) = self.retained.get(&*spec.name)
         {
             let payload = payload.clone();
-            self.events.push(Event::Message { topic, payload });
+            let received = self.now;
+            self.events.push(Event::Message {
+                topic,
+                payload,
+                received,
+            });
         }
         topic
     }
@@ -289,6 +294,7 @@ impl Network {
                 self.events.push(Event::Message {
                     topic: TopicId(index),
                     payload: payload.clone(),
+                    received: self.now,
                 });
             }
         }

@@ -1,0 +1,122 @@
+//! Which messages steer a navigation: tests of what came before it began.
+
+use std::sync::Arc;
+
+use super::NavigatorKind::ToPose;
+use super::goal::{Ending, Request};
+use super::rig::{Client, Rig, load, registry};
+use crate::bt::{Time, TreeDef};
+use crate::msg::action::{ComputePathToPose, Spin};
+use crate::msg::{Header, Pose, PoseStamped, Stamp};
+use crate::nav::testing::Plan;
+
+const UPDATED: &str = r#"<GoalUpdater input_goal="{goal}" output_goal="{updated}">
+    <Sequence><ComputePathToPose goal="{updated}" path="{path}"/><ComputePathToPose goal="{updated}" path="{path}"/></Sequence>
+  </GoalUpdater>"#;
+
+fn pose(seconds: i32, x: f64) -> PoseStamped {
+    let stamp = Stamp {
+        sec: seconds,
+        nanosec: 0,
+    };
+    PoseStamped {
+        header: Header::new(stamp, "map"),
+        pose: Pose::planar(x, 0.0, 0.0),
+    }
+}
+
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<ComputePathToPose>("compute_path_to_pose", |_| Plan::success().after(100));
+    rig
+}
+
+impl Rig {
+    /// A goal without a stamp, as `ros2 action send_goal` sends it, that was accepted so many milliseconds ago.
+    fn unstamped(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
+        self.bench.transform("map", "base_link", Pose::default());
+        let now = self.now();
+        let request = Request {
+            kind: ToPose,
+            poses: vec![pose(0, x)],
+            tree: Ok(Arc::clone(tree)),
+            accepted: Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000),
+            client: Box::new(Client {
+                number,
+                reports: self.clients.clone(),
+            }),
+        };
+        self.navigator.goal(request, now);
+    }
+
+    /// Where the planner was asked to lead to since the last call.
+    fn planned(&self, known: &mut usize) -> Vec<f64> {
+        let goals = self.bench.goals::<ComputePathToPose>("compute_path_to_pose");
+        let new = goals.iter().skip(*known).map(|goal| goal.goal.pose.position.x);
+        let new = new.collect();
+        *known = goals.len();
+        new
+    }
+}
+
+#[test]
+fn an_update_of_an_earlier_navigation_or_of_none_steers_no_later_one() {
+    let (mut rig, mut known) = (rig(), 0);
+    let tree = load(&registry(), UPDATED);
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("goal_update", pose(1, 2.0));
+    rig.ticks(40);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.planned(&mut known), [1.0, 2.0], "an update of its own counts");
+    // Of an earlier navigation, and of none.
+    rig.unstamped(2, 3.0, &tree, 0);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [3.0, 3.0]);
+    rig.bench.publish("goal_update", pose(2, 4.0));
+    rig.bench.wait(10);
+    rig.unstamped(3, 5.0, &tree, 0);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [5.0, 5.0]);
+    // Of the navigation whose place another one takes.
+    rig.unstamped(4, 6.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("goal_update", pose(3, 7.0));
+    rig.ticks(3);
+    rig.unstamped(5, 8.0, &tree, 0);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [6.0, 8.0]);
+}
+
+#[test]
+fn an_update_that_came_while_the_tree_of_its_navigation_was_read_counts() {
+    let (mut rig, mut known) = (rig(), 0);
+    let tree = load(&registry(), UPDATED);
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(40);
+    rig.bench.publish("goal_update", pose(1, 2.0));
+    rig.bench.wait(100);
+    rig.unstamped(2, 3.0, &tree, 200);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [1.0, 1.0, 2.0, 2.0]);
+}
+
+#[test]
+fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
+    let mut rig = rig();
+    rig.bench.action::<Spin>("spin", |_| Plan::success());
+    let tree = load(
+        &registry(),
+        r#"<PauseResumeController pause_service_name="pause" resume_service_name="resume">
+             <Spin/></PauseResumeController>"#,
+    );
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    rig.bench.publish("pause", ());
+    rig.ticks(1);
+    rig.unstamped(2, 1.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+}
