@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if let Ok(live) = live.lock() {
             println!("{}", live.lines(&def, false).join("\n"));
         }
-        schedule.ticked(now());
+        schedule.ticked(now(), None);
         if status != NodeStatus::Running {
             break status;
         }

@@ -1,28 +1,50 @@
-//! Says that ticks were missed, as often as somebody can read it.
+//! Says that ticks were missed: one line a minute at most, and a warning only where a navigation suffers.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::bt::Time;
 
-/// Between two lines: a simulation that runs faster than this machine can tick misses some with every tick.
-const QUIET: Duration = Duration::from_secs(10);
+/// Between two lines.
+const QUIET: Duration = Duration::from_secs(60);
+/// A tree that is not ticked for so long reacts noticeably late.
+const LATE: Duration = Duration::from_millis(100);
+/// So does one that misses one tick in so many ...
+const ONE_IN: u64 = 10;
+/// ... where that are more than a single slow tick makes.
+const SEVERAL: u64 = 10;
 
-/// The missed ticks that nobody was told of yet (guarantee G10: none is left uncounted).
+/// The missed ticks that were not told yet (guarantee G10: none is left uncounted), and those that were not missed
+/// meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct MissedTicks {
-    told: Option<Time>,
+    /// When the last line was told, or else when the first miss was noticed.
+    since: Option<Time>,
+    /// A line was told at `since`.
+    told: bool,
     count: u64,
-    /// Of the ticks after which some were missed.
-    longest: Duration,
-    /// They had to wait, because another line had just been written.
-    held_back: bool,
+    ticks: u64,
+    /// The most in a row.
+    in_a_row: u64,
+    period: Duration,
+    longest_tick: Duration,
 }
 
+/// What is told of missed ticks.
+#[derive(Debug)]
+pub(crate) struct MissedTicksSummary(MissedTicks);
+
 impl MissedTicks {
-    /// Takes in that so many were missed after one that took so long.
-    pub(crate) fn note(&mut self, count: u64, took: Duration) {
-        self.count = self.count.saturating_add(count);
-        self.longest = self.longest.max(took);
+    /// Notes a tick that took so long, and that so many were missed with it.
+    pub(crate) fn note(&mut self, missed: u64, period: Duration, took: Duration) {
+        if missed == 0 && self.count == 0 {
+            return;
+        }
+        self.count = self.count.saturating_add(missed);
+        self.ticks += 1;
+        self.in_a_row = self.in_a_row.max(missed);
+        self.period = period;
+        self.longest_tick = self.longest_tick.max(took);
     }
 
     /// Whether there is something to tell, now or later.
@@ -30,27 +52,67 @@ impl MissedTicks {
         self.count > 0
     }
 
-    /// The line that is due: the first miss at once, and then all of ten seconds in one. `now` is the time that people
-    /// live by, not a simulation's.
-    pub(crate) fn line(&mut self, now: Time) -> Option<String> {
+    /// The summary that is due. `now` is the time that people live by, not a simulation's.
+    pub(crate) fn summary(&mut self, now: Time) -> Option<MissedTicksSummary> {
         if self.count == 0 {
             return None;
         }
-        if self.told.is_some_and(|told| now.since(told) < QUIET) {
-            self.held_back = true;
+        let quiet = now.since(*self.since.get_or_insert(now)) < QUIET;
+        let waits = if self.is_severe() {
+            self.told && quiet
+        } else {
+            quiet
+        };
+        if waits {
             return None;
         }
-        let (count, longest) = (self.count, self.longest);
-        let line = if self.held_back {
-            format!("{count} more ticks missed in {QUIET:?}: the longest one took {longest:?}")
-        } else {
-            format!("{count} ticks missed: the last one took {longest:?}")
-        };
-        *self = Self {
-            told: Some(now),
+        let told = Self {
+            since: Some(now),
+            told: true,
             ..Self::default()
         };
-        Some(line)
+        Some(MissedTicksSummary(std::mem::replace(self, told)))
+    }
+
+    fn longest_gap(&self) -> Duration {
+        self.period
+            .saturating_mul(u32::try_from(self.in_a_row).unwrap_or(u32::MAX))
+    }
+
+    fn is_severe(&self) -> bool {
+        let due = self.count.saturating_add(self.ticks);
+        self.longest_gap() >= LATE || (self.count >= SEVERAL && self.count >= due / ONE_IN)
+    }
+}
+
+impl MissedTicksSummary {
+    /// Whether a navigation suffered: its tree was not ticked for long, or too seldom.
+    pub(crate) fn is_severe(&self) -> bool {
+        self.0.is_severe()
+    }
+}
+
+impl fmt::Display for MissedTicksSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(missed) = self;
+        write!(
+            f,
+            "{} of {} ticks missed, up to {} in a row ({:?}); the longest tick took {:?}",
+            missed.count,
+            missed.count.saturating_add(missed.ticks),
+            missed.in_a_row,
+            missed.longest_gap(),
+            missed.longest_tick
+        )?;
+        if !self.is_severe() {
+            return Ok(());
+        }
+        let advice = if missed.longest_tick < missed.period {
+            "other work keeps this machine busy: reduce it, or raise bt_loop_duration"
+        } else {
+            "the tree is too slow: look for a slow leaf, or raise bt_loop_duration"
+        };
+        write!(f, "; {advice}")
     }
 }
 
@@ -58,67 +120,72 @@ impl MissedTicks {
 mod tests {
     use super::*;
 
-    /// What is said of ticks that end at the given times and after which one was missed each.
-    fn lines(ends: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, String)> {
+    const PERIOD: Duration = Duration::from_millis(10);
+    const TOOK: Duration = Duration::from_micros(50);
+
+    /// What is told of ticks at the given times, with which so many were missed.
+    fn lines(ends: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, bool, String)> {
         let mut missed = MissedTicks::default();
         let mut lines = Vec::new();
         for (end, count) in ends {
-            if count > 0 {
-                missed.note(count, Duration::from_millis(20 + end % 7));
-            }
-            lines.extend(missed.line(Time::from_millis(end)).map(|line| (end, line)));
+            missed.note(count, PERIOD, TOOK);
+            let summary = missed.summary(Time::from_millis(end));
+            lines.extend(summary.map(|summary| (end, summary.is_severe(), summary.to_string())));
         }
         lines
     }
 
     #[test]
-    fn g10_a_flood_of_misses_is_a_line_at_once_and_then_one_in_ten_seconds() {
-        let flood = lines((0..2_500).map(|tick| (7_000 + 10 * tick, 1)));
+    fn g10_misses_that_harm_no_navigation_are_one_line_a_minute_and_no_warning() {
+        let one_in_fifty = |tick: u64| (10 * tick, u64::from(tick % 50 == 7));
+        let told = lines((0..13_000).map(one_in_fifty));
+        let line = |count: u64, of: u64| {
+            format!("{count} of {of} ticks missed, up to 1 in a row (10ms); the longest tick took 50µs")
+        };
         assert_eq!(
-            flood,
+            told,
             [
-                (7_000, "1 ticks missed: the last one took 20ms".to_owned()),
-                (
-                    17_000,
-                    "1000 more ticks missed in 10s: the longest one took 26ms".to_owned()
-                ),
-                (
-                    27_000,
-                    "1000 more ticks missed in 10s: the longest one took 26ms".to_owned()
-                ),
+                (60_070, false, line(121, 6122)),
+                (120_070, false, line(120, 6120 - 49))
             ]
         );
     }
 
     #[test]
-    fn g10_the_summary_comes_when_its_time_has_come_and_not_with_the_next_miss() {
-        let said = lines([
-            (0, 3),
-            (100, 2),
-            (9_999, 0),
-            (10_000, 0),
-            (10_010, 0),
-            (30_000, 0),
-        ]);
+    fn g10_a_navigation_that_is_ticked_too_seldom_is_a_warning_at_once_and_then_one_a_minute() {
+        let told = lines((0..13_000).map(|tick| (10 * tick, 1)));
+        let times: Vec<_> = told.iter().map(|(at, severe, _)| (*at, *severe)).collect();
+        assert_eq!(times, [(90, true), (60_090, true), (120_090, true)]);
         assert_eq!(
-            said,
-            [
-                (0, "3 ticks missed: the last one took 20ms".to_owned()),
-                (
-                    10_000,
-                    "2 more ticks missed in 10s: the longest one took 22ms".to_owned()
-                ),
-            ]
+            told[0].2,
+            "10 of 20 ticks missed, up to 1 in a row (10ms); the longest tick took 50µs; other work keeps this machine \
+             busy: reduce it, or raise bt_loop_duration"
         );
     }
 
     #[test]
-    fn g10_a_miss_after_a_long_quiet_is_said_at_once() {
-        let said = lines([(0, 1), (60_000, 4), (60_010, 1)]);
-        assert_eq!(said.len(), 2);
-        assert_eq!(
-            said[1],
-            (60_000, "4 ticks missed: the last one took 23ms".to_owned())
+    fn g10_a_navigation_that_is_not_ticked_for_long_is_a_warning_at_once() {
+        let told = lines([(0, 0), (10, 3), (500, 10)]);
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0].0, told[0].1), (500, true));
+        assert!(
+            told[0]
+                .2
+                .starts_with("13 of 15 ticks missed, up to 10 in a row (100ms)"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn g10_a_tree_that_is_too_slow_is_told_as_such() {
+        let mut missed = MissedTicks::default();
+        missed.note(12, PERIOD, Duration::from_millis(125));
+        let summary = missed.summary(Time::ZERO).unwrap();
+        assert!(
+            summary.to_string().ends_with(
+                "the longest tick took 125ms; the tree is too slow: look for a slow leaf, or raise bt_loop_duration"
+            ),
+            "{summary}"
         );
     }
 }

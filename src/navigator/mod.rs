@@ -47,6 +47,7 @@ mod seed;
 mod session;
 mod shares;
 mod shelf;
+mod slow_clock;
 mod snapshot;
 #[cfg(test)]
 mod stuck;

@@ -60,6 +60,10 @@ impl TickClock for Clock {
         Clock::now(self)
     }
 
+    fn now_and_due_steps(&self, start: Time, period: Duration) -> (Time, Option<u64>) {
+        Clock::now_and_due_steps(self, start, period)
+    }
+
     fn steady(&self) -> Time {
         Clock::steady(self)
     }

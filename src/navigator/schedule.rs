@@ -13,6 +13,7 @@ pub struct Schedule {
     /// The number of the next tick.
     next: u64,
     missed: u64,
+    skipped: u64,
 }
 
 impl Schedule {
@@ -23,7 +24,13 @@ impl Schedule {
             period: period.max(Duration::from_micros(100)),
             next: 0,
             missed: 0,
+            skipped: 0,
         }
+    }
+
+    /// The time that all due times are computed from.
+    pub fn start(&self) -> Time {
+        self.start
     }
 
     /// When the next tick is due.
@@ -32,9 +39,13 @@ impl Schedule {
         self.start + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
-    /// Notes that the tick that was due ran until `now`. Ticks that fell due meanwhile are counted as missed. A clock
-    /// that was set back (a simulation that started over) begins a new schedule.
-    pub fn ticked(&mut self, now: Time) {
+    /// Notes that the tick that was due ran until `now`. Ticks that fell due since the one before it are counted as
+    /// missed, as far as the clock allowed them: a clock that advances by steps ([`TickClock::now_and_due_steps`])
+    /// allows one tick a step, and the others that a step passes are counted as skipped. A clock that was set back (a
+    /// simulation that started over) begins a new schedule.
+    ///
+    /// [`TickClock::now_and_due_steps`]: super::TickClock::now_and_due_steps
+    pub fn ticked(&mut self, now: Time, steps: Option<u64>) {
         if now < self.start || now + self.period < self.due() {
             *self = Self {
                 start: now,
@@ -45,13 +56,21 @@ impl Schedule {
         }
         let elapsed = now.since(self.start).as_nanos() / self.period.as_nanos().max(1);
         let passed = u64::try_from(elapsed).unwrap_or(u64::MAX);
-        self.missed += passed.saturating_sub(self.next);
+        let passed_over = passed.saturating_sub(self.next);
+        let missed = steps.map_or(passed_over, |steps| passed_over.min(steps.saturating_sub(1)));
+        self.missed += missed;
+        self.skipped += passed_over - missed;
         self.next = self.next.max(passed) + 1;
     }
 
     /// Ticks that did not happen because an earlier one, or the machine, was late.
     pub fn missed(&self) -> u64 {
         self.missed
+    }
+
+    /// Ticks that did not happen because the clock passed them in one step with another.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// The period.
@@ -74,7 +93,7 @@ mod tests {
         let mut due = vec![];
         for end in ends {
             due.push(schedule.due().as_nanos() / 1_000_000);
-            schedule.ticked(at(*end));
+            schedule.ticked(at(*end), None);
         }
         due.push(schedule.due().as_nanos() / 1_000_000);
         (due, schedule.missed())
@@ -96,5 +115,27 @@ mod tests {
     #[test]
     fn g10_a_clock_set_back_starts_a_new_schedule() {
         assert_eq!(run(&[1001, 5]), (vec![1000, 1010, 15], 0));
+    }
+    /// Ticks that end at the given times, each after so many steps of the clock; what was missed, and what was skipped.
+    fn run_by_steps(ends: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
+        let mut schedule = Schedule::new(at(1000), Duration::from_millis(10));
+        for (end, steps) in ends {
+            schedule.ticked(at(end), Some(steps));
+        }
+        (schedule.missed(), schedule.skipped())
+    }
+
+    #[test]
+    fn g10_a_step_of_the_clock_that_passes_several_ticks_allows_one() {
+        // /clock at 40 Hz: every tick comes with the step that allows it.
+        assert_eq!(run_by_steps((0..100).map(|tick| (1000 + 25 * tick, 1))), (0, 148));
+    }
+
+    #[test]
+    fn g10_a_tick_that_is_late_by_steps_of_the_clock_has_missed_one_for_each() {
+        // 25 ms a step, and one tick during which the clock makes four of them.
+        assert_eq!(run_by_steps([(1000, 1), (1025, 1), (1125, 4), (1150, 1)]), (3, 9));
+        // Steps of a millisecond are no limit.
+        assert_eq!(run_by_steps([(1000, 1), (1047, 5), (1051, 1)]), (3, 0));
     }
 }

@@ -9,6 +9,7 @@ use super::durations::Durations;
 use super::gate::{Gate, SHUT};
 use super::goal::{NavigationError, Request};
 use super::missed::MissedTicks;
+use super::slow_clock::SlowClock;
 use super::{Navigator, NavigatorKind, Pulse, Schedule, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
 use crate::goal::GoalId;
@@ -19,6 +20,12 @@ use crate::sync::thread::{self, JoinHandle};
 pub trait TickClock: Send + Sync {
     /// Now.
     fn now(&self) -> Time;
+
+    /// Now, and by how many steps of this clock ticks have become due since that was last asked of the ticks at `start` +
+    /// n·`period`. `None` where it has no steps: it has been every time between.
+    fn now_and_due_steps(&self, _start: Time, _period: Duration) -> (Time, Option<u64>) {
+        (self.now(), None)
+    }
 
     /// The time that people, servers and the network live by: no simulation's. Deadlines for them go by it.
     fn steady(&self) -> Time {
@@ -42,6 +49,8 @@ pub struct TickStatistics {
     pub durations: Durations,
     /// Ticks that were due and did not happen.
     pub missed: u64,
+    /// Ticks that the clock did not allow, because it passed them in one step with another.
+    pub skipped: u64,
 }
 
 /// What the thread is doing and has done.
@@ -303,6 +312,7 @@ impl TickThread {
                     swaps: Vec::new(),
                     statistics: TickStatistics::default(),
                     missed: MissedTicks::default(),
+                    slow_clock: SlowClock::default(),
                     waits_for_time: false,
                 }
                 .run(&receiver);
@@ -358,6 +368,7 @@ struct Loop {
     swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     statistics: TickStatistics,
     missed: MissedTicks,
+    slow_clock: SlowClock,
     /// People were told that goals wait for the clock to start.
     waits_for_time: bool,
 }
@@ -365,7 +376,9 @@ struct Loop {
 impl Drop for Loop {
     /// Says how long the ticks took: what a machine or a tree that is too slow shows first.
     fn drop(&mut self) {
-        let TickStatistics { durations, missed } = &self.statistics;
+        let TickStatistics {
+            durations, missed, ..
+        } = &self.statistics;
         if durations.total() > 0 {
             tracing::info!(
                 "{} ticks, {missed} missed; they took {:?} in the median, {:?} at the 99th percentile, {:?} at most",
@@ -425,6 +438,8 @@ impl Loop {
             Message::Wake => {}
             Message::Pause(paused, reply) => {
                 self.paused = paused;
+                // What is not ticked on purpose is not missed.
+                self.schedule = None;
                 let _ = reply.send(());
             }
             Message::Halt(reason, limit, reply) => {
@@ -501,7 +516,11 @@ impl Loop {
         }
         if self.has_time() && self.navigator.is_running() {
             let period = self.navigator.options().period;
-            let schedule = self.schedule.get_or_insert_with(|| Schedule::new(now, period));
+            let schedule = self.schedule.get_or_insert_with(|| {
+                let schedule = Schedule::new(now, period);
+                self.clock.now_and_due_steps(schedule.start(), schedule.period());
+                schedule
+            });
             if self.paused || now < schedule.due() {
                 // A goal that waits for a transform does so by the clock that nobody stops.
                 self.navigator.poll(now);
@@ -510,21 +529,29 @@ impl Loop {
                 // How long it took is a matter of this machine, whatever a simulation's time did meanwhile.
                 let took = self.clock.steady().since(began);
                 self.statistics.durations.record(took);
-                let before = schedule.missed();
-                schedule.ticked(self.clock.now());
-                let missed = schedule.missed() - before;
+                let before = schedule.clone();
+                let (now, steps) = self.clock.now_and_due_steps(schedule.start(), schedule.period());
+                schedule.ticked(now, steps);
+                let missed = schedule.missed() - before.missed();
+                let skipped = schedule.skipped() - before.skipped();
                 self.statistics.missed += missed;
-                if missed > 0 {
-                    self.missed.note(missed, took);
+                self.statistics.skipped += skipped;
+                self.missed.note(missed, period, took);
+                if let Some(line) = self.slow_clock.note(now, steps, skipped, period) {
+                    tracing::warn!("{line}");
                 }
             }
         } else {
             self.navigator.poll(now);
         }
         if self.missed.is_pending()
-            && let Some(line) = self.missed.line(self.clock.steady())
+            && let Some(summary) = self.missed.summary(self.clock.steady())
         {
-            tracing::warn!("{line}");
+            if summary.is_severe() {
+                tracing::warn!("{summary}");
+            } else {
+                tracing::info!("{summary}");
+            }
         }
         if !self.navigator.is_running() {
             self.schedule = None;

@@ -50,6 +50,39 @@ struct Hands {
     onward: u64,
     /// How far the time of trees is ahead of the monotonic clock otherwise. It wraps where it is behind.
     ahead: u64,
+    due_steps: DueSteps,
+}
+
+/// The steps of simulated time by which a tick became due (see [`Clock::now_and_due_steps`]).
+#[derive(Debug, Default, PartialEq, Eq)]
+struct DueSteps {
+    /// In nanoseconds. A period of zero: they are not counted.
+    start: u64,
+    period: u64,
+    /// The number of the last tick that is due.
+    reached: u64,
+    count: u64,
+}
+
+impl DueSteps {
+    fn new(start: Time, period: Duration, now: u64) -> Self {
+        let mut steps = Self {
+            start: start.as_nanos(),
+            period: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
+            ..Self::default()
+        };
+        steps.take(now);
+        steps.count = 0;
+        steps
+    }
+
+    fn take(&mut self, now: u64) {
+        let due = now.saturating_sub(self.start).checked_div(self.period);
+        if due.is_some_and(|due| due > self.reached) {
+            self.reached = due.unwrap_or_default();
+            self.count += 1;
+        }
+    }
 }
 
 impl Clock {
@@ -64,6 +97,7 @@ impl Clock {
                     counts: false,
                     onward: 0,
                     ahead: 0,
+                    due_steps: DueSteps::default(),
                 }),
                 sleepers: Mutex::new(Vec::new()),
             }),
@@ -88,6 +122,7 @@ impl Clock {
                 hands.ahead = hands.onward.wrapping_sub(steady);
             }
             hands.simulated = simulated;
+            hands.due_steps = DueSteps::default();
         }
         drop(hands);
         self.nudge();
@@ -102,6 +137,24 @@ impl Clock {
         } else {
             self.steady().as_nanos().wrapping_add(hands.ahead)
         })
+    }
+
+    /// [`Clock::now`], and under `use_sim_time` how many messages of `/clock` have made a tick due, or several, since
+    /// this was last asked of the same ticks: those at `start` + n·`period`. Time that goes on by steps of 25 ms allows no
+    /// tick every 10 ms.
+    pub fn now_and_due_steps(&self, start: Time, period: Duration) -> (Time, Option<u64>) {
+        let mut hands = self.hands();
+        if !hands.simulated {
+            drop(hands);
+            return (self.now(), None);
+        }
+        let onward = hands.onward;
+        let counted = std::mem::replace(&mut hands.due_steps, DueSteps::new(start, period, onward));
+        let same = (counted.start, counted.period) == (hands.due_steps.start, hands.due_steps.period);
+        (
+            Time::from_nanos(onward),
+            Some(if same { counted.count } else { 0 }),
+        )
     }
 
     /// Whether there is a time at all: false only under `use_sim_time`, until the first `/clock` message since it was
@@ -168,6 +221,8 @@ impl Clock {
         if hands.counts {
             let advance = nanoseconds.saturating_sub(hands.simulation);
             hands.onward = hands.onward.saturating_add(u64::try_from(advance).unwrap_or(0));
+            let onward = hands.onward;
+            hands.due_steps.take(onward);
         }
         hands.counts = nanoseconds > 0;
         hands.simulation = nanoseconds;
@@ -280,6 +335,41 @@ mod tests {
             clock.sleep_until(Time::from_millis(11_000), &wake),
             Woken::Deadline
         );
+    }
+
+    #[test]
+    fn g10_the_steps_of_the_clock_that_make_a_tick_due_are_counted() {
+        let clock = Clock::new(true);
+        let take = |milliseconds: u32| {
+            clock.take(Stamp {
+                sec: 5,
+                nanosec: milliseconds * 1_000_000,
+            });
+        };
+        let mut ticks = (Time::ZERO, Duration::from_millis(10));
+        let asked = || clock.now_and_due_steps(ticks.0, ticks.1);
+        take(0);
+        assert_eq!(asked(), (Time::ZERO, Some(0)));
+        for step in [3, 6, 25, 28, 104] {
+            take(step);
+        }
+        assert_eq!(
+            asked(),
+            (Time::from_millis(104), Some(2)),
+            "the steps to 25 and to 104"
+        );
+        assert_eq!(asked(), (Time::from_millis(104), Some(0)));
+        // Those of others are counted from when on somebody asks for them.
+        take(150);
+        ticks.0 = Time::from_millis(104);
+        let asked = || clock.now_and_due_steps(ticks.0, ticks.1);
+        assert_eq!(asked(), (Time::from_millis(150), Some(0)));
+        take(161);
+        assert_eq!(asked().1, Some(1));
+        clock.set_simulated(false);
+        assert_eq!(asked().1, None);
+        clock.set_simulated(true);
+        assert_eq!(asked().1, Some(0));
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod gate;
 mod missed;
 #[path = "../../src/navigator/pulse.rs"]
 mod pulse;
+#[path = "../../src/navigator/slow_clock.rs"]
+mod slow_clock;
 #[path = "../../src/navigator/thread.rs"]
 mod thread;
 

@@ -58,6 +58,7 @@ impl Window {
         let lately = all.durations.since(&before.durations);
         let ticks = lately.total();
         let missed = all.missed.saturating_sub(before.missed);
+        let skipped = all.skipped.saturating_sub(before.skipped);
         let due = (ticks + missed) as f64;
         let share = if due > 0.0 { missed as f64 / due } else { 0.0 };
         let nominal = 1.0 / survey.period.as_secs_f64();
@@ -93,7 +94,8 @@ impl Window {
         condition.value("activity", activity);
         condition.value("period (ms)", survey.period.as_secs_f64() * 1e3);
         if due > 0.0 {
-            condition.value("rate (Hz)", format_args!("{:.1}", nominal * (1.0 - share)));
+            let share = ticks as f64 / (due + skipped as f64);
+            condition.value("rate (Hz)", format_args!("{:.1}", nominal * share));
         }
         for (when, durations) in [("lately", &lately), ("in all", &all.durations)] {
             if durations.total() > 0 {
@@ -104,6 +106,7 @@ impl Window {
         }
         condition.value("longest in all (us)", microseconds(all.durations.longest()));
         condition.value("missed lately", missed);
+        condition.value("skipped by /clock lately", skipped);
         condition.value("missed in all", all.missed);
         condition.value("ticks in all", all.durations.total());
         condition
@@ -186,6 +189,24 @@ mod tests {
         let mut window = Window::default();
         look(&mut window, &figures(0, 0), (0, 0));
         assert_eq!(look(&mut window, &figures(100, 101), (2, 2)).level, Level::Error);
+    }
+
+    #[test]
+    fn g10_ticks_that_a_slow_clock_does_not_allow_are_not_missed() {
+        let mut window = Window::default();
+        look(&mut window, &figures(0, 0), (0, 0));
+        // /clock at 40 Hz.
+        let mut survey = figures(200, 0);
+        survey.statistics.skipped = 300;
+        let slow = look(&mut window, &survey, (5, 5));
+        assert_eq!((slow.level, slow.message.as_str()), (Level::Ok, "ticking"));
+        assert_eq!(
+            (
+                value(&slow, "rate (Hz)"),
+                value(&slow, "skipped by /clock lately")
+            ),
+            ("40.0", "300")
+        );
     }
 
     #[test]
