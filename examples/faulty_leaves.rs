@@ -1,5 +1,6 @@
 //! What becomes of leaves that misbehave, to try it out: one that panics, one that comes back late, one that never does,
-//! one whose job does not end when it is cancelled, and one that is not made before a file is there, while its tree is read.
+//! one whose job does not end when it is cancelled, one that is not made before a file is there, while its tree is read,
+//! and one that writes a text which no ROS message can hold.
 //!
 //! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
 //! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use navtree::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, RegistryError, Text, Tick};
+use navtree::bt::{Behavior, Context, NodeKind, NodeStatus, Output, Registry, RegistryError, Text, Tick};
 use navtree::job::{self, Threads};
 
 fn registry() -> Result<Registry, RegistryError> {
@@ -35,6 +36,11 @@ fn registry() -> Result<Registry, RegistryError> {
         }
         Box::new(Done)
     })?;
+    registry.register_with("WritesZeroByte", NodeKind::Action, (0, 0), "", |ports| {
+        Box::new(WritesZeroByte {
+            text: ports.output("text").doc("The text").bind(),
+        })
+    })?;
     job::register_function(&mut registry, "HangsInItsJob", Threads, |_cancel| async {
         sleep_for_ever();
         NodeStatus::Success
@@ -44,6 +50,19 @@ fn registry() -> Result<Registry, RegistryError> {
 
 /// Stands for a device that is waited for where it answers: much longer than a tick.
 const DAWDLING: Duration = Duration::from_secs(3);
+
+struct WritesZeroByte {
+    text: Output<Text>,
+}
+
+impl Behavior for WritesZeroByte {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        let text = "Grid\0Based";
+        tracing::info!("WritesZeroByte has written `{text}`");
+        self.text.set(cx, Text::from(text))?;
+        Ok(NodeStatus::Success)
+    }
+}
 
 struct Done;
 

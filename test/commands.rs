@@ -291,6 +291,17 @@ fn what_a_node_refuses_is_marked_where_it_stands() {
             "' parameter",
             "error[NT0308]",
         ),
+        // No ROS string can hold the zero byte.
+        (
+            r#"<ComputePathToPose goal='json:{"header":{"frame_id":"ma\u0000p"}}' path='{p}'/>"#,
+            "json:",
+            "error[NT0403]",
+        ),
+        (
+            r#"<ArePosesNear ref_pose='json:{"header":{"frame_id":"ma\u0000p"}}' target_pose='{p}' global_frame='map'/>"#,
+            "json:",
+            "error[NT0403]",
+        ),
     ] {
         let tree = format!("<root BTCPP_format='4'><BehaviorTree ID='T'>{node}</BehaviorTree></root>");
         folder.file("tree.xml", &tree);

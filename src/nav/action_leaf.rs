@@ -470,7 +470,7 @@ pub(crate) fn count_recovery(cx: &mut Context<'_>) -> Result<(), Thrown> {
 #[cfg(test)]
 mod tests {
     use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
-    use crate::msg::action::{Spin, Wait};
+    use crate::msg::action::{ComputePathToPose, Spin, Wait};
     use crate::nav::testing::{Bench, Plan};
 
     const LEAF: &str = "<Spin server_timeout=\"20\" error_code_id=\"{code}\"/>";
@@ -585,6 +585,25 @@ mod tests {
         assert_eq!(bench.run(10), Success);
         assert_eq!(bench.goals::<Wait>("other").len(), 1);
         assert_eq!(bench.type_of("other").as_deref(), Some("nav2_msgs/action/Wait"));
+    }
+
+    #[test]
+    fn g8_a_text_with_a_zero_byte_fails_its_leaf_and_is_not_sent() {
+        let leaf = "<ComputePathToPose goal=\"0;map;1;0;0;0;0;0;1\" planner_id=\"{planner}\" error_code_id=\"{code}\"/>";
+        let mut bench = Bench::new(leaf);
+        bench.action::<ComputePathToPose>("compute_path_to_pose", |_| Plan::success());
+        bench.set("planner", crate::bt::Text::from("Grid\0Based"));
+        assert_eq!(bench.run(3), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(2));
+        assert_eq!(
+            bench.notes(),
+            ["port `planner_id`: the text contains a zero byte, which a ROS string cannot hold; remove it"]
+        );
+        assert!(
+            bench
+                .goals::<ComputePathToPose>("compute_path_to_pose")
+                .is_empty()
+        );
     }
 
     #[test]

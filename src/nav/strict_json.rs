@@ -23,6 +23,7 @@ pub(crate) fn read<T: DeserializeOwned + Serialize>(
     left_out: &[&str],
 ) -> Result<T, String> {
     let given: JsonValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    refuse_zero_bytes(&given)?;
     match &given {
         JsonValue::Array(items) => items.iter().try_for_each(|item| is_of_type(item, type_name))?,
         other => is_of_type(other, type_name)?,
@@ -31,6 +32,47 @@ pub(crate) fn read<T: DeserializeOwned + Serialize>(
     let written = serde_json::to_value(&message).map_err(|error| error.to_string())?;
     compare(&given, &written, left_out, &mut String::new())?;
     Ok(message)
+}
+
+/// Refuses texts with a zero byte. ROS strings end at their first zero byte, and r2r panics on them.
+///
+/// # Errors
+/// A sentence with the path of the text.
+pub(crate) fn refuse_zero_bytes(value: &JsonValue) -> Result<(), String> {
+    let Some(path) = zero_byte(value) else {
+        return Ok(());
+    };
+    let path: String = path.into_iter().rev().collect();
+    let path = path.trim_start_matches('.');
+    let place = if path.is_empty() {
+        String::new()
+    } else {
+        format!("`{path}`: ")
+    };
+    Err(format!("{place}{ZERO_BYTE}"))
+}
+
+/// What is said of a text with a zero byte.
+pub(crate) const ZERO_BYTE: &str = "the text contains a zero byte, which a ROS string cannot hold; remove it";
+
+/// The way to a text with a zero byte, innermost part first.
+fn zero_byte(value: &JsonValue) -> Option<Vec<String>> {
+    let below = |value: &JsonValue, part: String| {
+        let mut path = zero_byte(value)?;
+        path.push(part);
+        Some(path)
+    };
+    match value {
+        JsonValue::String(text) => text.contains('\0').then(Vec::new),
+        JsonValue::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| below(item, format!("[{index}]"))),
+        JsonValue::Object(fields) => fields
+            .iter()
+            .find_map(|(name, field)| below(field, format!(".{name}"))),
+        _ => None,
+    }
 }
 
 fn is_of_type(given: &JsonValue, type_name: &str) -> Result<(), String> {
@@ -139,6 +181,21 @@ mod tests {
         let goals = read::<Goals>("[{},{\"pos\":{}}]", POSE, &[]).unwrap_err();
         assert_eq!(goals, "there is no field `pos` in `[1]`: did you mean `pose`?");
         assert!(read::<PoseStamped>("{\"covariance\":[]}", POSE, &["covariance"]).is_ok());
+    }
+
+    #[test]
+    fn g8_a_text_with_a_zero_byte_is_refused_with_its_place() {
+        for (text, place) in [
+            (r#"{"header":{"frame_id":"ma\u0000p"}}"#, "`header.frame_id`: "),
+            (
+                r#"[{},{"header":{"frame_id":"\u0000"}}]"#,
+                "`[1].header.frame_id`: ",
+            ),
+        ] {
+            assert_eq!(refusal(text), format!("{place}{ZERO_BYTE}"));
+        }
+        assert!(refuse_zero_bytes(&JsonValue::from("a\0")).is_err());
+        assert_eq!(refuse_zero_bytes(&JsonValue::from("a\\0")), Ok(()));
     }
 
     #[test]

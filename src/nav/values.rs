@@ -131,6 +131,13 @@ fn stamp(text: &str) -> Result<Stamp, String> {
     Ok(Stamp::from_nanos(nanoseconds))
 }
 
+fn frame_id(text: &str) -> Result<&str, String> {
+    if text.contains('\0') {
+        return Err(strict_json::ZERO_BYTE.to_owned());
+    }
+    Ok(text)
+}
+
 fn point(parts: &[&str]) -> Result<Point, String> {
     match parts {
         [x, y, z] => Ok(Point {
@@ -157,7 +164,7 @@ fn quaternion(parts: &[&str]) -> Result<Quaternion, String> {
 fn pose_stamped(parts: &[&str]) -> Result<PoseStamped, String> {
     match parts {
         [time, frame, rest @ ..] if rest.len() == 7 => Ok(PoseStamped {
-            header: Header::new(stamp(time)?, *frame),
+            header: Header::new(stamp(time)?, frame_id(frame)?),
             pose: Pose {
                 position: point(&rest[..3])?,
                 orientation: quaternion(&rest[3..])?,
@@ -182,7 +189,7 @@ fn poses(what: &str, parts: &[&str]) -> Result<Vec<PoseStamped>, String> {
 fn path(parts: &[&str]) -> Result<Path, String> {
     match parts {
         [time, frame, rest @ ..] => Ok(Path {
-            header: Header::new(stamp(time)?, *frame),
+            header: Header::new(stamp(time)?, frame_id(frame)?),
             poses: poses("a path (after stamp_ns;frame)", rest)?,
         }),
         _ => Err(wrong_count(

@@ -11,7 +11,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use super::mirror::Mirror;
+use super::mirror::{Mirror, wire_text};
 use super::{Clock, RosError, RosHandle, RosNode};
 use crate::msg::Stamp;
 
@@ -41,6 +41,21 @@ struct Line {
     target: &'static str,
     file: &'static str,
     line: u32,
+}
+
+impl Line {
+    fn message(&self, name: &str, stamp: Stamp) -> Log {
+        Log {
+            stamp: stamp.to_wire(),
+            level: severity(self.level),
+            name: name.to_owned(),
+            // A line may hold anything: a key, a file's name, a text from a topic.
+            msg: wire_text(&self.text),
+            file: self.file.to_owned(),
+            function: self.target.to_owned(),
+            line: self.line,
+        }
+    }
 }
 
 /// A layer, and what it is to be attached with.
@@ -93,15 +108,7 @@ impl Rosout {
                 } else {
                     line.stamp
                 };
-                let _ = publisher.publish(&Log {
-                    stamp: stamp.to_wire(),
-                    level: severity(line.level),
-                    name: name.clone(),
-                    msg: line.text,
-                    file: line.file.to_owned(),
-                    function: line.target.to_owned(),
-                    line: line.line,
-                });
+                let _ = publisher.publish(&line.message(&name, stamp));
             }
         });
         Ok(())
@@ -137,6 +144,22 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
+
+    #[test]
+    fn g8_a_zero_byte_in_a_line_is_replaced() {
+        let line = Line {
+            stamp: Stamp::ZERO,
+            level: Level::WARN,
+            text: "the frame `ma\0p` does not exist".to_owned(),
+            target: "navtree",
+            file: "a.rs",
+            line: 1,
+        };
+        let message = line.message("bt_navigator", Stamp::ZERO);
+        assert_eq!(message.msg, "the frame `ma␀p` does not exist");
+        // As r2r does when it sends.
+        drop(r2r::NativeMsg::from(&message));
+    }
 
     #[test]
     fn lines_wait_for_a_node_and_a_full_queue_holds_nobody_up() {

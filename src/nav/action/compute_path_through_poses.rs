@@ -55,7 +55,7 @@ impl ActionNode for ComputePathThroughPoses {
             goals: self.goals.require(cx)?.0.clone(),
             use_start: start.is_some(),
             start: start.map(|start| start.as_ref().clone()).unwrap_or_default(),
-            planner_id: super::text(&self.planner_id, cx),
+            planner_id: super::text(&self.planner_id, cx)?,
         })
     }
 

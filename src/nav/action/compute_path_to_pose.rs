@@ -73,7 +73,7 @@ impl ActionNode for ComputePathToPose {
                 .filter(|_| use_start)
                 .map(|start| start.as_ref().clone())
                 .unwrap_or_default(),
-            planner_id: super::text(&self.planner_id, cx),
+            planner_id: super::text(&self.planner_id, cx)?,
             use_start,
         })
     }

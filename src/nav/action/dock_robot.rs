@@ -58,7 +58,7 @@ impl ActionNode for DockRobot {
         if self.use_dock_id.require(cx)? {
             return Ok(actions::DockRobotGoal {
                 use_dock_id: true,
-                dock_id: super::string(&self.dock_id, cx),
+                dock_id: super::string(&self.dock_id, cx)?,
                 navigate_to_staging_pose,
                 ..defaults
             });
@@ -66,7 +66,7 @@ impl ActionNode for DockRobot {
         Ok(actions::DockRobotGoal {
             use_dock_id: false,
             dock_pose: self.dock_pose.require(cx)?.as_ref().clone(),
-            dock_type: super::string(&self.dock_type, cx),
+            dock_type: super::string(&self.dock_type, cx)?,
             max_staging_time: self.max_staging_time.require(cx)?,
             navigate_to_staging_pose,
             ..defaults

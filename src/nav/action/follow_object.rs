@@ -47,8 +47,8 @@ impl ActionNode for FollowObject {
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::FollowObjectGoal, Refusal> {
         Ok(actions::FollowObjectGoal {
-            pose_topic: super::string(&self.pose_topic, cx),
-            tracked_frame: super::string(&self.tracked_frame, cx),
+            pose_topic: super::string(&self.pose_topic, cx)?,
+            tracked_frame: super::string(&self.tracked_frame, cx)?,
             max_duration: from_seconds(self.max_duration.require(cx)?),
         })
     }

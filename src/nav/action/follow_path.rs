@@ -65,9 +65,9 @@ impl ActionNode for FollowPath {
         let path = self.path.optional(cx)?.unwrap_or_default();
         Ok(actions::FollowPathGoal {
             path,
-            controller_id: super::text(&self.controller_id, cx),
-            goal_checker_id: super::text(&self.goal_checker_id, cx),
-            progress_checker_id: super::text(&self.progress_checker_id, cx),
+            controller_id: super::text(&self.controller_id, cx)?,
+            goal_checker_id: super::text(&self.goal_checker_id, cx)?,
+            progress_checker_id: super::text(&self.progress_checker_id, cx)?,
         })
     }
 

@@ -34,7 +34,8 @@ pub use spin::Spin;
 pub use undock_robot::UndockRobot;
 pub use wait::Wait;
 
-use super::action_leaf::ActionLeaf;
+use super::action_leaf::{ActionLeaf, Refusal};
+use super::strict_json::ZERO_BYTE;
 use crate::bt::{Context, Input, Ports, Registry, RegistryError, Text};
 
 /// Registers every node of this folder.
@@ -58,16 +59,20 @@ pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
 }
 
 /// A text port as the `String` of a message; empty where it is absent or not written.
-fn string(port: &Input<Text>, cx: &Context<'_>) -> String {
-    match port.as_str(cx) {
-        Some(text) => text.to_owned(),
-        None => port.get(cx).map(|text| text.to_string()).unwrap_or_default(),
-    }
+///
+/// # Errors
+/// [`Refusal::Failure`] where no message can hold the text.
+fn string(port: &Input<Text>, cx: &Context<'_>) -> Result<String, Refusal> {
+    text(port, cx).map(|text| text.as_ref().to_owned())
 }
 
 /// The same, shared: nothing is allocated for a goal that is sent again and again.
-fn text(port: &Input<Text>, cx: &Context<'_>) -> Text {
-    port.get(cx).unwrap_or_default()
+fn text(port: &Input<Text>, cx: &Context<'_>) -> Result<Text, Refusal> {
+    let text: Text = port.get(cx).unwrap_or_default();
+    if text.contains('\0') {
+        return Err(Refusal::Failure(format!("port `{}`: {ZERO_BYTE}", port.name())));
+    }
+    Ok(text)
 }
 
 /// Whether a text port still says what a goal says, without sharing the text.
@@ -75,7 +80,7 @@ fn says(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
     match port.as_str(cx) {
         Some(text) => same_text(text, sent),
         None if !port.is_set() => sent.is_empty(),
-        None => same_text(&string(port, cx), sent),
+        None => port.get(cx).is_ok_and(|text| same_text(&text, sent)),
     }
 }
 

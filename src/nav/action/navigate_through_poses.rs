@@ -33,7 +33,7 @@ impl ActionNode for NavigateThroughPoses {
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::NavigateThroughPosesGoal, Refusal> {
         Ok(actions::NavigateThroughPosesGoal {
             poses: self.goals.require(cx)?.0.clone(),
-            behavior_tree: super::string(&self.behavior_tree, cx),
+            behavior_tree: super::string(&self.behavior_tree, cx)?,
         })
     }
 }

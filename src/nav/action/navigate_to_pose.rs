@@ -33,7 +33,7 @@ impl ActionNode for NavigateToPose {
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::NavigateToPoseGoal, Refusal> {
         Ok(actions::NavigateToPoseGoal {
             pose: self.goal.require(cx)?.as_ref().clone(),
-            behavior_tree: super::string(&self.behavior_tree, cx),
+            behavior_tree: super::string(&self.behavior_tree, cx)?,
         })
     }
 }

@@ -60,7 +60,7 @@ impl ActionNode for SmoothPath {
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::SmoothPathGoal, Refusal> {
         Ok(actions::SmoothPathGoal {
             path: self.unsmoothed_path.require(cx)?,
-            smoother_id: super::string(&self.smoother_id, cx),
+            smoother_id: super::string(&self.smoother_id, cx)?,
             max_smoothing_duration: from_seconds(self.max_duration.require(cx)?),
             check_for_collisions: self.check_for_collisions.require(cx)?,
         })

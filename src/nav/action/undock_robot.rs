@@ -36,7 +36,7 @@ impl ActionNode for UndockRobot {
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<actions::UndockRobotGoal, Refusal> {
         Ok(actions::UndockRobotGoal {
-            dock_type: super::string(&self.dock_type, cx),
+            dock_type: super::string(&self.dock_type, cx)?,
             max_undocking_time: self.max_undocking_time.require(cx)?,
         })
     }

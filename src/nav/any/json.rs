@@ -6,6 +6,7 @@ use serde_json::Value as JsonValue;
 
 use crate::bt::{Enums, PortValue, TypeInfo, Value};
 use crate::msg::{Goals, Path, Point, PoseStamped, Quaternion};
+use crate::nav::refuse_zero_bytes;
 use crate::object;
 
 /// A message, or a part of one, that no other type of the blackboard stands for.
@@ -18,12 +19,16 @@ object!(
     "nlohmann::json",
     |text| {
         let text = text.strip_prefix("json:").unwrap_or(text);
-        serde_json::from_str(text)
-            .map(Json)
-            .map_err(|error| error.to_string())
+        read(text).map(Json)
     },
     |value| value.0.clone()
 );
+
+fn read(text: &str) -> Result<JsonValue, String> {
+    let json = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    refuse_zero_bytes(&json)?;
+    Ok(json)
+}
 
 /// A value of the blackboard as JSON of the kind that `like` is; `Null` is of any kind.
 ///
@@ -74,7 +79,7 @@ fn whole(json: &JsonValue) -> Option<JsonValue> {
 /// A text as JSON of the kind that `like` is.
 fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
     if let Some(json) = text.strip_prefix("json:") {
-        let json = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let json = read(json)?;
         return from_value(&Value::object(Json(json)), like);
     }
     if let Some(message) = from_nav2_text(text, like) {

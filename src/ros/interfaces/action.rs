@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use r2r::WrappedActionTypeSupport;
 
-use super::{checked, default_of, from_json, to_json};
+use super::{checked, default_of, from_json, to_json, to_wire};
 use crate::goal::{CancelTag, GoalId, Selection, ServerId};
 use crate::msg::Action;
 use crate::msg::action::{
@@ -53,7 +53,7 @@ impl<A: ActionType> ActionCodec for Known<A> {
 
     fn goal(payload: &Payload) -> Result<(<A::Wire as WrappedActionTypeSupport>::Goal, Form), RosError> {
         match payload.get::<A::Goal>() {
-            Some(goal) => Ok((goal.to_wire(), Form::Plain)),
+            Some(goal) => Ok((to_wire(goal, "goal")?, Form::Plain)),
             None => Ok((from_json(payload, "goal")?, Form::Json)),
         }
     }

@@ -11,7 +11,7 @@ use serde_json::Value as JsonValue;
 
 use super::bounds::Bounds;
 use crate::bt::panic_text;
-use crate::nav::Payload;
+use crate::nav::{Payload, refuse_zero_bytes};
 use crate::ros::RosError;
 
 /// A payload's JSON as one of r2r's structs.
@@ -33,7 +33,7 @@ pub(super) fn checked<T>(value: &JsonValue) -> Result<T, String>
 where
     T: r2r::WrappedTypesupport + 'static,
 {
-    sendable(value)?;
+    refuse_zero_bytes(value)?;
     Bounds::of(T::get_ts()).check(value)?;
     let message: T = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
     let filled = serde_json::to_value(&message).map_err(|error| error.to_string())?;
@@ -51,16 +51,6 @@ pub(super) fn default_of<T: Default + serde::Serialize>() -> Option<JsonValue> {
 /// One of r2r's structs as a JSON payload. Numbers that are none become null.
 pub(super) fn to_json<T: r2r::WrappedTypesupport>(message: &T) -> Payload {
     Payload::new(serde_json::to_value(message).unwrap_or_default())
-}
-
-/// Refuses texts that the middleware, which is written in C, cannot hold.
-pub(super) fn sendable(value: &JsonValue) -> Result<(), String> {
-    match value {
-        JsonValue::String(text) if text.contains('\0') => Err(format!("{value} contains a zero byte")),
-        JsonValue::Array(items) => items.iter().try_for_each(sendable),
-        JsonValue::Object(fields) => fields.values().try_for_each(sendable),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses what was lost on the way into a message: names that it does not have, and numbers beyond its float32.

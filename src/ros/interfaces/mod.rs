@@ -13,7 +13,9 @@ pub(super) use topic::{Publish, advertise, knows_topic, subscribe};
 
 use json::{checked, default_of, from_json, to_json};
 
-use crate::nav::{LinkError, Part};
+use super::RosError;
+use super::mirror::Mirror;
+use crate::nav::{LinkError, Part, ZERO_BYTE};
 
 /// Whether an action of this name (`nav2_msgs/action/Spin`) can be carried. `json`: as JSON, which any action type of the
 /// build can.
@@ -32,6 +34,14 @@ pub fn knows_service(type_name: &str, json: bool) -> bool {
     } else {
         service::find(type_name).is_some()
     }
+}
+
+/// The counterpart of a goal or a request. r2r panics on a text with a zero byte, with the client's lock in hand.
+fn to_wire<T: Mirror>(message: &T, what: &str) -> Result<T::Wire, RosError> {
+    if message.has_zero_byte() {
+        return Err(RosError::Send(format!("{what}: {ZERO_BYTE}")));
+    }
+    Ok(message.to_wire())
 }
 
 /// A message with every field at its default; `None` where the interface is not known.
@@ -80,6 +90,15 @@ mod tests {
         assert!(!knows_topic("sensor_msgs/msg/Range", false));
         assert!(knows_topic("sensor_msgs/msg/Range", true));
         assert!(!knows_topic("no_msgs/msg/None", true));
+    }
+
+    #[test]
+    fn g8_a_goal_with_a_zero_byte_is_not_sent() {
+        let mut goal = crate::msg::action::NavigateToPoseGoal::default();
+        assert!(to_wire(&goal, "goal").is_ok());
+        goal.behavior_tree = "a\0".to_owned();
+        let fault = to_wire(&goal, "goal").unwrap_err();
+        assert!(fault.to_string().contains("zero byte"), "{fault}");
     }
 
     #[test]

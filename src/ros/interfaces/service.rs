@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use r2r::WrappedServiceTypeSupport;
 
-use super::{checked, default_of, from_json, to_json};
+use super::{checked, default_of, from_json, to_json, to_wire};
 use crate::goal::{ServerId, Ticket};
 use crate::msg::Service;
 use crate::msg::service::{
@@ -47,7 +47,7 @@ impl<S: ServiceType> ServiceCodec for Known<S> {
         payload: &Payload,
     ) -> Result<(<S::Wire as WrappedServiceTypeSupport>::Request, Form), RosError> {
         match payload.get::<S::Request>() {
-            Some(request) => Ok((request.to_wire(), Form::Plain)),
+            Some(request) => Ok((to_wire(request, "request")?, Form::Plain)),
             None => Ok((from_json(payload, "request")?, Form::Json)),
         }
     }

@@ -9,7 +9,7 @@ use super::json;
 use crate::msg::{
     BatteryState, BehaviorTreeLog, DiagnosticArray, Odometry, Path, PoseStamped, Twist, TwistStamped,
 };
-use crate::nav::{Form, LinkError, Payload, TopicSpec};
+use crate::nav::{Form, LinkError, Payload, TopicSpec, refuse_zero_bytes};
 use crate::ros::mirror::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 use crate::ros::{RosError, RosNode};
 
@@ -144,7 +144,7 @@ pub(super) fn template(type_name: &str) -> Option<serde_json::Value> {
 pub(super) fn check(type_name: &str, message: &serde_json::Value) -> Option<Result<(), String>> {
     let native = WrappedNativeMsgUntyped::new_from(type_name).ok()?;
     let fill = || native.from_json(message.clone()).and_then(|()| native.to_json());
-    let filled = json::sendable(message)
+    let filled = refuse_zero_bytes(message)
         .and_then(|()| Bounds::of(native.ts).check(message))
         .and_then(|()| json::quietly(fill));
     Some(filled.and_then(|filled| match filled {

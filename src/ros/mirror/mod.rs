@@ -24,6 +24,20 @@ pub trait Mirror: Sized {
     fn to_wire(&self) -> Self::Wire;
     /// Takes it out of its counterpart.
     fn from_wire(wire: Self::Wire) -> Self;
+    /// Whether a text in it has a zero byte. r2r panics on one, so [`Mirror::to_wire`] puts `␀` in its place: good
+    /// enough for what people read, and not for a goal or a request.
+    fn has_zero_byte(&self) -> bool {
+        false
+    }
+}
+
+/// A text as r2r can send it: `␀` in the place of each zero byte.
+pub(in crate::ros) fn wire_text(text: &str) -> String {
+    if text.contains('\0') {
+        text.replace('\0', "␀")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// An action type that can be carried.
@@ -101,6 +115,9 @@ macro_rules! mirror {
             fn from_wire(wire: $wire) -> Self {
                 Self { $($field: $crate::ros::mirror::Mirror::from_wire(wire.$field),)* }
             }
+            fn has_zero_byte(&self) -> bool {
+                false $(|| $crate::ros::mirror::Mirror::has_zero_byte(&self.$field))*
+            }
         }
     };
 }
@@ -120,7 +137,20 @@ macro_rules! same_on_the_wire {
     };
 }
 
-same_on_the_wire!(bool, u8, i16, u16, i32, i64, f32, f64, String);
+same_on_the_wire!(bool, u8, i16, u16, i32, i64, f32, f64);
+
+impl Mirror for String {
+    type Wire = Self;
+    fn to_wire(&self) -> Self {
+        wire_text(self)
+    }
+    fn from_wire(wire: Self) -> Self {
+        wire
+    }
+    fn has_zero_byte(&self) -> bool {
+        self.contains('\0')
+    }
+}
 
 impl<T: Mirror> Mirror for Vec<T> {
     type Wire = Vec<T::Wire>;
@@ -129,6 +159,9 @@ impl<T: Mirror> Mirror for Vec<T> {
     }
     fn from_wire(wire: Self::Wire) -> Self {
         wire.into_iter().map(T::from_wire).collect()
+    }
+    fn has_zero_byte(&self) -> bool {
+        self.iter().any(T::has_zero_byte)
     }
 }
 
@@ -140,15 +173,21 @@ impl<T: Mirror> Mirror for Arc<T> {
     fn from_wire(wire: Self::Wire) -> Self {
         Self::new(T::from_wire(wire))
     }
+    fn has_zero_byte(&self) -> bool {
+        T::has_zero_byte(self)
+    }
 }
 
 impl Mirror for Arc<str> {
     type Wire = String;
     fn to_wire(&self) -> String {
-        self.as_ref().to_owned()
+        wire_text(self)
     }
     fn from_wire(wire: String) -> Self {
         wire.into()
+    }
+    fn has_zero_byte(&self) -> bool {
+        self.contains('\0')
     }
 }
 
@@ -191,5 +230,37 @@ impl Mirror for Duration {
             nanosec: wire.nanosec,
         }
         .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::msg::action::{ComputePathToPoseGoal, FollowPathGoal};
+    use crate::msg::{Header, Path, Pose};
+
+    #[test]
+    fn g8_a_zero_byte_is_found_in_every_text_and_replaced_on_the_wire() {
+        let mut goal = ComputePathToPoseGoal::default();
+        assert!(!goal.has_zero_byte());
+        goal.goal.header.frame_id = "ma\0p".into();
+        assert!(goal.has_zero_byte());
+        let wire = goal.to_wire();
+        assert_eq!(wire.goal.header.frame_id, "ma␀p");
+        // As r2r does when it sends.
+        drop(r2r::NativeMsg::from(&wire));
+        let mut path = Path::through(Header::in_frame("map"), [Pose::default(), Pose::default()]);
+        path.poses[1].header.frame_id = "\0".into();
+        let goal = FollowPathGoal {
+            path: Arc::new(path),
+            ..FollowPathGoal::default()
+        };
+        assert!(goal.has_zero_byte());
+        assert_eq!(goal.to_wire().path.poses[1].header.frame_id, "␀");
+    }
+
+    #[test]
+    fn g8_every_topic_of_text_replaces_a_zero_byte() {
+        assert_eq!(Text::to_wire(&"a\0".to_owned()).data, "a␀");
     }
 }

@@ -63,6 +63,10 @@ impl Mirror for Path {
             header,
         }
     }
+
+    fn has_zero_byte(&self) -> bool {
+        self.header.has_zero_byte() || self.poses.has_zero_byte()
+    }
 }
 
 /// Poses whose frames are one text as long as they follow each other with the same name.

@@ -130,6 +130,10 @@ impl Mirror for Odometry {
             twist: <Twist as Mirror>::from_wire(wire.twist.twist),
         }
     }
+
+    fn has_zero_byte(&self) -> bool {
+        self.header.has_zero_byte() || self.child_frame_id.has_zero_byte()
+    }
 }
 
 /// A type whose payload is not a struct of its own, and a name for it.
@@ -157,7 +161,7 @@ macro_rules! markers {
 markers! {
     /// `std_msgs/msg/String`; the payload is a `String`.
     Text = "std_msgs/msg/String" std_msgs::msg::String as String,
-        |text| std_msgs::msg::String { data: text.clone() },
+        |text| std_msgs::msg::String { data: text.to_wire() },
         |wire| wire.data;
     /// `std_msgs/msg/Bool`; the payload is a `bool`.
     Flag = "std_msgs/msg/Bool" std_msgs::msg::Bool as bool,

@@ -139,7 +139,8 @@ fn set(store: &ParameterStore, parameters: Vec<msg::Parameter>) -> msg::SetParam
         },
         Err(error) => msg::SetParametersResult {
             successful: false,
-            reason: error.to_string(),
+            // It may quote what a tree file holds.
+            reason: error.to_string().to_wire(),
         },
     }
 }
@@ -217,12 +218,12 @@ fn to_wire(value: ParameterValue) -> msg::ParameterValue {
         ParameterValue::Bool(value) => wire.bool_value = value,
         ParameterValue::Integer(value) => wire.integer_value = value,
         ParameterValue::Double(value) => wire.double_value = value,
-        ParameterValue::String(value) => wire.string_value = value,
+        ParameterValue::String(value) => wire.string_value = value.to_wire(),
         ParameterValue::ByteArray(value) => wire.byte_array_value = value,
         ParameterValue::BoolArray(value) => wire.bool_array_value = value,
         ParameterValue::IntegerArray(value) => wire.integer_array_value = value,
         ParameterValue::DoubleArray(value) => wire.double_array_value = value,
-        ParameterValue::StringArray(value) => wire.string_array_value = value,
+        ParameterValue::StringArray(value) => wire.string_array_value = value.to_wire(),
     }
     wire
 }
