@@ -9,7 +9,7 @@ from support.graph import wait_for
 pytestmark = pytest.mark.alone
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_g8_signal_while_navigating(stack, how):
     controller = stack.robot.controller
     controller.behaviour.duration = None
@@ -23,6 +23,19 @@ def test_g8_signal_while_navigating(stack, how):
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "the goal to end")
     status, result = goal.result()
     assert (status, result.error_msg) == ("ABORTED", "the navigator stopped: shutting down")
+
+
+def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(stack_factory):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        # What nohup does.
+        stack = stack_factory()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    stack.node.process.send_signal(signal.SIGHUP)
+    status, result = stack.navigation.send(1.0, 0.0).result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert stack.node.running()
 
 
 def test_g8_signal_while_idle(stack):

@@ -47,6 +47,8 @@ mod seed;
 mod session;
 mod shares;
 mod shelf;
+#[cfg(feature = "ros")]
+mod signals;
 mod slow_clock;
 mod snapshot;
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! The node: everything put together, from start to exit code.
 
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
 use super::admission::{Admission, ENDED, WantedGoal};
@@ -14,6 +11,7 @@ use super::client::{TopicGoal, WireGoal};
 use super::handler::Handler;
 use super::life::Life;
 use super::parameters::Parameters;
+use super::signals::Signals;
 use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
 use crate::bt::{HaltReason, Registry, Time};
 use crate::job::Roster;
@@ -122,29 +120,6 @@ pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCo
             eprintln!("navtree: {error}");
             ExitCode::from(1)
         }
-    }
-}
-
-/// What the process is told by the system.
-struct Signals {
-    runtime: Runtime,
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let inside = runtime.enter();
-        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        drop(inside);
-        Ok(Self {
-            runtime,
-            interrupt,
-            terminate,
-        })
     }
 }
 
@@ -376,19 +351,14 @@ impl Node {
 
     /// Until a signal, or until one of the threads has failed: the fault, if it was one.
     fn wait(&self, signals: Signals) -> Option<String> {
-        let Signals {
-            runtime,
-            mut interrupt,
-            mut terminate,
-        } = signals;
+        let (runtime, mut end) = signals.split();
         runtime.block_on(async {
             let started_up = tokio::time::sleep(START);
             tokio::pin!(started_up);
             let mut starting = true;
             loop {
                 tokio::select! {
-                    _ = interrupt.recv() => return None,
-                    _ = terminate.recv() => return None,
+                    () = end() => return None,
                     () = &mut started_up, if starting => {
                         starting = false;
                         memory::give_back();

@@ -1,0 +1,70 @@
+//! The signals that end the process.
+
+use std::io;
+
+use futures::future::select_all;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The signals that end the process in order: SIGINT, SIGTERM, and SIGHUP and SIGQUIT unless they are ignored.
+#[derive(Debug)]
+pub(super) struct Signals {
+    runtime: Runtime,
+    ends: Vec<Signal>,
+}
+
+impl Signals {
+    /// Handles them from now on.
+    ///
+    /// # Errors
+    /// Where the system refuses a handler.
+    pub(super) fn new() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let inside = runtime.enter();
+        let mut ends = vec![signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+        // `nohup` and a shell's background jobs start a process with these ignored, and it keeps them ignored.
+        let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
+        for kind in [SignalKind::hangup(), SignalKind::quit()] {
+            if !is_in(kind, ignored) {
+                ends.push(signal(kind)?);
+            }
+        }
+        drop(inside);
+        Ok(Self { runtime, ends })
+    }
+
+    /// The runtime that hears them, and what ends with the first of them.
+    pub(super) fn split(self) -> (Runtime, impl AsyncFnMut()) {
+        let Self { runtime, mut ends } = self;
+        let first = async move || {
+            select_all(ends.iter_mut().map(|signal| Box::pin(signal.recv()))).await;
+        };
+        (runtime, first)
+    }
+}
+
+/// The signals that a process ignores, a bit each, from the text of `/proc/PID/status`.
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+fn is_in(kind: SignalKind, mask: u64) -> bool {
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status_of_the_process() {
+        let mask = ignored("Name:\tnavtree\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000006\n");
+        assert!(is_in(SignalKind::hangup(), mask));
+        assert!(!is_in(SignalKind::quit(), mask) && !is_in(SignalKind::interrupt(), mask));
+        assert_eq!(ignored(""), 0);
+    }
+}
