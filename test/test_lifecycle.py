@@ -1,6 +1,8 @@
 """The node under a lifecycle manager: states, transitions, and goals only while it is active."""
 
+import itertools
 import time
+from types import SimpleNamespace
 
 import pytest
 from bond.msg import Status
@@ -275,3 +277,49 @@ def test_a_node_that_configures_itself_stays_unconfigured_with_a_plugin_library_
     stack.node.wait_for_line("not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library")
     assert not stack.navigation.send(1.0, 0.0).accepted
     assert stack.node.running()
+
+
+def test_a_navigator_in_cpp_is_refused_at_configure(ros_domain, request):
+    with Kept(request) as kept:
+        parameters = {"autostart_node": True, "navigators": "[navigate_to_pose, coverage]"}
+        parameters["coverage.plugin"] = "opennav_coverage::CoverageNavigator"
+        node = kept.keep(Executable("navtree", ros_domain, parameters))
+        node.wait_for_line("not configured: navigators: the plug-in `opennav_coverage::CoverageNavigator` of `coverage`")
+        node.wait_for_line("set `coverage.plugin` to nav2_bt_navigator::NavigateToPoseNavigator")
+        graph = Graph(ros_domain)
+        kept.callback(graph.close)
+        assert Managed(SimpleNamespace(graph=graph)).state() == State.PRIMARY_STATE_UNCONFIGURED
+
+
+@pytest.mark.parametrize("served, listens", [("navigate_to_pose", True), ("navigate_through_poses", False)])
+def test_only_the_navigators_of_the_list_are_served(served, listens, ros_domain, request):
+    with Kept(request) as kept:
+        graph = Graph(ros_domain)
+        kept.callback(graph.close)
+        # A name of its own: an earlier node of the domain may still be on the graph.
+        name = f"only_{served}"
+        rename = ("--ros-args", "-r", f"__node:={name}", "--")
+        node = kept.keep(
+            Executable("navtree", ros_domain, {"autostart_node": True, "navigators": f"[{served}]"}, arguments=rename)
+        )
+        node.wait_for_line("active: goals are accepted")
+        wait_for(lambda: name in graph.node.get_node_names(), PATIENCE, "the node")
+
+        def actions():
+            services = graph.node.get_service_names_and_types_by_node(name, "/")
+            return {service.split("/")[1] for service, _ in services if "/_action/" in service}
+
+        def topics():
+            # Topics are listened to by a second node of the process.
+            nodes = [node for node in graph.node.get_node_names() if name in node]
+            found = [graph.node.get_subscriber_names_and_types_by_node(node, "/") for node in nodes]
+            return {topic for topic, _ in itertools.chain(*found)}
+
+        wait_for(actions, PATIENCE, "an action of the node")
+        assert actions() == {served}
+        # What RViz publishes is a goal of navigate_to_pose.
+        if listens:
+            wait_for(lambda: "/goal_pose" in topics(), PATIENCE, "a subscription of the goal topic")
+        else:
+            wait_for(lambda: "/odom" in topics(), PATIENCE, "a subscription of the odometry")
+            assert "/goal_pose" not in topics()

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::admission::Admission;
-use super::parameters::refuse_foreign_plugins;
-use super::{Handle, TreeLibrary};
+use super::{Handle, TreeLibrary, plugins};
 use crate::bt::HaltReason;
 use crate::ros::lifecycle::{State, Transition, Verdict};
 use crate::ros::{Bond, CustodianHandle, LifecycleHandler, ParameterStore};
@@ -34,7 +33,7 @@ impl LifecycleHandler for Life {
     fn change(&mut self, transition: Transition, _from: State) -> Verdict {
         match transition {
             Transition::Configure => {
-                match refuse_foreign_plugins(&self.parameters).and_then(|()| self.library.refresh()) {
+                match plugins::refuse_foreign(&self.parameters).and_then(|()| self.library.refresh()) {
                     Ok(()) => Verdict::Success,
                     Err(reason) => {
                         tracing::error!("not configured: {reason}");

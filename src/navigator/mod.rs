@@ -33,6 +33,8 @@ mod parameters;
 #[cfg(test)]
 #[cfg(feature = "ros")]
 mod parameters_page;
+#[cfg(feature = "ros")]
+mod plugins;
 mod pulse;
 #[cfg(test)]
 mod received;

@@ -84,10 +84,10 @@ impl TickClock for Clock {
 /// The node's name, unless the command line names it otherwise.
 const NAME: &str = "bt_navigator";
 
-/// The navigate actions.
+/// The navigate actions that are served.
 struct Servers {
-    to_pose: ActionServer<NavigateToPose>,
-    through_poses: ActionServer<NavigateThroughPoses>,
+    to_pose: Option<ActionServer<NavigateToPose>>,
+    through_poses: Option<ActionServer<NavigateThroughPoses>>,
 }
 
 /// Tells how the node is, that often.
@@ -249,17 +249,24 @@ impl Node {
         let sender = &self.from_ticks;
         let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender);
         let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender);
+        let [to, through] =
+            NavigatorKind::ALL.map(|kind| parameters.navigators.contains(&kind).then(|| kind.action()));
         let servers =
             self.ros
                 .handle()
                 .with_node_blocking(PATIENCE, move |node| -> Result<_, RosError> {
-                    let [to, through] = NavigatorKind::ALL.map(NavigatorKind::action);
                     Ok(Servers {
-                        to_pose: ActionServer::serve(node, to, &clock, retention, to_pose)?,
-                        through_poses: ActionServer::serve(node, through, &clock, retention, through_poses)?,
+                        to_pose: to
+                            .map(|name| ActionServer::serve(node, name, &clock, retention, to_pose))
+                            .transpose()?,
+                        through_poses: through
+                            .map(|name| ActionServer::serve(node, name, &clock, retention, through_poses))
+                            .transpose()?,
                     })
                 })??;
-        self.listen_for_goals(parameters, &servers.to_pose)?;
+        if let Some(to_pose) = &servers.to_pose {
+            self.listen_for_goals(parameters, to_pose)?;
+        }
         Ok(servers)
     }
 
@@ -336,8 +343,12 @@ impl Node {
             Err(Unacknowledged::Never) => "the node ended with its tick thread",
         };
         if let Some(servers) = &self.servers {
-            servers.to_pose.abort_active(reason);
-            servers.through_poses.abort_active(reason);
+            if let Some(server) = &servers.to_pose {
+                server.abort_active(reason);
+            }
+            if let Some(server) = &servers.through_poses {
+                server.abort_active(reason);
+            }
         }
         drop(self.watchdog);
         match fault {

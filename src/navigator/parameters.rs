@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{NavigatorKind, Options, TreeLibrary, share_file};
+use super::{NavigatorKind, Options, TreeLibrary, plugins, share_file};
 use crate::bt::{HaltOrder, Registry};
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
@@ -16,6 +16,8 @@ use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue, Re
 pub(crate) struct Parameters {
     pub(crate) options: Options,
     pub(crate) settings: Settings,
+    /// Those whose actions are served.
+    pub(crate) navigators: Vec<NavigatorKind>,
     pub(crate) library: Arc<TreeLibrary>,
     /// Configure and activate without being told to.
     pub(crate) autostart: bool,
@@ -99,12 +101,10 @@ impl Parameters {
         let read = Reader(store);
         let settings = settings(&read)?;
         let mut options = options(&read)?;
-        store.declare(Declaration::new(
-            PLUGINS,
-            ParameterValue::StringArray(Vec::new()),
-            "Nav2's own names are accepted and ignored; any other keeps the node from being configured. Looked at by the \
-             transition `configure`.",
-        ))?;
+        plugins::declare(store)?;
+        declare_groot(&read)?;
+        // A list with a fault keeps the node from being configured, and so nothing of it is served.
+        let navigators = plugins::navigators(store).unwrap_or_default();
         let default_directories: Vec<String> = share_file("behavior_trees")
             .map(|directory| directory.display().to_string())
             .into_iter()
@@ -137,8 +137,8 @@ impl Parameters {
             always_reload,
             || Box::new(Rehearsal::default()),
         ));
-        for kind in NavigatorKind::ALL {
-            declare_tree(store, &library, kind)?;
+        for kind in &navigators {
+            declare_tree(store, &library, *kind)?;
         }
         let keeper = Arc::clone(&library);
         store.on_change(move |name, value| {
@@ -168,6 +168,7 @@ impl Parameters {
         Ok(Self {
             options,
             settings,
+            navigators,
             library,
             autostart: read.flag(
                 "autostart_node",
@@ -204,6 +205,25 @@ impl Parameters {
             )?),
         })
     }
+}
+
+/// The Groot parameters of each navigator, as Nav2 has them.
+fn declare_groot(read: &Reader<'_>) -> Result<(), ParameterError> {
+    for (kind, port) in NavigatorKind::ALL.into_iter().zip([1667_i64, 1669]) {
+        let name = kind.action();
+        let enable = format!("{name}.enable_groot_monitoring");
+        let doc = "Accepted for compatibility, without effect: Groot's protocol is not served.";
+        if read.flag(&enable, false, doc)? {
+            tracing::warn!("{enable} is set: it has no effect, because Groot's protocol is not served");
+        }
+        let declaration = Declaration::new(
+            &format!("{name}.groot_server_port"),
+            port,
+            "Accepted for compatibility, without effect: see `enable_groot_monitoring`.",
+        );
+        read.value(declaration.read_only())?;
+    }
+    Ok(())
 }
 
 /// The tree parameters are the ones that may be set while the node runs, and that may be refused then (guarantee G7).
@@ -252,11 +272,6 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         "Maximum time to wait for an absent server to appear, in ms; never less than a server may take to answer.",
     )?;
     // Read by Nav2 and without a meaning here: accepted, so that a parameter file for Nav2 serves as it is.
-    read.texts(
-        "navigators",
-        &[],
-        "Accepted for compatibility: both navigators are always there.",
-    )?;
     let tolerance = read.number(
         "transform_tolerance",
         default.transform_tolerance.as_secs_f64(),
@@ -456,29 +471,6 @@ fn random_seed(read: &Reader<'_>) -> Result<u64, ParameterError> {
     Ok(seed)
 }
 
-const PLUGINS: &str = "plugin_lib_names";
-
-/// Nav2's own plug-in names stand in many parameter files; their nodes are all here. Anybody else's are C++ libraries,
-/// which cannot be loaded: a node that has one on its list must not be configured.
-///
-/// # Errors
-/// Which one, and what to do instead.
-pub(crate) fn refuse_foreign_plugins(store: &ParameterStore) -> Result<(), String> {
-    let own = |name: &str| {
-        (name.starts_with("nav2_") || name.starts_with("opennav_"))
-            && (name.ends_with("_bt_node") || name.ends_with("_condition"))
-    };
-    let value = store.get(PLUGINS);
-    let names = value.as_ref().and_then(ParameterValue::as_strings).unwrap_or(&[]);
-    match names.iter().find(|name| !name.is_empty() && !own(name)) {
-        None => Ok(()),
-        Some(name) => Err(format!(
-            "{PLUGINS}: `{name}` is a C++ library, which navtree cannot load: write its nodes in Rust (examples/), or \
-             reach its servers with RosAction and RosService, and take it off the list"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -574,29 +566,5 @@ mod tests {
             patience(&[("response_timeout", 200), ("wait_for_service_timeout", 100)]),
             (200, 200)
         );
-    }
-
-    #[test]
-    fn nav2s_own_plugins_are_ignored_and_others_are_refused_with_a_way_out() {
-        let store = ParameterStore::default();
-        assert_eq!(refuse_foreign_plugins(&store), Ok(()));
-        let names = |names: &[&str]| {
-            ParameterValue::StringArray(names.iter().map(|name| (*name).to_owned()).collect())
-        };
-        store
-            .declare(Declaration::new(PLUGINS, names(&["my_robot_bt_nodes"]), ""))
-            .unwrap();
-        let fault = refuse_foreign_plugins(&store).unwrap_err();
-        assert!(
-            fault.contains("my_robot_bt_nodes") && fault.contains("examples/"),
-            "{fault}"
-        );
-        let own = names(&[
-            "nav2_compute_path_to_pose_action_bt_node",
-            "nav2_path_expiring_timer_condition",
-            "",
-        ]);
-        store.set(PLUGINS, own).unwrap();
-        assert_eq!(refuse_foreign_plugins(&store), Ok(()));
     }
 }

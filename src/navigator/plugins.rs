@@ -1,0 +1,218 @@
+//! Nav2's plug-ins: which of those that a parameter file lists are there, and which navigators are served.
+
+use super::NavigatorKind;
+use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue};
+
+const NODES: &str = "plugin_lib_names";
+const NAVIGATORS: &str = "navigators";
+
+/// The plug-in that Nav2 makes a navigator with.
+fn plugin_of(kind: NavigatorKind) -> &'static str {
+    match kind {
+        NavigatorKind::ToPose => "nav2_bt_navigator::NavigateToPoseNavigator",
+        NavigatorKind::ThroughPoses => "nav2_bt_navigator::NavigateThroughPosesNavigator",
+    }
+}
+
+fn plugin_parameter(navigator: &str) -> String {
+    format!("{navigator}.plugin")
+}
+
+/// Declares the lists of plug-ins, and what each navigator of the list has of its own.
+///
+/// # Errors
+/// A value of another type.
+pub(crate) fn declare(store: &ParameterStore) -> Result<(), ParameterError> {
+    store.declare(Declaration::new(
+        NODES,
+        ParameterValue::StringArray(Vec::new()),
+        "Nav2's own names are accepted and ignored; any other keeps the node from being configured. Looked at by the \
+         transition `configure`.",
+    ))?;
+    let own = NavigatorKind::ALL.map(|kind| kind.action().to_owned());
+    let list = Declaration::new(
+        NAVIGATORS,
+        own.to_vec(),
+        "Navigators to serve: each `NAME` of the list by the action of its `NAME.plugin`. Any other plug-in than Nav2's own \
+         keeps the node from being configured.",
+    );
+    store.declare(list.read_only())?;
+    for kind in NavigatorKind::ALL {
+        let text = format!("Navigator that serves `{}`.", kind.action());
+        let plugin = Declaration::new(&plugin_parameter(kind.action()), plugin_of(kind), &text);
+        store.declare(plugin.read_only())?;
+    }
+    for name in strings(store, NAVIGATORS) {
+        let plugin = plugin_parameter(&name);
+        if !name.is_empty() && store.declaration(&plugin).is_none() {
+            store.declare(Declaration::new(&plugin, "", "Plug-in of this navigator.").read_only())?;
+        }
+    }
+    Ok(())
+}
+
+fn strings(store: &ParameterStore, name: &str) -> Vec<String> {
+    let value = store.get(name);
+    let strings = value.as_ref().and_then(ParameterValue::as_strings);
+    strings.unwrap_or_default().to_vec()
+}
+
+/// The navigators that the parameter file asks for. Those of others are C++ libraries, as are the nodes of others.
+///
+/// # Errors
+/// Which one is not there, and what to do instead.
+pub(crate) fn navigators(store: &ParameterStore) -> Result<Vec<NavigatorKind>, String> {
+    let [to_pose, through_poses] = NavigatorKind::ALL.map(plugin_of);
+    let mut kinds = Vec::new();
+    for name in strings(store, NAVIGATORS).iter().filter(|name| !name.is_empty()) {
+        let parameter = plugin_parameter(name);
+        let given = store.text(&parameter).unwrap_or_default();
+        // Before Jazzy the two parts of the name had a slash between them.
+        let plugin = given.replacen('/', "::", 1);
+        match NavigatorKind::ALL
+            .into_iter()
+            .find(|kind| plugin_of(*kind) == plugin)
+        {
+            Some(kind) if kinds.contains(&kind) => {
+                return Err(format!(
+                    "{NAVIGATORS}: `{name}` has the same plug-in as another navigator of the list, {plugin}: take one of them \
+                     off the list"
+                ));
+            }
+            Some(kind) => kinds.push(kind),
+            None if given.is_empty() => {
+                return Err(format!(
+                    "{NAVIGATORS}: `{name}` has no plug-in: set `{parameter}` to {to_pose} or {through_poses}, or take \
+                     `{name}` off the list"
+                ));
+            }
+            None => {
+                return Err(format!(
+                    "{NAVIGATORS}: the plug-in `{given}` of `{name}` is a C++ library, which navtree cannot load: set \
+                     `{parameter}` to {to_pose} or {through_poses}, or take `{name}` off the list"
+                ));
+            }
+        }
+    }
+    if kinds.is_empty() {
+        let [to_pose, through_poses] = NavigatorKind::ALL.map(NavigatorKind::action);
+        return Err(format!(
+            "{NAVIGATORS}: the list is empty: name {to_pose}, {through_poses} or both"
+        ));
+    }
+    Ok(kinds)
+}
+
+/// Nav2's own plug-in names stand in many parameter files; their nodes are all here. Anybody else's are C++ libraries,
+/// which cannot be loaded: a node that has one on its list must not be configured.
+fn refuse_foreign_nodes(store: &ParameterStore) -> Result<(), String> {
+    let own = |name: &str| {
+        (name.starts_with("nav2_") || name.starts_with("opennav_"))
+            && (name.ends_with("_bt_node") || name.ends_with("_condition"))
+    };
+    let names = strings(store, NODES);
+    match names.iter().find(|name| !name.is_empty() && !own(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "{NODES}: `{name}` is a C++ library, which navtree cannot load: write its nodes in Rust (examples/), or \
+             reach its servers with RosAction and RosService, and take it off the list"
+        )),
+    }
+}
+
+/// Whether all plug-ins of the parameter file are there: where one is not, the node must not be configured.
+///
+/// # Errors
+/// Which one is not there, and what to do instead.
+pub(crate) fn refuse_foreign(store: &ParameterStore) -> Result<(), String> {
+    refuse_foreign_nodes(store)?;
+    navigators(store).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> ParameterValue {
+        ParameterValue::StringArray(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn nav2s_own_plugins_are_ignored_and_others_are_refused_with_a_way_out() {
+        let store = ParameterStore::default();
+        declare(&store).unwrap();
+        assert_eq!(refuse_foreign(&store), Ok(()));
+        store.set(NODES, names(&["my_robot_bt_nodes"])).unwrap();
+        let fault = refuse_foreign(&store).unwrap_err();
+        assert!(
+            fault.contains("my_robot_bt_nodes") && fault.contains("examples/"),
+            "{fault}"
+        );
+        let own = names(&[
+            "nav2_compute_path_to_pose_action_bt_node",
+            "nav2_path_expiring_timer_condition",
+            "",
+        ]);
+        store.set(NODES, own).unwrap();
+        assert_eq!(refuse_foreign(&store), Ok(()));
+    }
+
+    /// What is served with a list of navigators, and plug-ins of theirs.
+    fn served(list: &[&str], plugins: &[(&str, &str)]) -> Result<Vec<NavigatorKind>, String> {
+        let plugins = plugins
+            .iter()
+            .map(|(name, plugin)| (plugin_parameter(name), ParameterValue::from(*plugin)));
+        let store = ParameterStore::new(plugins.chain([(NAVIGATORS.to_owned(), names(list))]));
+        declare(&store).unwrap();
+        navigators(&store)
+    }
+
+    #[test]
+    fn navigators_of_nav2_are_served_and_no_other_than_those_on_the_list() {
+        use NavigatorKind::{ThroughPoses, ToPose};
+        let both = ["navigate_to_pose", "navigate_through_poses"];
+        let store = ParameterStore::default();
+        declare(&store).unwrap();
+        assert_eq!(navigators(&store), Ok(vec![ToPose, ThroughPoses]));
+        assert_eq!(served(&both, &[]), Ok(vec![ToPose, ThroughPoses]));
+        assert_eq!(served(&both[..1], &[]), Ok(vec![ToPose]));
+        let older = [("navigate_to_pose", "nav2_bt_navigator/NavigateToPoseNavigator")];
+        assert_eq!(served(&both[..1], &older), Ok(vec![ToPose]));
+        let other_name = [("fetch", "nav2_bt_navigator::NavigateThroughPosesNavigator")];
+        assert_eq!(served(&["fetch"], &other_name), Ok(vec![ThroughPoses]));
+    }
+
+    #[test]
+    fn a_navigator_that_is_not_there_is_refused_with_a_way_out() {
+        for (list, plugins, reason) in [
+            (
+                &["navigate_to_pose", "coverage"][..],
+                &[("coverage", "opennav_coverage::CoverageNavigator")][..],
+                "navigators: the plug-in `opennav_coverage::CoverageNavigator` of `coverage` is a C++ library, which navtree \
+                 cannot load: set `coverage.plugin` to nav2_bt_navigator::NavigateToPoseNavigator or \
+                 nav2_bt_navigator::NavigateThroughPosesNavigator, or take `coverage` off the list",
+            ),
+            (
+                &["coverage"],
+                &[],
+                "navigators: `coverage` has no plug-in: set `coverage.plugin` to ",
+            ),
+            (
+                &[""],
+                &[],
+                "navigators: the list is empty: name navigate_to_pose, navigate_through_poses or both",
+            ),
+            (
+                &["navigate_to_pose", "navigate_through_poses"],
+                &[(
+                    "navigate_through_poses",
+                    "nav2_bt_navigator::NavigateToPoseNavigator",
+                )],
+                "navigators: `navigate_through_poses` has the same plug-in as another navigator of the list",
+            ),
+        ] {
+            let fault = served(list, plugins).unwrap_err();
+            assert!(fault.starts_with(reason), "{fault}");
+        }
+    }
+}
