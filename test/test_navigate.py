@@ -65,6 +65,25 @@ def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
     assert len(stack.robot.planner.requests()) == 1
 
 
+def test_a_goal_that_comes_when_the_tree_is_past_its_use_of_it_is_driven_to(stack, tmp_path):
+    tree = tmp_path / "waits.xml"
+    wait = '<Wait wait_duration="0.1"/>'
+    tree.write_text(
+        '<root BTCPP_format="4"><BehaviorTree ID="Waits"><Sequence><ComputePathToPose goal="{goal}" path="{path}"/>'
+        f'<FollowPath path="{{path}}"/>{wait}{wait}</Sequence></BehaviorTree></root>'
+    )
+    waiting, controller = stack.robot.wait, stack.robot.controller
+    waiting.behaviour.duration = None
+    first = stack.navigation.send(1.0, 0.0, tree=tree)
+    wait_for(waiting.executing, PATIENCE, "the first wait")
+    second = stack.navigation.send(2.0, 0.0, tree=tree)
+    assert first.result()[0] == "ABORTED"
+    waiting.behaviour.duration = 0.0
+    status, result = second.result()
+    assert status == "SUCCEEDED", result.error_msg
+    assert [followed.path.poses[-1].pose.position.x for followed in controller.requests()] == [1.0, 2.0]
+
+
 def test_an_update_of_an_earlier_navigation_steers_no_later_one(stack, tmp_path):
     tree = tmp_path / "updated.xml"
     tree.write_text(

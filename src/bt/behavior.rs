@@ -46,6 +46,12 @@ pub trait Behavior: Send + Sync {
         false
     }
 
+    /// Whether a leaf that has run for some ticks has done something with what it read, rather than only asked: see
+    /// [`Tree::is_current`](super::Tree::is_current).
+    fn acts(&self) -> bool {
+        true
+    }
+
     /// Called for every node when a tree got its resources, before its first tick: open what is needed.
     fn attach(&self, _cx: &mut Context<'_>) {}
 

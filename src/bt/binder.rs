@@ -108,6 +108,12 @@ impl<'b, 's> Binder<'b, 's> {
             span,
             self.problems,
         );
+        let direction = declaration.direction;
+        self.scopes.access(
+            slot,
+            direction != Direction::Output,
+            direction != Direction::Input,
+        );
         Binding::Slot(slot)
     }
 }
@@ -309,6 +315,7 @@ struct ScriptNames<'n> {
 /// The entry of a key that is named at a place.
 fn name_slot(scopes: &mut Scopes, scope: ScopeId, key: &str, access: Access, span: Span) -> SlotId {
     let slot = scopes.resolve(scope, key);
+    scopes.access(slot, access == Access::Read, access != Access::Read);
     let place = &mut scopes.slots[slot.0 as usize];
     match access {
         Access::Read => place.read_at = place.read_at.or(Some(span)),

@@ -265,6 +265,7 @@ impl<'f, 's> Compiler<'f, 's> {
             attributes: self.attributes.add(attributes),
         });
         if spec.subtree.is_some() {
+            self.scopes.node = index.0;
             let substitute = self.substitute_subtree(tree, spec, scope, index);
             let whole = substitute.is_some();
             if whole {
@@ -279,6 +280,7 @@ impl<'f, 's> Compiler<'f, 's> {
                 self.subtree(tree, spec, scope, named, index, depth);
             }
         } else {
+            self.scopes.node = index.0;
             let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
             let kind = self.info[index.index()].kind;
             let open = node_type.is_some_and(|node_type| node_type.manifest.open);
@@ -665,6 +667,7 @@ impl<'f, 's> Compiler<'f, 's> {
             })
             .collect();
         let globals = self.scopes.globals();
+        let accesses = std::mem::take(&mut self.scopes.accesses).into_boxed_slice();
         let (scopes, slots) = self.scopes.into_parts();
         let def = TreeDef {
             nodes,
@@ -674,6 +677,7 @@ impl<'f, 's> Compiler<'f, 's> {
             info: self.info.into_boxed_slice(),
             attributes: self.attributes,
             slots,
+            accesses,
             globals,
             scopes,
             enums: Arc::new(self.registry.enums().clone()),

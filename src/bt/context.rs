@@ -176,6 +176,13 @@ impl<'t> Context<'t> {
         Thrown(())
     }
 
+    /// Notes that the node, which runs, has read its inputs again and goes on with those.
+    pub fn note_inputs_read(&mut self) {
+        if let Some(provenance) = &mut self.run.provenance {
+            provenance.read_again(&self.run.blackboard, self.node);
+        }
+    }
+
     // --- children --------------------------------------------------------------------------------------------
 
     /// How many children the node has.
@@ -455,6 +462,9 @@ impl<'t> Context<'t> {
     #[inline(never)]
     fn store_and_tell(&mut self, node: u32, status: NodeStatus) {
         let before = std::mem::replace(&mut self.run.statuses[node as usize], status);
+        if let Some(provenance) = &mut self.run.provenance {
+            provenance.changed(&self.run.blackboard, node, before, status);
+        }
         if before != status
             && let Some(observer) = &mut self.run.observer
         {

@@ -11,6 +11,7 @@ use super::behavior::{Behavior, Dialect, NodeKind};
 use super::blackboard::{Entry, ScopeId, SlotId};
 use super::guard::Guards;
 use super::priority::Priorities;
+use super::provenance::SlotAccess;
 use super::types::TypeInfo;
 use super::value::Value;
 use rustc_hash::FxHashMap;
@@ -142,6 +143,8 @@ pub struct TreeDef {
     pub(crate) info: Box<[NodeInfo]>,
     pub(crate) attributes: Attributes,
     pub(crate) slots: Box<[SlotDef]>,
+    /// Which nodes name which slots, in the order of nodes.
+    pub(crate) accesses: Box<[SlotAccess]>,
     /// Entries that the tree addresses with `@`, by the key behind it.
     pub(crate) globals: Box<[(Arc<str>, SlotId)]>,
     pub(crate) scopes: Box<[ScopeDef]>,

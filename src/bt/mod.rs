@@ -30,6 +30,7 @@ mod observer;
 mod port;
 mod priority;
 mod problem;
+mod provenance;
 mod queue;
 mod random;
 mod registry;

@@ -9,6 +9,7 @@ use super::event::Events;
 use super::globals::Sharing;
 use super::observer::Observer;
 use super::priority::Orders;
+use super::provenance::Provenance;
 use super::random::Random;
 use super::resource::Resources;
 use super::whereabouts::Whereabouts;
@@ -38,6 +39,8 @@ pub(crate) struct Run {
     pub(crate) states: Box<[Option<Box<dyn Any + Send>>]>,
     pub(crate) resources: Resources,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    /// Looked at where there is an observer.
+    pub(crate) provenance: Option<Box<Provenance>>,
     pub(crate) now: Time,
     /// A node asked for another tick at once.
     pub(crate) woken: bool,
@@ -74,6 +77,7 @@ impl Run {
             states: Box::default(),
             resources: Resources::default(),
             observer: None,
+            provenance: None,
             now: Time::ZERO,
             woken: false,
             wake_at: None,

@@ -10,6 +10,7 @@ use super::misfit::{Reader, Suspects};
 use super::numeral;
 use super::port::Direction;
 use super::problem::{Problem, ProblemKind};
+use super::provenance::SlotAccess;
 use super::registry::Provided;
 use super::spec::{ModelPort, NodeSpec, SubTreeForm};
 use super::types::{Family, PortValue, TypeInfo};
@@ -81,6 +82,10 @@ fn are_compatible(declared: &TypeInfo, port: &TypeInfo) -> bool {
 pub(crate) struct Scopes {
     scopes: Vec<ScopeDef>,
     pub(crate) slots: Vec<SlotUse>,
+    /// The node that is compiled.
+    pub(crate) node: u32,
+    /// Which nodes name which slots, in the order of nodes.
+    pub(crate) accesses: Vec<SlotAccess>,
     /// Some node writes keys whose names are known at run time only.
     pub(crate) writes_any: bool,
     /// What is looked at when the whole tree is known.
@@ -95,6 +100,8 @@ impl Scopes {
             provided,
             scopes: Vec::new(),
             slots: Vec::new(),
+            node: 0,
+            accesses: Vec::new(),
             writes_any: false,
             suspects: Suspects::default(),
             dialect,
@@ -114,6 +121,16 @@ impl Scopes {
             takes_pointers: true,
         });
         id
+    }
+
+    /// The node that is compiled names a slot.
+    pub(crate) fn access(&mut self, slot: SlotId, reads: bool, writes: bool) {
+        self.accesses.push(SlotAccess {
+            node: self.node,
+            slot,
+            reads,
+            writes,
+        });
     }
 
     pub(crate) fn tree_id(&self, scope: ScopeId) -> &str {

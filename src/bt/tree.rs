@@ -11,6 +11,7 @@ use super::error::{TickError, panic_text};
 use super::globals::{Globals, Sharing};
 use super::keys;
 use super::observer::Observer;
+use super::provenance::Provenance;
 use super::random::Random;
 use super::resource::{Resource, Resources};
 use super::run::Run;
@@ -129,6 +130,30 @@ impl Tree {
     /// Watches the run; the one before, if any, is dropped.
     pub fn set_observer(&mut self, observer: Option<Box<dyn Observer>>) {
         self.run.observer = observer;
+    }
+
+    /// Has the run tell whether its result is one for the newest values of these keys of the main tree: see
+    /// [`Tree::is_current`]. While there is an observer.
+    pub fn track_provenance<'k>(&mut self, keys: impl IntoIterator<Item = &'k str>) {
+        let slots = keys.into_iter().filter_map(|key| self.find(ScopeId::ROOT, key));
+        let provenance = Provenance::new(&self.def, slots.collect());
+        self.run.provenance = Some(Box::new(provenance));
+    }
+
+    /// The keys of [`Tree::track_provenance`] were written anew while the tree runs.
+    pub fn renew_sources(&mut self) {
+        if let Some(provenance) = &mut self.run.provenance {
+            provenance.renew(&self.run.blackboard);
+        }
+    }
+
+    /// Whether a run that ended so since [`Tree::renew_sources`] has worked on what was written then: on those keys, or on
+    /// what was made of them. Not where that cannot be told.
+    pub fn is_current(&self, status: NodeStatus) -> bool {
+        self.run
+            .provenance
+            .as_ref()
+            .is_some_and(|provenance| provenance.is_current(status))
     }
 
     /// Where the run's random numbers begin; 0 unless set. Of several trees each should have its own:
@@ -277,6 +302,9 @@ impl Tree {
             self.poison(node, &*payload);
         }
         self.run.failure = None;
+        if let Some(provenance) = &mut self.run.provenance {
+            provenance.reset();
+        }
         if let Some(events) = &mut self.run.events {
             events.forget();
         }

@@ -338,6 +338,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                 return Ok(());
             }
         };
+        cx.note_inputs_read();
         let replaces = self.node.replaces(sent, &mut goal);
         let state = cx.state::<State<N>>();
         state.version = version;

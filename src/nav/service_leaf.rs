@@ -120,6 +120,10 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         self.node.attached(cx);
     }
 
+    fn acts(&self) -> bool {
+        false
+    }
+
     /// An action whatever it is called: the answer takes its time.
     fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
         Conduct::of(NodeKind::Action, &[])

@@ -14,7 +14,6 @@ use super::odometry::OdometrySmoother;
 use super::settings::Settings;
 use crate::bt::{HaltOrder, HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
-use crate::msg::action::{FollowPathGoal, SmoothPathGoal};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
 /// How far a goal, a call or a cancel request has come.
@@ -26,9 +25,6 @@ pub struct Progress {
     pub feedback: Option<Payload>,
     /// How it ended.
     pub outcome: Option<Outcome<Payload>>,
-    /// The number of what was last asked of a server here, where it may have been made of what the client wants; see
-    /// [`World::orders`].
-    order: u64,
 }
 
 /// The newest message of a topic.
@@ -65,9 +61,6 @@ pub struct World {
     /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
-    /// See [`World::orders`] and [`World::served`].
-    orders: u64,
-    served: u64,
     events: Vec<Event>,
     /// Messages so far, of all topics.
     messages: u64,
@@ -93,8 +86,6 @@ impl World {
             topics: FxHashMap::default(),
             halts: Vec::new(),
             requests: Vec::new(),
-            orders: 0,
-            served: 0,
             events: Vec::new(),
             messages: 0,
             listeners: Vec::new(),
@@ -214,7 +205,6 @@ impl World {
         options: GoalOptions,
     ) -> Ticket {
         let ticket = self.ticket();
-        self.order(ticket, &payload);
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::Start {
             ticket,
@@ -228,18 +218,7 @@ impl World {
 
     /// Replaces a running goal by a newer one for the same server; of several within a tick the last counts.
     pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
-        self.order(ticket, &payload);
         self.requests.push(Command::Update { ticket, payload });
-    }
-
-    fn order(&mut self, ticket: Ticket, payload: &Payload) {
-        if is_made_of_a_path(payload) {
-            return;
-        }
-        self.orders += 1;
-        if let Some(progress) = self.waiting.get_mut(&ticket) {
-            progress.order = self.orders;
-        }
     }
 
     /// Asks for a service to be called when the tick ends.
@@ -290,9 +269,7 @@ impl World {
     /// Takes the outcome of something that has ended, and forgets it.
     pub fn finish(&mut self, ticket: Ticket) -> Option<Outcome<Payload>> {
         self.waiting.get(&ticket)?.outcome.as_ref()?;
-        let progress = self.waiting.remove(&ticket)?;
-        self.served = self.served.max(progress.order);
-        progress.outcome
+        self.waiting.remove(&ticket)?.outcome
     }
 
     /// Stops something: its cancel leaves first when the tick ends, and nothing of it is heard again (G3, G4).
@@ -340,17 +317,6 @@ impl World {
     /// The navigation that runs from now on was accepted at this time, by the clock that no simulation stops.
     pub fn begin_navigation(&mut self, accepted: Time) {
         self.accepted = accepted;
-    }
-
-    /// How many goals and updates of goals were asked for so far: those that may have been made of what the client wants,
-    /// and not those that are made of a path.
-    pub fn orders(&self) -> u64 {
-        self.orders
-    }
-
-    /// The newest of [`World::orders`] that came to an end by itself, rather than being halted.
-    pub fn served(&self) -> u64 {
-        self.served
     }
 
     /// See [`Link::hand_over`].
@@ -504,11 +470,6 @@ fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
             false
         }
     }
-}
-
-/// Whether a goal is one that leads where a path leads, which may have been planned for an earlier destination.
-fn is_made_of_a_path(goal: &Payload) -> bool {
-    goal.get::<FollowPathGoal>().is_some() || goal.get::<SmoothPathGoal>().is_some()
 }
 
 impl Resource for World {

@@ -317,6 +317,7 @@ impl Navigator {
         tree.set_seed(instance_seed(self.options.random_seed, self.made));
         self.made = self.made.wrapping_add(1);
         tree.set_observer(Some(self.log.observer()));
+        tree.track_provenance([&*self.options.goal_key, &*self.options.goals_key]);
         if let Some(pulse) = &self.pulse {
             pulse.follow(tree.whereabouts());
         }
@@ -495,15 +496,15 @@ impl Navigator {
                 match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
                     Some(tree) => {
                         // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
-                        let orders = tree.resource::<World>().map_or(0, |world| {
+                        if let Some(world) = tree.resource::<World>() {
                             world.begin_navigation(request.accepted);
-                            world.orders()
-                        });
+                        }
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
+                        tree.renew_sources();
                         if let Some(pulse) = &self.pulse {
                             pulse.pursue(request.client.id());
                         }
-                        let old = session.replace(request, orders, now);
+                        let old = session.replace(request, now);
                         old.finish(Report::aborted(0, DISPLACED));
                     }
                     None => {
@@ -571,9 +572,7 @@ impl Navigator {
             return;
         };
         let result = tree.tick(now);
-        let mut served = 0;
         if let Some(world) = tree.resource::<World>() {
-            served = world.served();
             for note in world.take_notes() {
                 tracing::warn!("{}: {}", note.leaf, note.text);
             }
@@ -597,8 +596,10 @@ impl Navigator {
                 }
                 self.publish_log(&def);
             }
-            Ok(NodeStatus::Success | NodeStatus::Failure) if session.is_unserved(served) => {
-                // What succeeded or failed was the goal before this one.
+            Ok(status @ (NodeStatus::Success | NodeStatus::Failure))
+                if session.take_replacement() && !tree.is_current(status) =>
+            {
+                // What succeeded or failed was, as far as can be told, the goal before this one.
                 tree.halt(HaltReason::ParentFinished, now);
                 super::seed::goal(tree, &self.options, kind, session.poses());
                 self.publish_log(&def);

@@ -41,6 +41,8 @@ mod received;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
+mod replaced;
+#[cfg(test)]
 mod rig;
 mod robot;
 mod schedule;

@@ -19,9 +19,8 @@ pub(crate) struct Session {
     started: Time,
     accepted: Time,
     last_feedback: Option<Time>,
-    /// The goal took another's place in a tree that ran, which had asked for so many goals by then; see
-    /// [`World::orders`](crate::nav::World::orders).
-    replaced_at: Option<u64>,
+    /// The goal took another's place in a tree that ran.
+    is_replacement: bool,
 }
 
 impl Session {
@@ -41,7 +40,7 @@ impl Session {
             started: now,
             accepted,
             last_feedback: None,
-            replaced_at: None,
+            is_replacement: false,
         }
     }
 
@@ -73,22 +72,19 @@ impl Session {
         &self.poses
     }
 
-    /// Whether a tree that has ended has done nothing for this goal: it took the place of another, and nothing that a server
-    /// was asked for since has come to an end, but for the following of a path that had been planned or was being planned
-    /// by then. What was asked for and halted is no service: a planner's answer that the old path's end has overtaken.
-    /// Once for each such goal, so that trees without servers end.
-    pub(crate) fn is_unserved(&mut self, served: u64) -> bool {
-        self.replaced_at.take().is_some_and(|orders| served <= orders)
+    /// Whether the goal took another's place in a tree that ran. True once for each such goal, so that a tree of which it
+    /// cannot be told for which goal it worked comes to an end.
+    pub(crate) fn take_replacement(&mut self) -> bool {
+        std::mem::take(&mut self.is_replacement)
     }
 
-    /// Another goal of the same action takes over; the old client is still to be told. `orders`: see
-    /// [`World::orders`](crate::nav::World::orders).
-    pub(crate) fn replace(&mut self, request: Request, orders: u64, now: Time) -> Box<dyn ClientGoal> {
+    /// Another goal of the same action takes over; the old client is still to be told.
+    pub(crate) fn replace(&mut self, request: Request, now: Time) -> Box<dyn ClientGoal> {
         self.poses = request.poses;
         self.accepted = request.accepted;
         self.started = now;
         self.last_feedback = None;
-        self.replaced_at = Some(orders);
+        self.is_replacement = true;
         std::mem::replace(&mut self.client, request.client)
     }
 

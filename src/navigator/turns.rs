@@ -26,7 +26,14 @@ fn id(number: u8) -> GoalId {
 
 impl Rig {
     /// A goal to a place at some metres in a frame.
-    fn goal_to(&mut self, number: u8, kind: NavigatorKind, frame: &str, x: f64, tree: &Arc<TreeDef>) {
+    pub(super) fn goal_to(
+        &mut self,
+        number: u8,
+        kind: NavigatorKind,
+        frame: &str,
+        x: f64,
+        tree: &Arc<TreeDef>,
+    ) {
         let request = Request {
             kind,
             poses: vec![PoseStamped {

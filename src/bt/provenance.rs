@@ -1,0 +1,235 @@
+//! Tells whether the work of a tree was done for the newest values of some entries, the sources.
+//!
+//! Which entries may be made of which follows from the ports and scripts of the file. While a tree runs, an entry is
+//! current if the node that wrote it last had read current entries only. What cannot be told counts as outdated.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::NodeStatus;
+use super::behavior::NodeKind;
+use super::blackboard::{Blackboard, SlotId};
+use super::definition::TreeDef;
+
+/// A node names an entry, in a port or in a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotAccess {
+    pub(crate) node: u32,
+    pub(crate) slot: SlotId,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+}
+
+/// A node that reads a source, or an entry that may be made of one.
+#[derive(Debug)]
+struct Reader {
+    /// Of these entries only.
+    reads: Vec<SlotId>,
+    writes: Vec<SlotId>,
+    is_leaf: bool,
+    /// It may go on beyond the tick that activates it.
+    starts: bool,
+    /// It does something, rather than asks.
+    acts: bool,
+}
+
+/// All of them in one tree.
+#[derive(Debug)]
+struct Readers {
+    sources: Vec<SlotId>,
+    nodes: FxHashMap<u32, Reader>,
+}
+
+impl Readers {
+    fn of(def: &TreeDef, sources: Vec<SlotId>) -> Self {
+        let mut readers_of: FxHashMap<SlotId, Vec<u32>> = FxHashMap::default();
+        for access in def.accesses.iter().filter(|access| access.reads) {
+            readers_of.entry(access.slot).or_default().push(access.node);
+        }
+        let mut derived: FxHashSet<SlotId> = sources.iter().copied().collect();
+        let mut open = sources.clone();
+        let mut nodes = FxHashMap::default();
+        while let Some(slot) = open.pop() {
+            for node in readers_of.remove(&slot).unwrap_or_default() {
+                nodes.entry(node).or_insert_with(|| {
+                    let writes = written_by(def, node);
+                    open.extend(writes.iter().copied().filter(|slot| derived.insert(*slot)));
+                    let compiled = &def.nodes[node as usize];
+                    let kind = def.info[node as usize].kind;
+                    Reader {
+                        reads: Vec::new(),
+                        writes,
+                        is_leaf: matches!(kind, NodeKind::Action | NodeKind::Condition),
+                        starts: compiled.behavior.conduct(kind, &[]).starts,
+                        acts: compiled.behavior.acts(),
+                    }
+                });
+            }
+        }
+        for (node, reader) in &mut nodes {
+            let reads = accesses_of(def, *node).filter(|access| access.reads);
+            reader.reads = reads
+                .map(|access| access.slot)
+                .filter(|slot| derived.contains(slot))
+                .collect();
+        }
+        Self { sources, nodes }
+    }
+}
+
+/// What one node names: accesses are in the order of nodes.
+fn accesses_of(def: &TreeDef, node: u32) -> impl Iterator<Item = &SlotAccess> {
+    let first = def.accesses.partition_point(|access| access.node < node);
+    let rest = def.accesses.get(first..).unwrap_or_default().iter();
+    rest.take_while(move |access| access.node == node)
+}
+
+fn written_by(def: &TreeDef, node: u32) -> Vec<SlotId> {
+    let writes = accesses_of(def, node).filter(|access| access.writes);
+    writes.map(|access| access.slot).collect()
+}
+
+/// What is known of one run.
+pub(crate) struct Provenance {
+    readers: Arc<Readers>,
+    /// The sources were written anew while the tree ran.
+    is_renewed: bool,
+    /// How often entries had been written by then.
+    before: FxHashMap<SlotId, u64>,
+    /// Entries that are current, and how often they had been written when they became so.
+    current: FxHashMap<SlotId, u64>,
+    /// Leaves that run on current entries.
+    at_work: FxHashSet<u32>,
+    /// Leaves that have acted with success, and whether the last time on current entries.
+    done: FxHashMap<u32, bool>,
+    /// Whether the leaf that acted last, with success or not, did so on current entries.
+    last: bool,
+}
+
+impl Provenance {
+    pub(crate) fn new(def: &TreeDef, sources: Vec<SlotId>) -> Self {
+        Self {
+            readers: Arc::new(Readers::of(def, sources)),
+            is_renewed: false,
+            before: FxHashMap::default(),
+            current: FxHashMap::default(),
+            at_work: FxHashSet::default(),
+            done: FxHashMap::default(),
+            last: false,
+        }
+    }
+
+    /// Another run begins.
+    pub(crate) fn reset(&mut self) {
+        self.is_renewed = false;
+        self.done.clear();
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.before.clear();
+        self.current.clear();
+        self.at_work.clear();
+        self.last = false;
+    }
+
+    /// The sources were written anew.
+    pub(crate) fn renew(&mut self, blackboard: &Blackboard) {
+        self.forget();
+        self.is_renewed = true;
+        self.done.values_mut().for_each(|is_current| *is_current = false);
+        let writes = self.readers.nodes.values().flat_map(|reader| &reader.writes);
+        self.before
+            .extend(writes.map(|slot| (*slot, blackboard.entry(*slot).sequence())));
+    }
+
+    /// Whether a run that ended so has ended for what the sources were last written with: every leaf that has acted with
+    /// success has done so on current entries, and there is one; or, where the run has failed, the last one.
+    pub(crate) fn is_current(&self, status: NodeStatus) -> bool {
+        if status == NodeStatus::Success {
+            !self.done.is_empty() && self.done.values().all(|is_current| *is_current)
+        } else {
+            self.last
+        }
+    }
+
+    /// A node that runs has read its entries again.
+    pub(crate) fn read_again(&mut self, blackboard: &Blackboard, node: u32) {
+        if self.is_renewed && self.reads_current(blackboard, node) {
+            self.at_work.insert(node);
+        }
+    }
+
+    /// A node was ticked, or halted.
+    #[inline]
+    pub(crate) fn changed(&mut self, blackboard: &Blackboard, node: u32, from: NodeStatus, to: NodeStatus) {
+        let Some(reader) = self.readers.nodes.get(&node) else {
+            return;
+        };
+        let (acts, starts) = (reader.acts, reader.starts);
+        match to {
+            NodeStatus::Idle | NodeStatus::Skipped => {
+                self.at_work.remove(&node);
+            }
+            _ if !reader.is_leaf => self.write(blackboard, node),
+            NodeStatus::Running if from != NodeStatus::Running => {
+                self.at_work.remove(&node);
+                self.read_again(blackboard, node);
+            }
+            NodeStatus::Running => {}
+            NodeStatus::Success | NodeStatus::Failure if from == NodeStatus::Running => {
+                let is_current = self.at_work.remove(&node);
+                if is_current && to == NodeStatus::Success {
+                    self.mark(blackboard, node);
+                }
+                if acts {
+                    self.last = is_current;
+                    if to == NodeStatus::Success {
+                        self.done.insert(node, is_current);
+                    }
+                }
+            }
+            NodeStatus::Failure => {}
+            // A leaf that has started something and is ticked again gives the same answer once more.
+            NodeStatus::Success if starts && from != NodeStatus::Idle => {}
+            NodeStatus::Success => self.write(blackboard, node),
+        }
+    }
+
+    /// A node has read and written within one tick.
+    fn write(&mut self, blackboard: &Blackboard, node: u32) {
+        if self.is_renewed && self.reads_current(blackboard, node) {
+            self.mark(blackboard, node);
+        }
+    }
+
+    fn reads_current(&self, blackboard: &Blackboard, node: u32) -> bool {
+        let Some(reader) = self.readers.nodes.get(&node) else {
+            return false;
+        };
+        let mut written = reader
+            .reads
+            .iter()
+            .filter(|slot| blackboard.get(**slot).is_some())
+            .peekable();
+        written.peek().is_some()
+            && written.all(|slot| {
+                self.readers.sources.contains(slot)
+                    || self.current.get(slot) == Some(&blackboard.entry(*slot).sequence())
+            })
+    }
+
+    /// What a node has written is current, as far as it has written since the sources were.
+    fn mark(&mut self, blackboard: &Blackboard, node: u32) {
+        let Some(reader) = self.readers.nodes.get(&node) else {
+            return;
+        };
+        for slot in &reader.writes {
+            let sequence = blackboard.entry(*slot).sequence();
+            if self.before.get(slot).is_none_or(|before| sequence > *before) {
+                self.current.insert(*slot, sequence);
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A goal that takes another's place in a tree that runs is driven to, whatever the tree is at when it comes: tests.
+
+use std::sync::Arc;
+
+use super::NavigatorKind::{self, ThroughPoses, ToPose};
+use super::goal::Ending;
+use super::rig::{Rig, load, registry};
+use crate::bt::TreeDef;
+use crate::msg::action::{
+    ComputePathThroughPoses, ComputePathThroughPosesResult, ComputePathToPose, ComputePathToPoseResult,
+    FollowPath, SmoothPath, SmoothPathResult, Wait,
+};
+use crate::msg::service::{IsPathValid, IsPathValidResponse};
+use crate::msg::{Header, Path, Pose};
+use crate::nav::testing::Plan;
+use crate::xml::Loader;
+
+/// A path from the origin to a place at so many metres, some milliseconds after it was asked for.
+fn path_to(x: f64) -> Arc<Path> {
+    let poses = [Pose::default(), Pose::planar(x, 0.0, 0.0)];
+    Arc::new(Path::through(Header::in_frame("map"), poses))
+}
+
+fn end_of(path: &Path) -> f64 {
+    path.poses.last().map_or(0.0, |pose| pose.pose.position.x)
+}
+
+/// A robot that plans for 30 ms, drives for 100 and waits for 40.
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    let bench = &mut rig.bench;
+    bench.action::<ComputePathToPose>("compute_path_to_pose", |wanted| {
+        Plan::result(ComputePathToPoseResult {
+            path: path_to(wanted.goal.pose.position.x),
+            ..ComputePathToPoseResult::default()
+        })
+        .after(30)
+    });
+    bench.action::<ComputePathThroughPoses>("compute_path_through_poses", |wanted| {
+        let last = wanted.goals.last().map_or(0.0, |pose| pose.pose.position.x);
+        Plan::result(ComputePathThroughPosesResult {
+            path: path_to(last),
+            ..ComputePathThroughPosesResult::default()
+        })
+        .after(30)
+    });
+    bench.action::<SmoothPath>("smooth_path", |wanted| {
+        Plan::result(SmoothPathResult {
+            path: Arc::clone(&wanted.path),
+            was_completed: true,
+            ..SmoothPathResult::default()
+        })
+        .after(20)
+    });
+    bench.action::<FollowPath>("follow_path", |_| Plan::success().after(100));
+    bench.action::<Wait>("wait", |_| Plan::success().after(40));
+    bench.service::<IsPathValid>("is_path_valid", |_| {
+        Some(IsPathValidResponse {
+            is_valid: true,
+            ..IsPathValidResponse::default()
+        })
+    });
+    rig
+}
+
+/// What came of a goal to 2 m that replaced one to 1 m after so many ticks.
+struct Replaced {
+    /// The first had ended by then.
+    is_late: bool,
+    /// Where the robot was driven to the end of the path, in order.
+    ends: Vec<f64>,
+    waits: usize,
+}
+
+fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize) -> Replaced {
+    let mut rig = rig();
+    let goal = |rig: &mut Rig, number: u8, x: f64| {
+        rig.bench.transform("map", "base_link", Pose::default());
+        rig.goal_to(number, kind, "map", x, tree);
+    };
+    goal(&mut rig, 1, 1.0);
+    rig.ticks(after);
+    let is_late = !rig.navigator.is_running();
+    goal(&mut rig, 2, 2.0);
+    let mut ends = Vec::new();
+    let mut seen = 0;
+    for _ in 0..400 {
+        rig.bench.transform("map", "base_link", Pose::default());
+        rig.ticks(1);
+        let goals = rig.bench.goals::<FollowPath>("follow_path");
+        ends.extend(goals.iter().skip(seen).map(|goal| end_of(&goal.path)));
+        seen = goals.len();
+        if rig.navigator.is_idle() {
+            break;
+        }
+    }
+    assert!(rig.navigator.is_idle(), "after {after} ticks: it runs on");
+    let told: Vec<_> = rig
+        .reports
+        .try_iter()
+        .map(|(number, report)| (number, report.ending))
+        .collect();
+    let first = if is_late {
+        Ending::Succeeded
+    } else {
+        Ending::Aborted
+    };
+    assert_eq!(told, [(1, first), (2, Ending::Succeeded)], "after {after} ticks");
+    Replaced {
+        is_late,
+        ends,
+        waits: rig.bench.goals::<Wait>("wait").len(),
+    }
+}
+
+/// A goal that comes in any tick of a run is driven to before its client is told SUCCEEDED.
+fn is_driven_to(kind: NavigatorKind, xml: &str) -> usize {
+    is_driven_to_by(kind, xml, &load(&registry(), xml))
+}
+
+fn is_driven_to_by(kind: NavigatorKind, xml: &str, tree: &Arc<TreeDef>) -> usize {
+    let mut after = 1;
+    loop {
+        let replaced = replace(kind, tree, after);
+        if replaced.is_late {
+            return after;
+        }
+        assert_eq!(
+            replaced.ends.last(),
+            Some(&2.0),
+            "a new goal after {after} ticks: {:?}\n{xml}",
+            replaced.ends
+        );
+        let drives = replaced.ends.iter().filter(|end| **end == 2.0).count();
+        assert_eq!(
+            drives, 1,
+            "a new goal after {after} ticks: driven to {drives} times\n{xml}"
+        );
+        after += 1;
+    }
+}
+
+const PLAN: &str = r#"<ComputePathToPose goal="{goal}" path="{path}"/>"#;
+const FOLLOW: &str = r#"<FollowPath path="{path}"/>"#;
+const WAIT: &str = r#"<Wait wait_duration="0.04"/>"#;
+
+#[test]
+fn a_goal_that_comes_when_the_tree_is_past_its_last_use_of_it_is_driven_to() {
+    let xml = format!("<Sequence>{PLAN}{FOLLOW}{WAIT}{WAIT}</Sequence>");
+    assert!(is_driven_to(ToPose, &xml) > 20);
+}
+
+#[test]
+fn a_goal_that_comes_in_any_tick_is_driven_to_by_trees_of_all_shapes() {
+    let updated = format!(
+        r#"<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}"><Sequence>
+             <ComputePathToPose goal="{{updated}}" path="{{path}}"/>{FOLLOW}{WAIT}</Sequence></GoalUpdater>"#
+    );
+    let truncated = format!(
+        r#"<Sequence>{PLAN}<TruncatePath input_path="{{path}}" output_path="{{rest}}" distance="0.0"/>
+             <FollowPath path="{{rest}}"/>{WAIT}</Sequence>"#
+    );
+    let copied = format!(
+        r#"<Sequence><SetBlackboard value="{{goal}}" output_key="copy"/>
+             <ComputePathToPose goal="{{copy}}" path="{{path}}"/>{FOLLOW}{WAIT}</Sequence>"#
+    );
+    let smoothed = format!(
+        r#"<Sequence>{PLAN}<SmoothPath unsmoothed_path="{{path}}" smoothed_path="{{path}}"/>{FOLLOW}{WAIT}</Sequence>"#
+    );
+    let replanned = format!(
+        r#"<Sequence><PipelineSequence><RateController hz="20">{PLAN}</RateController>{FOLLOW}</PipelineSequence>
+             {WAIT}</Sequence>"#
+    );
+    let by_goal = format!(
+        "<Sequence><PipelineSequence><GoalUpdatedController>{PLAN}</GoalUpdatedController>{FOLLOW}</PipelineSequence>\
+         {WAIT}</Sequence>"
+    );
+    let recovering = format!(
+        r#"<RecoveryNode number_of_retries="6"><PipelineSequence><RateController hz="10">
+             <RecoveryNode number_of_retries="1">{PLAN}{WAIT}</RecoveryNode></RateController>
+             <RecoveryNode number_of_retries="1">{FOLLOW}{WAIT}</RecoveryNode></PipelineSequence>
+             <ReactiveFallback><GoalUpdated/><RoundRobin>{WAIT}{WAIT}</RoundRobin></ReactiveFallback></RecoveryNode>"#
+    );
+    let checked = format!(
+        r#"<PipelineSequence><RateController hz="20"><Fallback><ReactiveSequence>
+             <Inverter><GlobalUpdatedGoal/></Inverter><IsPathValid path="{{path}}"/></ReactiveSequence>{PLAN}</Fallback>
+             </RateController>{FOLLOW}</PipelineSequence>"#
+    );
+    for xml in [
+        updated, truncated, copied, smoothed, replanned, by_goal, recovering, checked,
+    ] {
+        assert!(is_driven_to(ToPose, &xml) > 13, "{xml}");
+    }
+    let through = format!(
+        r#"<Sequence><PipelineSequence><RateController hz="20"><Sequence>
+             <RemovePassedGoals input_goals="{{goals}}" output_goals="{{goals}}" radius="0.1"/>
+             <ComputePathThroughPoses goals="{{goals}}" path="{{path}}"/></Sequence></RateController>{FOLLOW}
+             </PipelineSequence>{WAIT}</Sequence>"#
+    );
+    assert!(is_driven_to(ThroughPoses, &through) > 13);
+}
+
+#[test]
+fn a_goal_that_comes_in_any_tick_is_driven_to_by_the_trees_that_come_with_navtree() {
+    let registry = registry();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("behavior_trees");
+    for (kind, name) in [
+        (ToPose, "plan_and_follow.xml"),
+        (ToPose, "navigate_to_pose.xml"),
+        (ThroughPoses, "navigate_through_poses.xml"),
+    ] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let loaded = Loader::new(&registry)
+            .load_text(name, &text, &folder, None)
+            .unwrap();
+        assert!(is_driven_to_by(kind, name, &loaded.def) > 13, "{name}");
+    }
+}
+
+#[test]
+fn a_tree_that_works_on_the_new_goal_by_itself_is_not_started_again() {
+    // Two waits a run: a third would be one of a run too many.
+    let xml = format!(
+        r#"<Sequence><PipelineSequence><RateController hz="50">{PLAN}</RateController>{FOLLOW}</PipelineSequence>
+             {WAIT}{WAIT}</Sequence>"#
+    );
+    let tree = load(&registry(), &xml);
+    let waits: Vec<usize> = (1..6).map(|after| replace(ToPose, &tree, after).waits).collect();
+    assert_eq!(waits, [2; 5]);
+}
