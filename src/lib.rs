@@ -29,6 +29,7 @@
 mod blessed;
 pub mod bt;
 pub mod cli;
+mod fault;
 pub mod goal;
 pub mod job;
 pub mod monitor;

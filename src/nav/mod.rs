@@ -57,7 +57,9 @@ pub use rehearsal::{rehearse, rehearse_with_spans};
 pub use selector::{Selector, SelectorNode};
 pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
 pub use settings::Settings;
-pub(crate) use strict_json::{ZERO_BYTE, refuse_zero_bytes};
+#[cfg(feature = "ros")]
+pub(crate) use strict_json::ZERO_BYTE;
+pub(crate) use strict_json::refuse_zero_bytes;
 pub use world::{Progress, Sample, World};
 
 use std::sync::Arc;

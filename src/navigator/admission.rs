@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::gate::SHUT;
 use super::goal::{ClientGoal, NavigationError, Report, Request};
+use super::thread::AtEnd;
 use super::{Handle, NavigatorKind, Pass, TreeLibrary};
 use crate::bt::{Time, TreeDef};
+use crate::fault;
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 use crate::sync::mpsc::{Receiver, Sender, channel};
@@ -129,6 +131,7 @@ impl Reader {
         // Dropped before the reader itself, also by a panic: what it finds left then is all that there will be.
         let inbox = inbox;
         while let Ok(place) = inbox.recv() {
+            fault::point();
             if let Some((kind, name)) = self.waiting.tree_for(place) {
                 let tree = self.read(kind, &name);
                 self.waiting.hand_in(place, tree);
@@ -167,17 +170,23 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Starts the thread that reads trees. It ends when the last clone is dropped.
-    pub(crate) fn start(library: Arc<TreeLibrary>, navigator: Handle) -> io::Result<Self> {
+    /// Starts the thread that reads trees. It ends when the last clone is dropped. `tell` is called when it has ended, by
+    /// a panic or otherwise.
+    pub(crate) fn start(
+        library: Arc<TreeLibrary>,
+        navigator: Handle,
+        tell: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let (jobs, inbox) = channel();
         let waiting = Waiting::default();
         let reader = Reader {
             library,
             waiting: waiting.clone(),
         };
-        thread::Builder::new()
-            .name("trees".to_owned())
-            .spawn(move || reader.run(inbox))?;
+        thread::Builder::new().name("trees".to_owned()).spawn(move || {
+            let _tell = AtEnd::new(tell);
+            reader.run(inbox);
+        })?;
         // Until the node is active.
         navigator.shut();
         Ok(Self {
@@ -294,7 +303,8 @@ mod tests {
             }
             let library = TreeLibrary::new(registry, Vec::new(), false, || bench().link());
             let remote = Remote::new();
-            let admission = Admission::start(Arc::new(library), remote.thread.handle().clone()).unwrap();
+            let admission =
+                Admission::start(Arc::new(library), remote.thread.handle().clone(), || ()).unwrap();
             admission.set_active(true);
             Self {
                 remote,

@@ -26,14 +26,32 @@ use crate::ros::{
 
 /// How long the node's thread may take for what is done at start.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long everything may take to stop when the process ends: below the five seconds after which `ros2 launch` stops
-/// being polite, and below the three that a user waits without doubting.
-const FAREWELL: Duration = Duration::from_millis(2000);
-/// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
-const TREE_FAREWELL: Duration = Duration::from_millis(1500);
-/// How much of that what the tree had started gets to stop: less, so that the client is told by the tick thread, which
-/// knows what did not.
-const STOP_FAREWELL: Duration = Duration::from_millis(1300);
+/// How long what is left of the process may take to stop.
+#[derive(Clone, Copy, Debug)]
+struct Farewell {
+    /// Everything: below the five seconds after which `ros2 launch` stops being polite, and below the three that a user
+    /// waits without doubting.
+    all: Duration,
+    /// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
+    tree: Duration,
+    /// How much of that what the tree had started gets to stop: less, so that the client is told by the tick thread,
+    /// which knows what did not.
+    stop: Duration,
+}
+
+impl Farewell {
+    const IN_ORDER: Self = Self::of(2000, 1500, 1300);
+    /// A thread has failed: where it is one that hears the servers, they are waited for in vain.
+    const FAULT: Self = Self::of(1000, 700, 500);
+
+    const fn of(all: u64, tree: u64, stop: u64) -> Self {
+        Self {
+            all: Duration::from_millis(all),
+            tree: Duration::from_millis(tree),
+            stop: Duration::from_millis(stop),
+        }
+    }
+}
 
 /// After how long everything that happens once has happened: the default trees are made, and the rest of a stack that is
 /// launched with the node is up and discovered, for which three seconds were too few.
@@ -147,6 +165,15 @@ impl Node {
             move || death.notify_one()
         };
         ros.handle().tell_of_death(tell.clone());
+        // What a thread without a way of its own to tell does at its end.
+        let mourn = |thread: &'static str| {
+            let ros = ros.handle().clone();
+            move || {
+                if std::thread::panicking() {
+                    ros.fail(&format!("the thread `{thread}` has panicked"));
+                }
+            }
+        };
         let parameters = Parameters::declare(ros.parameters(), registry)
             .map_err(|error| StartError::Parameter(error.to_string()))?;
         ros.serve_parameters()?;
@@ -173,6 +200,7 @@ impl Node {
                     parameters.watchdog_timeout,
                     report,
                     stop,
+                    mourn("watchdog"),
                 )
             })
             .transpose()?;
@@ -205,7 +233,11 @@ impl Node {
             };
             diagnose(&insight, parameters.diagnostics_period)?;
         }
-        let admission = Admission::start(Arc::clone(&parameters.library), ticks.handle().clone())?;
+        let admission = Admission::start(
+            Arc::clone(&parameters.library),
+            ticks.handle().clone(),
+            mourn("trees"),
+        )?;
         let bond = (!parameters.bond_period.is_zero())
             .then(|| Bond::prepare(ros.handle(), ros.clock(), parameters.bond_period))
             .transpose()?;
@@ -316,23 +348,27 @@ impl Node {
     fn run(self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
+        let farewell = match &fault {
+            None => Farewell::IN_ORDER,
+            Some(_) => Farewell::FAULT,
+        };
         // Before the transition, whose own halt has more time, and which may have to wait for another one.
         self.admission.end();
         let reason = HaltReason::ShuttingDown;
-        let halted = self.ticks.handle().halt_within(reason, STOP_FAREWELL);
+        let halted = self.ticks.handle().halt_within(reason, farewell.stop);
         // As a lifecycle manager would end it, where none has, and with a limit of our own.
         let lifecycle = self.lifecycle.handle();
         if lifecycle.state() != State::Finalized
-            && lifecycle.change(Transition::ShutDown, TREE_FAREWELL).is_err()
+            && lifecycle.change(Transition::ShutDown, farewell.tree).is_err()
         {
             tracing::error!("the life cycle did not come to its end in time");
         }
-        let left = FAREWELL.saturating_sub(started.elapsed());
+        let left = farewell.all.saturating_sub(started.elapsed());
         self.custodian.handle().shut_down(left);
         let custodian = self.custodian.handle();
         // What was sent through it before it was told to shut down has left when it has taken note of that.
         let is_over = || custodian.is_settled(|_| false) && custodian.view().idle;
-        while started.elapsed() < FAREWELL && !is_over() {
+        while started.elapsed() < farewell.all && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
         // The tick thread has told its clients; those that were being accepted just now, or whose tree a leaf keeps, must

@@ -55,7 +55,15 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
     let stop = move || {
         let _ = stopping.send(());
     };
-    let watchdog = Watchdog::start(remote.pulse.clone(), remote.jobs.clone(), limit, report, stop).unwrap();
+    let watchdog = Watchdog::start(
+        remote.pulse.clone(),
+        remote.jobs.clone(),
+        limit,
+        report,
+        stop,
+        || (),
+    )
+    .unwrap();
     let tree = load(
         &registry,
         r#"<Sequence name="all"><AlwaysSuccess/><Stuck name="arm"/></Sequence>"#,
@@ -128,6 +136,7 @@ impl Kept {
                 halt_all();
                 let _ = stopping.send(());
             },
+            || (),
         );
         Self {
             remote,

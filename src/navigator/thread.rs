@@ -12,6 +12,7 @@ use super::missed::MissedTicks;
 use super::slow_clock::SlowClock;
 use super::{Navigator, NavigatorKind, Pulse, Schedule, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
+use crate::fault;
 use crate::goal::GoalId;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use crate::sync::thread::{self, JoinHandle};
@@ -247,7 +248,13 @@ impl Handle {
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Calls a function when it is dropped.
-struct AtEnd<F: FnOnce()>(Option<F>);
+pub(super) struct AtEnd<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> AtEnd<F> {
+    pub(super) fn new(tell: F) -> Self {
+        Self(Some(tell))
+    }
+}
 
 impl<F: FnOnce()> Drop for AtEnd<F> {
     fn drop(&mut self) {
@@ -291,7 +298,7 @@ impl TickThread {
             // Ticking recurses with the tree's depth, which is limited; the default stack suffices for it.
             .spawn(move || {
                 // Dropped last, also by a panic: first the sign of life, then whoever is to be told may look for it.
-                let _tell = AtEnd(Some(tell));
+                let _tell = AtEnd::new(tell);
                 let _alive = alive;
                 let receiver = receiver;
                 pulse.begin();
@@ -396,6 +403,7 @@ impl Loop {
         loop {
             let timeout = self.timeout();
             let received = receiver.recv_timeout(timeout);
+            fault::point();
             self.pulse.begin();
             self.mend();
             let goes_on = match received {

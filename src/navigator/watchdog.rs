@@ -6,7 +6,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Pulse;
+use super::thread::AtEnd;
 use crate::bt::Time;
+use crate::fault;
 use crate::job::{Roster, Suspicion, Verdict};
 
 /// A thread that looks every so often, and says what it does not like.
@@ -19,7 +21,8 @@ pub struct Watchdog {
 impl Watchdog {
     /// Watches the tick thread and the jobs of its trees. `limit`: how long work may take before it is reported. `stop` is
     /// called when a cancel of the goal that is pursued waits for a thread that hangs: what its leaves have started can
-    /// be cancelled without it. The tree is then halted as soon as the thread comes back.
+    /// be cancelled without it. The tree is then halted as soon as the thread comes back. `tell` is called when the
+    /// watchdog's own thread has ended, by a panic or otherwise.
     ///
     /// # Errors
     /// Where no thread can be had.
@@ -29,16 +32,19 @@ impl Watchdog {
         limit: Duration,
         mut report: impl FnMut(String) + Send + 'static,
         mut stop: impl FnMut() + Send + 'static,
+        tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (end, ended) = mpsc::channel();
         let period = (limit / 4).clamp(Duration::from_millis(10), Duration::from_millis(500));
         let thread = std::thread::Builder::new()
             .name("watchdog".to_owned())
             .spawn(move || {
+                let _tell = AtEnd::new(tell);
                 let started = Instant::now();
                 let mut ticks = Suspicion::default();
                 let (mut hanging, mut stopped) = (false, false);
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(period) {
+                    fault::point();
                     let now = Time::ZERO + started.elapsed();
                     // The leaf first: if it has come back by the time the count is read, nothing is said.
                     let leaf = pulse.leaf();

@@ -4,11 +4,14 @@
 //! then waits for a tenth of a second, within the call, and refuses the answer: the client would wait for ever. Of a client
 //! that has gone altogether it takes the answer and drops it: that is no refusal.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::{ServiceRequest, WrappedServiceTypeSupport};
+
+use crate::fault;
 
 /// After a refusal, and then each time twice as long: the reader is found within a few milliseconds, mostly.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -114,7 +117,8 @@ fn hand_on(give: Give) {
         let (queue, errands) = mpsc::channel();
         std::thread::Builder::new()
             .name("answers".to_owned())
-            .spawn(move || run(&errands))
+            // A thread that has panicked begins again: an answer that cannot be given must not cost the others.
+            .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&errands))).is_err() {})
             .map_err(|error| tracing::error!("no thread for answers: {error}"))
             .ok()
             .map(|_| queue)
@@ -128,6 +132,7 @@ fn run(errands: &Receiver<Errand>) {
     let started = Instant::now();
     let mut refused = Refused::default();
     loop {
+        fault::point();
         let received = match refused.next_due() {
             None => errands.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(due) => errands.recv_timeout(due.saturating_sub(started.elapsed())),

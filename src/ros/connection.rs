@@ -97,10 +97,10 @@ impl Ros {
     /// # Errors
     /// [`RosError`].
     pub fn serve_parameters(&self) -> Result<(), RosError> {
-        let name = self.handle().full_name();
+        let ros = self.handle().clone();
         let (store, clock) = (self.parameters.clone(), self.clock.clone());
         self.handle().with_node_blocking(PATIENCE, move |node| {
-            parameters::serve(node, &name, &store, &clock)
+            parameters::serve(node, &ros, &store, &clock)
         })?
     }
 

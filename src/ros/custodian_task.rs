@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::custodian_fault::{self, Actions, attempt, guarded};
 use super::dead_ports::DeadPorts;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
@@ -17,6 +18,7 @@ use super::piggyback::{Message, Piggyback};
 use super::servers_board::{KnownServer, ServersBoard};
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
+use crate::fault;
 use crate::goal::{
     Command, Custodian, Effect, GivenUp, GoalOptions, Notice, Outcome, Phase, Report, ServerId, Severity,
     Ticket, WireEvent,
@@ -187,7 +189,9 @@ impl CustodianTask {
             .spawn(move || {
                 let mut owner = owner;
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
+                    owner.cancel_without_the_custodian();
                     fault.fail(&format!("a fault in the Custodian: {}", panic_text(&*panic)));
+                    custodian_fault::serve_until_the_end(&mut owner.actions, &receiver);
                 }
             })
             .map_err(|error| RosError::Context(error.to_string()))?;
@@ -386,7 +390,7 @@ struct Owner {
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     given_up: GivenUp,
-    actions: FxHashMap<ServerId, Box<dyn ActionTransport>>,
+    actions: Actions,
     /// Servers whose feedback is wanted, and whose client is not made yet.
     unheard: FxHashSet<ServerId>,
     services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
@@ -421,6 +425,7 @@ impl Owner {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
+            fault::point();
             let now = self.clock.steady();
             let (mut taken, mut handled) = (0, 0);
             while let Some(input) = next {
@@ -515,7 +520,7 @@ impl Owner {
             Input::Send(send) => {
                 // What was asked for before has left by then: a client that reads its result finds its cancels sent.
                 self.carry_out(now);
-                send();
+                guarded("a message", send);
             }
             Input::ShutDown(patience) => {
                 let deadline = now + patience;
@@ -553,12 +558,26 @@ impl Owner {
         while !self.effects.is_empty() {
             let mut failures = Vec::new();
             for effect in std::mem::take(&mut self.effects) {
-                self.carry_out_one(effect, now, &mut failures);
+                let failure = attempt(effect, |effect| self.carry_out_one(effect, now, &mut failures));
+                failures.extend(failure);
             }
             for failure in failures {
                 self.custodian.wire(failure, now, &mut self.effects);
             }
         }
+    }
+
+    /// The Custodian has panicked: cancels every goal that it knew of, or that others were shown last.
+    fn cancel_without_the_custodian(&mut self) {
+        let known = guarded("the list of goals", || self.custodian.live_goals());
+        let shown = self.board.view().live.clone();
+        let goals: FxHashSet<_> = known
+            .into_iter()
+            .flatten()
+            .chain(shown)
+            .map(|goal| (goal.server, goal.goal))
+            .collect();
+        custodian_fault::cancel(&mut self.actions, goals);
     }
 
     fn carry_out_one(&mut self, effect: Effect<Payload>, now: Time, failures: &mut Vec<WireEvent<Payload>>) {
@@ -741,7 +760,7 @@ impl Owner {
 }
 
 fn publish(publisher: &dyn Publish, payload: &Payload) {
-    if let Err(error) = publisher.publish(payload) {
+    if let Some(Err(error)) = guarded("a publisher", || publisher.publish(payload)) {
         tracing::error!("message not published: {error}");
     }
 }

@@ -261,11 +261,31 @@ impl RosHandle {
         self.shared.death.look()
     }
 
-    /// Another thread of the room has failed: as if this one had.
-    pub(super) fn fail(&self, fault: &str) {
+    /// Another thread of the process has failed: as if this one had. The node goes on: goals are cancelled and results
+    /// delivered through it.
+    pub fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
         self.shared.death.note(Err(fault.to_owned()));
-        self.lane.give(None);
+    }
+
+    /// Starts a thread whose panic is a fault of the process.
+    pub(super) fn spawn(
+        &self,
+        name: &'static str,
+        body: impl FnOnce() + Send + 'static,
+    ) -> Result<JoinHandle<()>, RosError> {
+        let ros = self.clone();
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+                    ros.fail(&format!(
+                        "the thread `{name}` has panicked: {}",
+                        panic_text(&*panic)
+                    ));
+                }
+            })
+            .map_err(|error| RosError::Context(error.to_string()))
     }
 
     /// Has something done whenever the thread that listens to topics has heard something, or has waited for long enough.

@@ -1,5 +1,6 @@
 //! A thread with a node on it, and the way there.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -96,7 +97,11 @@ impl LaneStart {
         end: impl FnOnce(Result<(), String>) + Send + 'static,
     ) -> Result<JoinHandle<()>, RosError> {
         let context = context.clone();
-        let Self { node, inbox, lane } = self;
+        let Self {
+            mut node,
+            inbox,
+            lane,
+        } = self;
         std::thread::Builder::new()
             .name(title.to_owned())
             .spawn(move || {
@@ -107,7 +112,14 @@ impl LaneStart {
                 } = lane;
                 // The end of all other senders is the end of the thread.
                 drop(errands);
-                end(spin::run(node, &context, &inbox, &interrupt, &metrics));
+                let ended = spin::run(&mut node, &context, &inbox, &interrupt, &metrics);
+                let failed = ended.is_err();
+                end(ended);
+                if failed {
+                    spin::keep_until_the_end(&inbox);
+                }
+                // Here, on its own thread and before the process ends: peers see the endpoints go.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(node)));
             })
             .map_err(|error| RosError::Context(error.to_string()))
     }

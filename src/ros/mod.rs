@@ -29,6 +29,7 @@ mod caller;
 mod clock;
 mod connection;
 mod console;
+mod custodian_fault;
 mod custodian_task;
 mod dead_ports;
 mod death;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::RosNode;
 use super::interrupt::Interrupt;
 use crate::bt::panic_text;
+use crate::fault;
 
 /// Something to do with the node.
 pub(super) type Errand = Box<dyn FnOnce(&mut RosNode) + Send>;
@@ -86,7 +87,7 @@ impl SpinMetrics {
 
 /// Runs until the senders of `errands` are gone or one of them was an end. Why it ended, where that was a fault.
 pub(super) fn run(
-    mut node: RosNode,
+    node: &mut RosNode,
     context: &r2r::Context,
     errands: &Receiver<Option<Errand>>,
     interrupt: &Interrupt,
@@ -97,10 +98,11 @@ pub(super) fn run(
         let mut guard = BusyLoopGuard::default();
         let mut round = 0_u32;
         loop {
+            fault::point();
             interrupt.arm();
             loop {
                 match errands.try_recv() {
-                    Ok(Some(errand)) => errand(&mut node),
+                    Ok(Some(errand)) => errand(node),
                     Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
                     Err(TryRecvError::Empty) => break,
                 }
@@ -120,13 +122,19 @@ pub(super) fn run(
             }
         }
     }));
-    let result = match ended {
+    match ended {
         Ok(result) => result,
         Err(panic) => Err(format!("a fault in the ROS thread: {}", panic_text(&*panic))),
-    };
-    // Dropped here, on its own thread and before the process ends: peers see the endpoints go.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(node)));
-    result
+    }
+}
+
+/// Keeps a node whose loop has failed until its thread is told to end. Its clients, services and publishers still send:
+/// goals are cancelled and results delivered through them.
+pub(super) fn keep_until_the_end(errands: &Receiver<Option<Errand>>) {
+    while let Ok(Some(errand)) = errands.recv() {
+        // Whoever waits for its answer learns that there is none.
+        drop(errand);
+    }
 }
 
 #[derive(Default)]

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::fault;
+
 /// Lines that wait for a console that nobody reads; what comes after them is dropped, and counted.
 const MOST_WAITING: usize = 4096;
 /// How long the last lines may take to be written.
@@ -49,6 +51,7 @@ impl Stderr {
             .spawn(move || {
                 let _alive: SyncSender<()> = alive;
                 while let Ok(Some(line)) = inbox.recv() {
+                    fault::point();
                     // Nobody is left to be told that it cannot be written.
                     let _ = console.write_all(&line);
                     let lost = counted.swap(0, Ordering::Relaxed);

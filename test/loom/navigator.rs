@@ -277,7 +277,7 @@ fn dropping_the_thread_answers_its_client_and_ends_every_wait() {
 
 /// What takes goals in, of which every tree is on the shelf: reading it is no meeting of threads.
 fn admission(thread: &TickThread, library: &Arc<TreeLibrary>) -> Admission {
-    let admission = Admission::start(Arc::clone(library), thread.handle().clone()).unwrap();
+    let admission = Admission::start(Arc::clone(library), thread.handle().clone(), || ()).unwrap();
     admission.set_active(true);
     admission
 }

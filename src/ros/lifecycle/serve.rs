@@ -8,6 +8,7 @@ use r2r::lifecycle_msgs::{msg, srv};
 use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
 
 use super::{Arrow, Machine, State, Transition, Verdict};
+use crate::fault;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
 /// What the node does in a transition. Called on the thread `lifecycle`, one transition after the other; it may take
@@ -75,16 +76,14 @@ impl Lifecycle {
         ros.with_node_blocking(Duration::from_secs(10), move |node| {
             for_node.put_on_the_wire(node)
         })??;
-        std::thread::Builder::new()
-            .name("lifecycle".to_owned())
-            .spawn(move || {
-                let mut handler = handler;
-                while let Ok(request) = inbox.recv() {
-                    let went_well = shared.change(request.id, &request.label, &mut handler);
-                    (request.done)(went_well);
-                }
-            })
-            .map_err(|error| RosError::Context(error.to_string()))?;
+        ros.spawn("lifecycle", move || {
+            let mut handler = handler;
+            while let Ok(request) = inbox.recv() {
+                fault::point();
+                let went_well = shared.change(request.id, &request.label, &mut handler);
+                (request.done)(went_well);
+            }
+        })?;
         Ok(Self { handle })
     }
 

@@ -8,8 +8,9 @@ use r2r::{QosProfile, ServiceRequest, WrappedServiceTypeSupport};
 
 use super::store::Change;
 use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
+use crate::fault;
 use crate::ros::mirror::Mirror;
-use crate::ros::{Clock, RosError, RosNode, answers};
+use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
 /// What the parameter thread does next.
 type Job = Box<dyn FnOnce() + Send>;
@@ -21,25 +22,23 @@ type Job = Box<dyn FnOnce() + Send>;
 /// [`RosError::Entity`].
 pub fn serve(
     node: &mut RosNode,
-    full_name: &str,
+    ros: &RosHandle,
     store: &ParameterStore,
     clock: &Clock,
 ) -> Result<(), RosError> {
     let (jobs, inbox): (Sender<Job>, Receiver<Job>) = channel();
-    std::thread::Builder::new()
-        .name("parameters".to_owned())
-        .spawn(move || {
-            // Ends with the node, whose callbacks hold the senders.
-            while let Ok(job) = inbox.recv() {
-                job();
-            }
-        })
-        .map_err(|error| RosError::Context(error.to_string()))?;
+    ros.spawn("parameters", move || {
+        // Ends with the node, whose callbacks hold the senders.
+        while let Ok(job) = inbox.recv() {
+            fault::point();
+            job();
+        }
+    })?;
 
     let events =
         node.publisher::<msg::ParameterEvent>("/parameter_events", QosProfile::parameter_events())?;
     let events = Mutex::new(events);
-    let (clock, name) = (clock.clone(), full_name.to_owned());
+    let (clock, name) = (clock.clone(), ros.full_name());
     store.publish_with(Box::new(move |changes| {
         let events = events.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody may be there to hear it; who sets a parameter is answered by the service.

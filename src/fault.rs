@@ -1,0 +1,25 @@
+//! Faults that a test injects into a thread: nothing, unless the crate is built with the feature `fault-injection`.
+
+/// Panics where the environment variable `NAVTREE_FAULT` is `THREAD:FILE`, the calling thread has that name, and the
+/// file exists. The file is removed first, so that there is one fault.
+#[cfg(feature = "fault-injection")]
+#[expect(clippy::panic, reason = "what it is for")]
+pub(crate) fn point() {
+    static WANTED: std::sync::OnceLock<Option<(String, String)>> = std::sync::OnceLock::new();
+    let wanted = WANTED.get_or_init(|| {
+        let wanted = std::env::var("NAVTREE_FAULT").ok()?;
+        let (thread, file) = wanted.split_once(':')?;
+        Some((thread.to_owned(), file.to_owned()))
+    });
+    if let Some((thread, file)) = wanted
+        && std::thread::current().name() == Some(thread)
+        && std::fs::remove_file(file).is_ok()
+    {
+        panic!("a fault was injected into the thread `{thread}`");
+    }
+}
+
+/// Nothing.
+#[cfg(not(feature = "fault-injection"))]
+#[inline(always)]
+pub(crate) fn point() {}

@@ -1,0 +1,123 @@
+"""G8: whichever thread of the node fails, the robot stands, the client has a result, and the process ends with a code; or,
+where nothing depends on the thread, the navigation goes on."""
+
+import subprocess
+
+import pytest
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import GetParameters
+from support.executable import ROOT
+from support.graph import wait_for
+
+#: Within so many seconds everything is over.
+BOUND = 3.0
+
+
+@pytest.fixture(scope="session")
+def program(target_folder):
+    """The node with faults, as `cargo test --features fault-injection` has built it: without optimisation."""
+    command = ["cargo", "build", "--locked", "--offline", "--features", "fault-injection", "--bin", "navtree"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return target_folder / "debug" / "navtree"
+
+
+@pytest.fixture
+def fail(stack_factory, program, monkeypatch, tmp_path):
+    """Has a thread fail while the robot drives: the stack and the goal."""
+
+    def start(thread, cause=None):
+        trigger = tmp_path / "fail"
+        monkeypatch.setenv("NAVTREE_FAULT", f"{thread}:{trigger}")
+        stack = stack_factory(program=program)
+        stack.robot.controller.behaviour.duration = None
+        goal = stack.navigation.send(1.0, 0.0)
+        wait_for(stack.robot.controller.executing, 10, "the controller to execute")
+        # A server drops a request for the result that has not come when its node ends.
+        wait_for(lambda: goal.feedback, 10, "the navigation to be under way")
+        trigger.touch()
+        if cause:
+            cause(stack)
+        wait_for(lambda: not trigger.exists(), 10, f"the thread {thread} to fail")
+        return stack, goal
+
+    return start
+
+
+def call(service, name):
+    """Calls a service that will not answer."""
+
+    def cause(stack):
+        client = stack.graph.node.create_client(service, f"bt_navigator/{name}")
+        wait_for(client.service_is_ready, 10, name)
+        client.call_async(service.Request())
+
+    return cause
+
+
+def refused_goal(stack):
+    """A goal whose tree is read, and does not exist; nobody waits for what becomes of it."""
+    stack.navigation.send(1.0, 0.0, tree="/nowhere/fault.xml")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+@pytest.mark.parametrize(
+    ("thread", "cause"),
+    [
+        ("tick", None),
+        ("custodian", None),
+        ("ros-spin", None),
+        ("ros-listen", None),
+        ("watchdog", None),
+        ("trees", refused_goal),
+        ("parameters", call(GetParameters, "get_parameters")),
+        ("lifecycle", call(ChangeState, "change_state")),
+    ],
+)
+def test_g8_thread_that_fails_takes_every_goal_down_before_the_process_ends(fail, thread, cause):
+    stack, goal = fail(thread, cause)
+    controller = stack.robot.controller
+    code, seconds = stack.node.wait(10.0)
+    assert code == 1, stack.node.output
+    assert seconds < BOUND
+    assert len(controller.cancelled()) == 1, stack.node.output
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
+    assert goal.result(5.0)[0] == "ABORTED"
+
+
+@pytest.mark.timeout(1600)
+def test_g8_log_that_fails_ends_nothing(fail):
+    stack, goal = fail("console", refused_goal)
+    assert stack.robot.controller.executing() == 1
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+    stack.node.interrupt()
+    code, _ = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+
+
+@pytest.mark.timeout(1600)
+def test_g8_thread_that_answers_begins_again(fail):
+    other = []
+
+    def another_goal(stack):
+        """It takes the first one's place, whose client is told so by that thread."""
+        other.append(stack.navigation.send(2.0, 0.0))
+
+    stack, goal = fail("answers", another_goal)
+    assert goal.result()[0] == "ABORTED"
+    other[0].cancel()
+    assert other[0].result()[0] == "CANCELED"
+    stack.node.interrupt()
+    code, _ = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+
+
+def test_g8_faults_cannot_be_injected_into_the_release_build(stack_factory, monkeypatch, tmp_path):
+    trigger = tmp_path / "fail"
+    monkeypatch.setenv("NAVTREE_FAULT", f"tick:{trigger}")
+    stack = stack_factory()
+    trigger.touch()
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+    assert trigger.exists() and stack.node.running()
