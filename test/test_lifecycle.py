@@ -7,35 +7,10 @@ from types import SimpleNamespace
 import pytest
 from bond.msg import Status
 from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.parameter import Parameter
 from support.executable import Executable, Kept
 from support.graph import PATIENCE, Graph, wait_for
-
-
-class Managed:
-    """The node as a lifecycle manager sees it."""
-
-    def __init__(self, stack):
-        self.graph = stack.graph
-        node = stack.graph.node
-        self.change_client = node.create_client(ChangeState, "bt_navigator/change_state")
-        self.state_client = node.create_client(GetState, "bt_navigator/get_state")
-
-    def state(self):
-        wait_for(self.state_client.service_is_ready, PATIENCE, "the life cycle's services")
-        answer = self.graph.ask(lambda: self.state_client.call_async(GetState.Request()), "the state")
-        return answer.current_state.id
-
-    def begin(self, transition):
-        """Asks for a transition; the future has ``success``."""
-        request = ChangeState.Request()
-        request.transition.id = transition
-        wait_for(self.change_client.service_is_ready, PATIENCE, "the life cycle's services")
-        return self.change_client.call_async(request)
-
-    def change(self, transition):
-        return self.graph.result(self.begin(transition), PATIENCE, "the transition").success
+from support.lifecycle import Managed
 
 
 @pytest.fixture

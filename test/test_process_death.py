@@ -1,8 +1,12 @@
 """G8, and what no process can do for itself: killed with SIGKILL, its successor stops what it left running."""
 
-from support.executable import Executable
+import time
+
+from lifecycle_msgs.msg import Transition
+from support.executable import Executable, Kept
 from support.fixtures import DEFAULTS
 from support.graph import PATIENCE, wait_for
+from support.lifecycle import Managed
 
 #: Asks the planner only: a goal on the controller is left as it is.
 PLAN = """
@@ -60,3 +64,76 @@ def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request
     # The new one was stopped, and only that: the old one is somebody else's business.
     assert controller.executing() == 1
     assert controller.cancelled() == [controller.seen("accepted")[1].goal]
+
+
+def drive_and_refuse_cancels(stack):
+    """A goal executes on the controller, and stays there when its node ends."""
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    controller.behaviour.accept_cancel = False
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    return controller, goal
+
+
+def end(node):
+    """An orderly end: the node leaves the graph at once."""
+    node.interrupt()
+    node.wait(20.0)
+
+
+def drives_on(stack, goal, seconds=3):
+    seen = len(goal.feedback)
+    wait_for(lambda: len(goal.feedback) > seen + 10 * seconds, 60, f"feedback of {seconds} s")
+
+
+ADOPTED = "goal left by an earlier run of this node; cancelling it"
+
+
+def stopped_by(node, controller):
+    controller.behaviour.accept_cancel = True
+    wait_for(lambda: not controller.executing(), 60, lambda: f"the goal left behind to be stopped: {node.output}")
+    assert ADOPTED in node.output
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+
+
+def test_g3_goals_left_behind_are_not_touched_by_a_node_that_is_not_active(stack, request):
+    controller, goal = drive_and_refuse_cancels(stack)
+    with Kept(request) as kept:
+        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"autostart_node": False}))
+        second.wait_for_line("random_seed")
+        drives_on(stack, goal)
+        assert not controller.cancelled(), second.output
+        end(stack.node)
+        assert ADOPTED not in second.output
+        managed = Managed(stack)
+        assert managed.change(Transition.TRANSITION_CONFIGURE)
+        assert ADOPTED not in second.output
+        assert managed.change(Transition.TRANSITION_ACTIVATE)
+        stopped_by(second, controller)
+
+
+def test_g3_goals_of_a_node_that_drives_are_not_touched_by_another_of_its_name(stack, request):
+    controller, goal = drive_and_refuse_cancels(stack)
+    with Kept(request) as kept:
+        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS))
+        second.wait_for_line("another node on the graph is named /bt_navigator")
+        drives_on(stack, goal, seconds=1)
+        assert not controller.cancelled(), second.output
+        end(stack.node)
+        stopped_by(second, controller)
+
+
+def test_g3_goals_of_another_robot_on_a_server_that_both_use_are_not_touched(stack_factory, request):
+    stack = stack_factory({"robot_id": "one"})
+    controller, _ = drive_and_refuse_cancels(stack)
+    end(stack.node)
+    with Kept(request) as kept:
+        other = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "two"}))
+        other.wait_for_line("goals are accepted")
+        # Longer than discovery and its wait for others of its name take.
+        time.sleep(8.0)
+        assert controller.executing() and ADOPTED not in other.output
+        end(other)
+        same = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "one"}))
+        stopped_by(same, controller)

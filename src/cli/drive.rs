@@ -94,7 +94,7 @@ impl Drive {
         let ros = Ros::start("navtree_drive", "").map_err(text)?;
         ros.listen_to_transforms().map_err(text)?;
         let custodian =
-            CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).map_err(text)?;
+            CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).map_err(text)?;
         let endpoints = Endpoints::new(custodian.handle(), ros.transforms(), ros.parameters(), None);
         let link = endpoints.link(Duration::from_secs(1));
         let world = World::new(Box::new(link), Settings::default());

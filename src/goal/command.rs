@@ -67,14 +67,24 @@ pub enum Command<P> {
         options: GoalOptions,
     },
     /// Cancel goals that an earlier run of this node left executing on an action server, as they show up on
-    /// its status topic. Sent when the server is opened, before its first status. Goals of this run need no
-    /// command: given up and seen again, they are cancelled whenever that is.
+    /// its status topic, while [`Command::AllowAdoption`] allows it. Sent when the server is opened, before its first
+    /// status. Goals of this run need no command: given up and seen again, they are cancelled whenever that is.
     Adopt {
         /// An action server.
         server: ServerId,
         /// How long to look for them from its first status list on, again from the first one after it had
-        /// vanished. Not for ever: two nodes of one name would stop each other's goals.
+        /// vanished, and when adoption is allowed again. Not for ever: a node of the same name that is not on the graph
+        /// would lose its goals.
         window: Duration,
+        /// How long after its list has shown a goal that is cancelled: the node that drives may be found on the graph
+        /// later than the server.
+        delay: Duration,
+    },
+    /// Whether goals of an earlier run may be cancelled now. Not before the first of these commands: the node may not be
+    /// active, and what looks like an earlier run may be another node that drives.
+    AllowAdoption {
+        /// They may.
+        allowed: bool,
     },
     /// The process ends: every leaf is halted, nothing is started any more, and whatever has not ended at
     /// the deadline is reported and given up (G8).

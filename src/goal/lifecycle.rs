@@ -162,8 +162,16 @@ A status list shows every goal that its server knows. A goal that nobody looks a
 | of this run and not known to be over: it was given up, or the server denied it | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
 | | when its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
 | | when its server had vanished and is back | Canceling; Doomed, if it is not known to have been accepted | `RetriedAfterGivingUp` |
-| of an earlier run of the same node, with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back | Canceling | `Adopted` |
+| of an earlier run of the same node on the same robot (see below), with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back. Only while this node is active and no other node of its full name is on the graph; what was shown before is cancelled then | Canceling | `Adopted` |
 | of anybody else | never | | |
+
+The first four bytes of a goal's id are a hash of the node's full name, the ROS domain and the parameter `robot_id`. A node
+takes a goal with the same four bytes that it has not sent for one of an earlier run. Two robots that share a server (a
+lift, a dock) through a bridge differ in their domain, their namespace or their `robot_id`. Without that parameter it is the
+machine's id (`/etc/machine-id`) and host name; set it where both change with each start, as in most containers.
+
+A goal of an earlier run is cancelled four seconds after its server has first shown it: a node that drives may be found on
+the graph three seconds later than the server that it uses.
 ";
 
 /// One row a transition; the edges go into the diagram.

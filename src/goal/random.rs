@@ -79,6 +79,7 @@ enum Wild {
     Call(u8),
     CancelServer,
     Adopt,
+    AllowAdoption(bool),
     Wire(u8, Answer),
     Server(bool),
     Pass(u8),
@@ -124,6 +125,7 @@ fn wild() -> impl Strategy<Value = Wild> {
         1 => any::<u8>().prop_map(Wild::Call),
         1 => Just(Wild::CancelServer),
         1 => Just(Wild::Adopt),
+        1 => any::<bool>().prop_map(Wild::AllowAdoption),
         12 => (any::<u8>(), answer).prop_map(|(goal, answer)| Wild::Wire(goal, answer)),
         2 => any::<bool>().prop_map(Wild::Server),
         4 => (0u8..20).prop_map(Wild::Pass),
@@ -220,7 +222,9 @@ impl Walk {
             Wild::Adopt => Command::Adopt {
                 server: SERVER,
                 window: Duration::from_millis(50),
+                delay: Duration::from_millis(5),
             },
+            Wild::AllowAdoption(allowed) => Command::AllowAdoption { allowed },
             Wild::Server(there) => {
                 let server = SERVER;
                 return self.wire(if there {

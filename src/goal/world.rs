@@ -32,7 +32,7 @@ pub(crate) struct Setup {
     pub(crate) partitions: u8,
     /// Times that the server forgets the results of goals that are over.
     pub(crate) forgettings: u8,
-    /// Deaths of the process that owns the Custodian; the next one adopts.
+    /// Deaths of the process that owns the Custodian; the next one adopts, as soon as it may.
     pub(crate) deaths: u8,
     /// The server may refuse to cancel.
     pub(crate) refuses: bool,
@@ -137,6 +137,8 @@ pub(crate) enum Action {
     Partition,
     /// The Custodian's process dies and another takes its place.
     Die,
+    /// That one is active, and alone of its name.
+    AllowAdoption,
     /// What the Custodian wants does not leave until it is carried out.
     BeLate,
     CarryOut,
@@ -169,6 +171,8 @@ pub(crate) struct World {
     /// Goals of an earlier run that the server accepted after it had shown this run its first list: the window is for
     /// them, and it ends.
     late: BTreeSet<GoalId>,
+    /// This run may adopt; the first one has nothing to adopt.
+    may_adopt: bool,
     /// A status list has come since the server was discovered.
     listed: bool,
     /// The latest status list was lost, or is older than its reader, and is to be repeated. A reader that has had it is
@@ -228,6 +232,7 @@ impl World {
             slow: BTreeSet::new(),
             given_up: BTreeSet::new(),
             late: BTreeSet::new(),
+            may_adopt: true,
             listed: false,
             unheard: false,
             is_late: false,
@@ -302,6 +307,9 @@ impl World {
         }
         if self.used.deaths < setup.deaths {
             actions.push(Action::Die);
+        }
+        if !self.may_adopt {
+            actions.push(Action::AllowAdoption);
         }
         if self.is_late {
             actions.push(Action::CarryOut);
@@ -425,6 +433,10 @@ impl World {
                 self.vanish();
             }
             Action::Die => self.die(setup),
+            Action::AllowAdoption => {
+                self.may_adopt = true;
+                self.command(Command::AllowAdoption { allowed: true });
+            }
             Action::BeLate => {
                 self.used.batches += 1;
                 self.is_late = true;
@@ -577,11 +589,13 @@ impl World {
         let run = u64::from(self.used.deaths);
         self.custodian = Custodian::new(GoalIds::new(1, run), setup.options());
         self.listed = false;
+        self.may_adopt = false;
         self.late.clear();
         self.unheard = !self.table.statuses().is_empty();
         self.command(Command::Adopt {
             server: SERVER,
             window: WINDOW,
+            delay: Duration::from_secs(1),
         });
     }
 
@@ -651,6 +665,9 @@ impl World {
                         What::AcceptedLate => self.seen.cancelled_late = true,
                         What::Adopted => {
                             self.seen.adopted = true;
+                            if !self.may_adopt {
+                                self.wrong = Some("G3: a goal of a node that may be driving was cancelled");
+                            }
                             self.given_up.remove(&goal);
                         }
                         What::AcceptedAfterGivingUp
@@ -764,6 +781,8 @@ impl World {
                 Action::Restart
             } else if !self.custodian.is_present(SERVER) {
                 Action::Discover
+            } else if !self.may_adopt {
+                Action::AllowAdoption
             } else if let Some(message) = self.net.first() {
                 Action::Deliver(message.clone())
             } else if self.may_replay() {
@@ -784,8 +803,10 @@ impl World {
             && !self.is_late
             && self.early.is_none()
             && !self.may_replay()
+            && self.may_adopt
             && self.running.is_none()
             && self.custodian.is_idle()
+            && self.custodian.next_deadline().is_none()
             && self.up == self.custodian.is_present(SERVER)
     }
 }

@@ -466,9 +466,11 @@ fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
         Command::Start { ticket, .. }
         | Command::Call { ticket, .. }
         | Command::CancelServer { ticket, .. } => *ticket == wanted,
-        Command::Update { .. } | Command::Halt { .. } | Command::Adopt { .. } | Command::ShutDown { .. } => {
-            false
-        }
+        Command::Update { .. }
+        | Command::Halt { .. }
+        | Command::Adopt { .. }
+        | Command::AllowAdoption { .. }
+        | Command::ShutDown { .. } => false,
     }
 }
 

@@ -47,6 +47,7 @@ impl LifecycleHandler for Life {
             }
             Transition::Activate => {
                 self.admission.set_active(true);
+                self.custodian.set_active(true);
                 if let Some(bond) = &self.bond {
                     bond.begin();
                 }
@@ -55,6 +56,7 @@ impl LifecycleHandler for Life {
             }
             Transition::Deactivate | Transition::ShutDown => {
                 self.admission.set_active(false);
+                self.custodian.set_active(false);
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }

@@ -178,7 +178,12 @@ impl Node {
             .map_err(|error| StartError::Parameter(error.to_string()))?;
         ros.serve_parameters()?;
         ros.listen_to_transforms()?;
-        let custodian = CustodianTask::start(ros.handle(), ros.clock(), parameters.goal_options)?;
+        let custodian = CustodianTask::start(
+            ros.handle(),
+            ros.clock(),
+            &parameters.robot_id,
+            parameters.goal_options,
+        )?;
         let from_ticks = custodian.handle().with_tray();
         let endpoints = Endpoints::new(&from_ticks, ros.transforms(), ros.parameters(), parameters.adopt);
         let stage = endpoints.clone();
@@ -309,7 +314,7 @@ impl Node {
         server: &ActionServer<NavigateToPose>,
     ) -> Result<(), StartError> {
         let (admission, sender, server) = (self.admission.clone(), self.from_ticks.clone(), server.clone());
-        let mut ids = self.ros.handle().goal_ids("/goal_topic");
+        let mut ids = self.ros.handle().goal_ids(&parameters.robot_id, "/goal_topic");
         let topic = parameters.goal_topic.clone();
         self.ros.handle().with_node_blocking(PATIENCE, move |node| {
             node.subscribe_topic::<PoseStamped>(&topic, move |pose| {

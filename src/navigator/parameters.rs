@@ -25,6 +25,8 @@ pub(crate) struct Parameters {
     pub(crate) result_retention: Duration,
     /// How long to look for goals that an earlier run left behind; `None`: not at all.
     pub(crate) adopt: Option<Duration>,
+    /// Which robot this is, for those who look at goals on a server that robots share; empty: this machine.
+    pub(crate) robot_id: String,
     /// For goals that are found rather than started.
     pub(crate) goal_options: GoalOptions,
     /// Between two heartbeats for the lifecycle manager; zero: none.
@@ -162,7 +164,14 @@ impl Parameters {
         let adopt = read.flag(
             "stop_goals_of_earlier_run",
             true,
-            "Cancel goals that an earlier run of this node left executing on the servers it uses.",
+            "Cancel goals that an earlier run of this node left executing on the servers it uses, while this node is active \
+             and no other node of its name is on the graph.",
+        )?;
+        let robot_id = read.text(
+            "robot_id",
+            "",
+            "Identity of the robot in the ids of the goals it sends: a node takes only goals of its own robot for those of an \
+             earlier run. Empty: the machine's id and host name.",
         )?;
         let goal_options = settings.goal_options();
         Ok(Self {
@@ -177,6 +186,7 @@ impl Parameters {
             )?,
             result_retention: Duration::from_secs_f64(retention),
             adopt: adopt.then_some(Duration::from_secs(10)),
+            robot_id,
             goal_options,
             bond_period: Duration::from_secs_f64(read.number(
                 "bond_heartbeat_period",

@@ -36,6 +36,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "give_up_timeout",
             "stop_timeout",
             "stop_goals_of_earlier_run",
+            "robot_id",
             "watchdog_timeout",
         ],
     ),

@@ -16,6 +16,7 @@ use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
 use super::piggyback::{Message, Piggyback};
 use super::servers_board::{KnownServer, ServersBoard};
+use super::takeover::Takeover;
 use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::fault;
@@ -78,6 +79,7 @@ pub struct CustodianHandle {
     tray: Option<Arc<Tray>>,
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
+    takeover: Arc<Takeover>,
     clock: Clock,
     ros: RosHandle,
 }
@@ -144,11 +146,16 @@ impl std::fmt::Debug for CustodianHandle {
 }
 
 impl CustodianTask {
-    /// Starts the thread. `options` are for goals that are found rather than started.
+    /// Starts the thread. `robot`: see [`RosHandle::goal_ids`]. `options` are for goals that are found rather than started.
     ///
     /// # Errors
     /// [`RosError::Context`] where no thread can be had.
-    pub fn start(ros: &RosHandle, clock: &Clock, options: GoalOptions) -> Result<Self, RosError> {
+    pub fn start(
+        ros: &RosHandle,
+        clock: &Clock,
+        robot: &str,
+        options: GoalOptions,
+    ) -> Result<Self, RosError> {
         let (sender, receiver) = channel();
         let handle = CustodianHandle {
             outlet: Outlet {
@@ -158,11 +165,12 @@ impl CustodianTask {
             tray: None,
             board: Arc::default(),
             servers: Arc::default(),
+            takeover: Arc::new(Takeover::new()),
             clock: clock.clone(),
             ros: ros.clone(),
         };
         let owner = Owner {
-            custodian: Custodian::new(ros.goal_ids(""), options),
+            custodian: Custodian::new(ros.goal_ids(robot, ""), options),
             ros: ros.clone(),
             clock: clock.clone(),
             board: Arc::clone(&handle.board),
@@ -306,6 +314,12 @@ impl CustodianHandle {
     /// Leaves are told nothing (G4); the tree is to be halted at its next tick, which then finds nothing to stop.
     pub fn halt_all(&self, reason: HaltReason) {
         self.submit(Input::HaltAll(reason));
+    }
+
+    /// The node becomes active, or no longer is: only an active one cancels goals of its earlier runs (see
+    /// [`Command::Adopt`]), and only where no other node on the graph has its name.
+    pub fn set_active(&self, active: bool) {
+        self.takeover.set_active(active, self);
     }
 
     /// The process ends (G8): every leaf is halted, nothing is started any more, and what has not ended after

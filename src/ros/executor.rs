@@ -10,7 +10,7 @@ use futures::channel::oneshot;
 use super::death::Death;
 use super::lane::Lane;
 use super::spin::SpinReading;
-use super::{ParameterValue, RosError, RosNode, answers, arguments, names, scheduling};
+use super::{ParameterValue, RosError, RosNode, answers, arguments, names, robot_id, scheduling};
 use crate::bt::panic_text;
 use crate::goal::GoalIds;
 
@@ -192,12 +192,11 @@ impl RosHandle {
         format!("{namespace}/{}", self.name())
     }
 
-    /// Ids for goals, which no other run of the node uses; those for different purposes are told apart by their marks.
-    pub fn goal_ids(&self, purpose: &str) -> GoalIds {
-        GoalIds::new(
-            GoalIds::mark_of(&format!("{}{purpose}", self.full_name())),
-            run_bits(),
-        )
+    /// Ids for goals, which no other run of the node uses; those for different purposes, and of other robots, are told
+    /// apart by their marks. `robot`: the parameter `robot_id`; empty: this machine.
+    pub fn goal_ids(&self, robot: &str, purpose: &str) -> GoalIds {
+        let node = format!("{}{purpose}", self.full_name());
+        GoalIds::new(robot_id::mark(&node, robot), run_bits())
     }
 
     /// The full name, before remapping, of what the node calls `name`.

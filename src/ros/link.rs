@@ -9,6 +9,7 @@ use super::custodian_task::Input;
 use super::fan::Fan;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces;
+use super::takeover::SETTLE;
 use super::topic_types::TopicTypes;
 use super::{CustodianHandle, ParameterStore, Rehearsal, RosHandle, TransformBuffer, serve_service};
 use crate::bt::Time;
@@ -119,8 +120,12 @@ impl Endpoints {
         inlet.send(Input::Named(server, name.into()));
         if let (EndpointKind::Action, Some(window)) = (kind, adopt) {
             // Its latched status may be here as soon as it is listened to.
-            self.custodian
-                .submit_at_once(Input::Commands(vec![Command::Adopt { server, window }]));
+            let adopt = Command::Adopt {
+                server,
+                window,
+                delay: SETTLE,
+            };
+            self.custodian.submit_at_once(Input::Commands(vec![adopt]));
         }
         let (name, type_name) = (name.to_owned(), type_name.to_owned());
         self.custodian.ros().post(move |node| {
@@ -327,7 +332,7 @@ impl Link for RosLink {
                 | Command::Halt { ticket, .. }
                 | Command::Call { ticket, .. }
                 | Command::CancelServer { ticket, .. } => self.own(ticket),
-                Command::Adopt { .. } | Command::ShutDown { .. } => {}
+                Command::Adopt { .. } | Command::AllowAdoption { .. } | Command::ShutDown { .. } => {}
             }
         }
         self.endpoints.custodian.submit(Input::Commands(commands));

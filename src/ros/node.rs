@@ -298,6 +298,16 @@ impl RosNode {
         self.chore(first, nudge, move |_| act());
     }
 
+    /// The same for what looks at the node, and at the graph through it.
+    pub(super) fn look_whenever_due(
+        &mut self,
+        first: Duration,
+        nudge: Nudge,
+        act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
+    ) {
+        self.chore(first, nudge, act);
+    }
+
     fn chore(
         &mut self,
         period: Duration,

@@ -28,7 +28,7 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let ros = Ros::start("tested", "/").unwrap();
-        let custodian = CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).unwrap();
+        let custodian = CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
         let endpoints = Endpoints::new(
             custodian.handle(),
             ros.transforms(),
@@ -328,7 +328,7 @@ fn g8_the_custodian_ends_whatever_waits_before_its_end() {
             // It takes so many things at once: its end comes first, last and after the last of them.
             for before in 0..40 {
                 let custodian =
-                    CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).unwrap();
+                    CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
                 let (go_on, held) = channel::<()>();
                 custodian.handle().send(move || {
                     let _ = held.recv();

@@ -37,7 +37,7 @@ fn topics_and_transforms() {
         let peer = Peer::start("topics.py");
         let ros = Ros::start("tested", "/").unwrap();
         ros.listen_to_transforms().unwrap();
-        let custodian = CustodianTask::start(ros.handle(), ros.clock(), GoalOptions::default()).unwrap();
+        let custodian = CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
         let endpoints = Endpoints::new(custodian.handle(), ros.transforms(), ros.parameters(), None);
         let mut link = endpoints.link(Duration::from_secs(1));
 

@@ -14,8 +14,7 @@ impl<P> Custodian<P> {
         now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
-        let known = self.servers.entry(server).or_default();
-        let adopting = known.adoption.look(known.present, now);
+        let mut left = Vec::new();
         for (goal, status) in goals {
             if let Some(entry) = self.goals.get_mut(goal) {
                 entry.seen = true;
@@ -28,10 +27,12 @@ impl<P> Custodian<P> {
                 if !self.ended.contains(goal) {
                     self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
                 }
-            } else if adopting && self.ids.is_predecessor(*goal) {
-                self.adopt(server, *goal, What::Adopted, now, out);
+            } else if self.ids.is_predecessor(*goal) {
+                left.push(*goal);
             }
         }
+        let known = self.servers.entry(server).or_default();
+        known.adoption.see(left, known.present, self.may_adopt, now);
         // Unless it was never accepted, and may be yet.
         self.lost.retain(|lost| {
             lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
@@ -42,6 +43,35 @@ impl<P> Custodian<P> {
             if !goals.iter().any(|(listed, _)| *listed == goal) {
                 self.apply(goal, GoalEvent::StatusMissing, None, now, out);
             }
+        }
+    }
+
+    /// What servers have shown meanwhile counts: they may not show it twice.
+    pub(super) fn allow_adoption(&mut self, allowed: bool, now: Time, out: &mut Vec<Effect<P>>) {
+        let allowed = allowed && self.shut_down.is_none();
+        if allowed != self.may_adopt {
+            self.may_adopt = allowed;
+            for server in self.servers.values_mut() {
+                server.adoption.look_anew();
+            }
+            self.adopt_due(now, out);
+        }
+    }
+
+    /// Cancels the goals of an earlier run that have been shown for long enough.
+    pub(super) fn adopt_due(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        if !self.may_adopt {
+            return;
+        }
+        let mut due = Vec::new();
+        for (server, known) in self.servers.iter_mut().filter(|(_, known)| known.present) {
+            let goals = known.adoption.take_due(now).into_iter();
+            due.extend(goals.map(|goal| (*server, goal)));
+        }
+        // What has been heard of one since, its list says no more.
+        due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.ended.contains(goal));
+        for (server, goal) in due {
+            self.adopt(server, goal, What::Adopted, now, out);
         }
     }
 
@@ -154,13 +184,87 @@ mod tests {
         rig.assert_at_rest();
     }
 
-    #[test]
-    fn g3_goals_of_an_earlier_run_are_adopted_and_cancelled_strangers_are_not() {
+    /// Looks for goals of an earlier run for a second.
+    fn adopting() -> Rig {
         let mut rig = Rig::new();
         rig.command(Command::Adopt {
             server: SERVER,
             window: Duration::from_secs(1),
+            delay: Duration::from_millis(10),
         });
+        rig
+    }
+
+    fn allow(rig: &mut Rig, allowed: bool) {
+        rig.command(Command::AllowAdoption { allowed });
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_left_alone_until_they_may_be_cancelled() {
+        let mut rig = adopting();
+        let mut before = GoalIds::new(1, 77);
+        let (over, left) = (before.next_id(), before.next_id());
+        rig.status(&[(over, GoalStatus::Executing), (left, GoalStatus::Executing)]);
+        rig.pass(100_000);
+        rig.status(&[(over, GoalStatus::Succeeded), (left, GoalStatus::Executing)]);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        assert!(rig.custodian.is_idle());
+        allow(&mut rig, true);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(left, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goals_that_a_namesake_left_are_cancelled_when_it_is_gone_and_its_server_is_there() {
+        let mut rig = adopting();
+        allow(&mut rig, true);
+        rig.status(&[]);
+        rig.pass(100_000);
+        allow(&mut rig, false);
+        let goal = GoalIds::new(1, 77).next_id();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.gone();
+        allow(&mut rig, true);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING, "its server is not there");
+        rig.back();
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_node_that_is_found_on_the_graph_after_its_goals_keeps_them() {
+        let mut rig = adopting();
+        allow(&mut rig, true);
+        rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
+        rig.pass(9);
+        allow(&mut rig, false);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        let deadline = rig.now + Duration::from_secs(1);
+        rig.command(Command::ShutDown { deadline });
+        allow(&mut rig, true);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_that_nobody_asked_to_cancel_are_left_alone() {
+        let mut rig = Rig::new();
+        rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
+        allow(&mut rig, true);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_adopted_and_cancelled_strangers_are_not() {
+        let mut rig = adopting();
+        allow(&mut rig, true);
         let before = GoalIds::new(1, 77).next_id();
         let stranger = GoalIds::new(2, 77).next_id();
         rig.status(&[
@@ -168,6 +272,9 @@ mod tests {
             (stranger, GoalStatus::Executing),
             (GoalId([9; 16]), GoalStatus::Accepted),
         ]);
+        rig.pass(9);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.pass(1);
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
         rig.status(&[(before, GoalStatus::Canceled)]);
         rig.assert_at_rest();
@@ -179,16 +286,14 @@ mod tests {
     #[test]
     fn g3_goals_of_an_earlier_run_are_looked_for_from_the_first_list_on_and_again_after_the_server_vanished()
     {
-        let mut rig = Rig::new();
-        rig.command(Command::Adopt {
-            server: SERVER,
-            window: Duration::from_secs(1),
-        });
+        let mut rig = adopting();
+        allow(&mut rig, true);
         // The wire is cut, for longer than the window and for longer than anything is tracked.
         rig.pass(100_000);
         let mut before = GoalIds::new(1, 77);
         let (early, late) = (before.next_id(), before.next_id());
         rig.status(&[(early, GoalStatus::Executing)]);
+        rig.pass(10);
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
         rig.status(&[(early, GoalStatus::Canceled)]);
         rig.pass(100_000);
@@ -197,6 +302,7 @@ mod tests {
         rig.gone();
         rig.back();
         rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
+        rig.pass(10);
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
         rig.result(late, End::Canceled);
         rig.assert_at_rest();

@@ -45,6 +45,8 @@ pub struct Custodian<P> {
     ended: VecDeque<GoalId>,
     /// Goals that were given up and may be executing: they are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
+    /// Goals of an earlier run may be cancelled.
+    may_adopt: bool,
     shut_down: Option<Time>,
     started: u64,
     counters: Counters,
@@ -132,6 +134,7 @@ impl<P> Custodian<P> {
             servers: BTreeMap::new(),
             ended: VecDeque::new(),
             lost: VecDeque::new(),
+            may_adopt: false,
             shut_down: None,
             started: 0,
             counters: Counters::default(),
@@ -194,9 +197,14 @@ impl<P> Custodian<P> {
                 now,
                 out,
             ),
-            Command::Adopt { server, window } => {
-                self.servers.entry(server).or_default().adoption = Adoption::Awaiting(window);
+            Command::Adopt {
+                server,
+                window,
+                delay,
+            } => {
+                self.servers.entry(server).or_default().adoption = Adoption::new(window, delay);
             }
+            Command::AllowAdoption { allowed } => self.allow_adoption(allowed, now, out),
             Command::ShutDown { deadline } => self.begin_shut_down(deadline, now, out),
         }
         self.settle(now, out);
@@ -273,6 +281,7 @@ impl<P> Custodian<P> {
         for ticket in due {
             self.apply_call(ticket, CallEvent::Deadline, None, now, out);
         }
+        self.adopt_due(now, out);
         self.settle(now, out);
     }
 
@@ -280,7 +289,12 @@ impl<P> Custodian<P> {
     pub fn next_deadline(&self) -> Option<Time> {
         let goals = self.goals.values().filter_map(|entry| entry.goal.next_deadline());
         let calls = self.calls.values().filter_map(|call| call.call.next_deadline());
-        goals.chain(calls).min()
+        let may_adopt = |server: &&Server| self.may_adopt && server.present;
+        let left = self.servers.values().filter(may_adopt);
+        goals
+            .chain(calls)
+            .chain(left.filter_map(|server| server.adoption.due()))
+            .min()
     }
 
     /// Goals that have not ended, oldest first. A goal whose server vanished is listed in
@@ -390,6 +404,7 @@ impl<P> Custodian<P> {
 
     fn begin_shut_down(&mut self, deadline: Time, now: Time, out: &mut Vec<Effect<P>>) {
         self.shut_down = Some(deadline);
+        self.may_adopt = false;
         self.leaves.clear();
         for goal in self.goals_in_order(|_| true) {
             if let Some(entry) = self.goals.get_mut(&goal) {
@@ -409,9 +424,7 @@ impl<P> Custodian<P> {
 impl<P> Custodian<P> {
     pub(in crate::goal) fn shift_back(&mut self, by: std::time::Duration) {
         for server in self.servers.values_mut() {
-            if let Adoption::Open { until, .. } = &mut server.adoption {
-                *until = Time::from_nanos(until.as_nanos().saturating_sub(by.as_nanos() as u64));
-            }
+            server.adoption.shift_back(by);
         }
         for entry in self.goals.values_mut() {
             entry.goal.shift_back(by);
@@ -424,20 +437,13 @@ impl<P> Custodian<P> {
     pub(in crate::goal) fn forget_history(&mut self, now: Time) {
         self.counters = Counters::default();
         for server in self.servers.values_mut() {
-            if let Adoption::Open { until, .. } = &mut server.adoption
-                && *until < now
-            {
-                *until = Time::ZERO;
-            }
+            server.adoption.forget_history(now);
         }
     }
 
     /// Until when goals of an earlier run are stopped that a server shows, where that has an end.
     pub(in crate::goal) fn adopts_until(&self, server: ServerId) -> Option<Time> {
-        match self.servers.get(&server)?.adoption {
-            Adoption::Open { until, .. } => Some(until),
-            Adoption::Off | Adoption::Awaiting(_) => None,
-        }
+        self.servers.get(&server)?.adoption.until()
     }
 }
 

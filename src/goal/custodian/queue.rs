@@ -84,6 +84,7 @@ impl<P> Custodian<P> {
             self.apply(goal, GoalEvent::ServerBack, None, now, out);
         }
         self.retry_lost(server, now, out);
+        self.adopt_due(now, out);
         let held_back = self.held_back_until(server);
         for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
         {
