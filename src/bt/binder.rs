@@ -71,10 +71,10 @@ impl<'b, 's> Binder<'b, 's> {
         }
     }
 
-    fn ignored<'t>(&self, literal: &'t str, declaration: &PortDecl) -> Option<&'t str> {
+    fn ignored<'t>(literal: &'t str, declaration: &PortDecl) -> Option<&'t str> {
         match declaration.element {
-            Some(element) => ignored_in_list(literal, element, self.enums),
-            None => ignored(literal, declaration.info, self.enums),
+            Some(element) => ignored_in_list(literal, element),
+            None => ignored(literal, declaration.info),
         }
     }
 
@@ -90,6 +90,13 @@ impl<'b, 's> Binder<'b, 's> {
         };
         self.problems
             .push(Problem::new(ProblemKind::LiteralOutput, span, message).help(help));
+    }
+
+    fn bad_literal(&mut self, reason: &str, declaration: &PortDecl, span: Span) {
+        let (name, of) = (&declaration.name, declaration.info.name);
+        let message = format!("port `{name}` is of type {of}: {reason}");
+        self.problems
+            .push(Problem::new(ProblemKind::BadLiteral, span, message));
     }
 
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
@@ -137,11 +144,20 @@ impl PortSink for Binder<'_, '_> {
                     if !literal.is_empty() && !by_default {
                         self.literal_output(literal, declaration, span);
                     }
+                    // Version 4 reads the literals of all ports when it loads, and nothing is no number.
+                    let is_read = self.dialect == Dialect::V4 && declaration.info.is_numeric();
+                    if literal.is_empty() && is_read {
+                        self.bad_literal(
+                            "nothing stands there: name a key in braces, or leave it out",
+                            declaration,
+                            span,
+                        );
+                    }
                     return Binding::Absent;
                 }
                 match (declaration.info.parse)(literal, self.enums) {
                     Ok(value) => {
-                        if let Some(rest) = self.ignored(literal, declaration) {
+                        if let Some(rest) = Self::ignored(literal, declaration) {
                             let message = format!("port `{}`: `{rest}` is ignored", declaration.name);
                             let problem = Problem::new(ProblemKind::TrailingText, span, message);
                             self.problems
@@ -150,12 +166,7 @@ impl PortSink for Binder<'_, '_> {
                         Binding::Literal(value)
                     }
                     Err(message) => {
-                        let message = format!(
-                            "port `{}` is of type {}: {message}",
-                            declaration.name, declaration.info.name
-                        );
-                        self.problems
-                            .push(Problem::new(ProblemKind::BadLiteral, span, message));
+                        self.bad_literal(&message, declaration, span);
                         Binding::Absent
                     }
                 }
@@ -198,6 +209,13 @@ impl PortSink for Binder<'_, '_> {
         match self.attribute(declaration) {
             Some(attribute) => {
                 let result = declaration.script.unwrap_or(ScriptResult::Ignored);
+                if attribute.value.is_empty() && result == ScriptResult::Ignored {
+                    let message = format!("`{}` does nothing: its script is empty", self.spec.id);
+                    let span = attribute.value_span;
+                    self.problems
+                        .push(Problem::new(ProblemKind::EmptyScript, span, message));
+                    return None;
+                }
                 compile_script(
                     attribute,
                     result,

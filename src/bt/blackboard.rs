@@ -153,7 +153,8 @@ impl Blackboard {
         now: Time,
     ) -> Result<(), TypeClash> {
         let entry = &mut self.entries[slot.0 as usize];
-        if entry.info.is_some_and(|declared| declared == info) {
+        let stays_real = matches!((&entry.value, &value), (Some(Value::Real(_)), Value::Int(_)));
+        if !stays_real && entry.info.is_some_and(|declared| declared == info) {
             entry.put(value, now);
             return Ok(());
         }
@@ -184,6 +185,10 @@ impl Blackboard {
     ) -> Result<(), TypeClash> {
         let entry = &mut self.entries[slot.0 as usize];
         let value = match entry.info {
+            // A script wrote a fraction first: the entry goes on as it began.
+            Some(declared) if declared == info && matches!(entry.value, Some(Value::Real(_))) => {
+                convert(&value, info, f64::TYPE, enums)?
+            }
             Some(declared) if declared.is_strong() => {
                 if info.family == Family::Any {
                     value

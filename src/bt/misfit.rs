@@ -99,7 +99,7 @@ fn readers(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
                         .related(reader.span, "this port reads it"),
                 );
             }
-            None => trailing(value, reader.info, slot.typed_at, &slot.key, enums, problems),
+            None => trailing(value, reader.info, slot.typed_at, &slot.key, problems),
         }
     }
 }
@@ -115,16 +115,28 @@ fn written(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
         if literal.kind == ProblemKind::BadLiteral && slot.initial.is_none() {
             continue;
         }
-        match misfit(&literal.value, info, enums) {
+        let problem = match unfit_number(&literal.value, info, slot.initial.as_ref(), enums) {
             Some(reason) => {
-                let message = format!("the key `{}` is of type {}: {reason}", slot.key, info.name);
-                problems.push(
-                    Problem::new(literal.kind, literal.span, message)
-                        .related(slot.typed_at, format!("it became {} here", info.name)),
+                let message = format!(
+                    "the key `{}` is of type {}, and {:?} is none ({reason})",
+                    slot.key, info.name, literal.value
                 );
+                Problem::new(ProblemKind::UnfitNumber, literal.span, message).help(
+                    "the key takes it as it is; a node whose port cannot read it fails, or takes its default",
+                )
             }
-            None => trailing(&literal.value, info, literal.span, &slot.key, enums, problems),
-        }
+            None => match misfit(&literal.value, info, enums) {
+                Some(reason) => {
+                    let message = format!("the key `{}` is of type {}: {reason}", slot.key, info.name);
+                    Problem::new(literal.kind, literal.span, message)
+                }
+                None => {
+                    trailing(&literal.value, info, literal.span, &slot.key, problems);
+                    continue;
+                }
+            },
+        };
+        problems.push(problem.related(slot.typed_at, format!("it became {} here", info.name)));
     }
 }
 
@@ -148,6 +160,26 @@ fn operands(scopes: &Scopes, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Why a number is none of a number type, if it is not. `None` also where an entry that begins as an integer cannot even
+/// take it.
+fn unfit_number(
+    value: &Value,
+    info: &'static TypeInfo,
+    begins: Option<&Value>,
+    enums: &Enums,
+) -> Option<String> {
+    let is_number = matches!(value, Value::Int(_) | Value::UInt(_) | Value::Real(_));
+    let stays_integer = matches!(begins, Some(Value::Int(_) | Value::UInt(_)));
+    if !is_number
+        || !info.is_numeric()
+        || (stays_integer && convert(value, f64::TYPE, i64::TYPE, enums).is_err())
+    {
+        return None;
+    }
+    let clash = convert(value, f64::TYPE, info, enums).err()?;
+    Some(clash.reason)
+}
+
 /// Why a value cannot become one of a type, if it cannot.
 fn misfit(value: &Value, info: &'static TypeInfo, enums: &Enums) -> Option<String> {
     match value {
@@ -169,16 +201,9 @@ fn misfit(value: &Value, info: &'static TypeInfo, enums: &Enums) -> Option<Strin
 }
 
 /// Says what of a text is ignored.
-fn trailing(
-    value: &Value,
-    info: &TypeInfo,
-    span: Span,
-    key: &str,
-    enums: &Enums,
-    problems: &mut Vec<Problem>,
-) {
+fn trailing(value: &Value, info: &TypeInfo, span: Span, key: &str, problems: &mut Vec<Problem>) {
     if let Value::Text(text) = value
-        && let Some(rest) = ignored(text, info, enums)
+        && let Some(rest) = ignored(text, info)
     {
         let message = format!("the key `{key}` is of type {}: `{rest}` is ignored", info.name);
         problems.push(Problem::new(ProblemKind::TrailingText, span, message));
@@ -289,9 +314,20 @@ mod tests {
                 "{code}"
             );
         }
+        for (code, number) in [("x := 2.5", "2.5"), ("x = -1", "-1.0")] {
+            let unfit = "is none (the number does not fit)";
+            assert_eq!(
+                of(script(code)),
+                [format!(
+                    "UnfitNumber: the key `x` is of type unsigned, and {number} {unfit}"
+                )]
+            );
+        }
+        // An entry that began as an integer stays one.
+        let call = subtree("T").port("b", "3");
         assert_eq!(
-            of(script("x := 2.5")),
-            ["BadScript: the key `x` is of type unsigned: 2.5 does not become one (the number does not fit)"]
+            said(call, sequence([script("b := 0.5"), sleep("b")])),
+            ["BadScript: the key `b` is of type int: 0.5 does not become one (the number does not fit)"]
         );
         assert_eq!(
             of(set("12abc", "x")),
@@ -301,7 +337,7 @@ mod tests {
             set("5", "x"),
             set("abc", "y"),
             script("x := 5; y := 'abc'"),
-            script("x := '5'"),
+            script("x := '5'; x := 2.0"),
             // Not evaluated, or not always.
             script("y := 1; y == 2 ? (x := 'abc') : 3"),
             // The entry loses its type.

@@ -1,7 +1,6 @@
 //! Numbers and truth values as text, read as BehaviorTree.CPP's `from_chars` does: a number may be followed by anything
 //! (`spec/btcpp.md` 4.2).
 
-use super::Enums;
 use super::types::{Family, ObjectType, PortValue, TypeInfo};
 use super::value::{List, Value};
 
@@ -56,15 +55,12 @@ fn digits(text: &str, at: usize) -> usize {
 }
 
 /// What of a literal is behind the number that counts, if there is anything; in a list, behind the first such element.
-pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo, enums: &Enums) -> Option<&'t str> {
+pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo) -> Option<&'t str> {
     let element = [(List::<i64>::TYPE, i64::TYPE), (List::<f64>::TYPE, f64::TYPE)]
         .into_iter()
         .find(|(list, _)| *list == info);
     if let Some((_, element)) = element {
-        return ignored_in_list(text, element, enums);
-    }
-    if enums.get(text).is_some() {
-        return None;
+        return ignored_in_list(text, element);
     }
     let end = match info.family {
         Family::Integer { .. } => integer_end(text),
@@ -75,11 +71,11 @@ pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo, enums: &Enums) -> Opti
 }
 
 /// [`ignored`], of a text with elements of a type between semicolons.
-pub(crate) fn ignored_in_list<'t>(text: &'t str, element: &TypeInfo, enums: &Enums) -> Option<&'t str> {
+pub(crate) fn ignored_in_list<'t>(text: &'t str, element: &TypeInfo) -> Option<&'t str> {
     if text.starts_with("json:") {
         return None;
     }
-    text.split(';').find_map(|part| ignored(part, element, enums))
+    text.split(';').find_map(|part| ignored(part, element))
 }
 
 pub(crate) fn parse_integer(text: &str, least: i128, greatest: i128) -> Result<i128, String> {
@@ -131,10 +127,10 @@ mod tests {
 
     #[test]
     fn what_is_behind_a_number_is_seen() {
-        let rest = |text| ignored(text, <f64 as PortValue>::TYPE, &Enums::default());
+        let rest = |text| ignored(text, <f64 as PortValue>::TYPE);
         assert_eq!(rest("1.5m"), Some("m"));
         assert_eq!((rest("1.5"), rest("m"), rest("-.5e3")), (None, None, None));
-        let in_list = |text, info| ignored(text, info, &Enums::default());
+        let in_list = |text, info| ignored(text, info);
         let (whole, real) = (List::<i64>::TYPE, List::<f64>::TYPE);
         assert_eq!(in_list("1,2,3", whole), Some(",2,3"));
         assert_eq!(in_list("1;2.5;3", whole), Some(".5"));

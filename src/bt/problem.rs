@@ -51,6 +51,10 @@ pub enum ProblemKind {
     Unsupported,
     /// A number that is followed by other text, which does not count.
     TrailingText,
+    /// A script writes a number into an entry of another type.
+    UnfitNumber,
+    /// A script without any expression, which does nothing.
+    EmptyScript,
 }
 
 /// One problem, with its place.
@@ -105,6 +109,8 @@ impl Problem {
                 | ProblemKind::Unsupported
                 | ProblemKind::TrailingText
                 | ProblemKind::UnreadableArgument
+                | ProblemKind::UnfitNumber
+                | ProblemKind::EmptyScript
         )
     }
 }

@@ -109,10 +109,7 @@ macro_rules! integer {
                 name: $name,
                 cpp_name: $cpp,
                 id: TypeId::of::<$type>(),
-                parse: |text, enums| {
-                    if let Some(number) = enums.get(text) {
-                        return Ok(Value::Int(number));
-                    }
+                parse: |text, _| {
                     let number = parse_integer(text, <$type>::MIN as i128, <$type>::MAX as i128)?;
                     Ok((number as $type).into_value())
                 },
@@ -158,10 +155,7 @@ macro_rules! real {
                 name: $name,
                 cpp_name: $name,
                 id: TypeId::of::<$type>(),
-                parse: |text, enums| match enums.get(text) {
-                    Some(number) => Ok(Value::Real(number as f64)),
-                    None => parse_real(text).map(Value::Real),
-                },
+                parse: |text, _| parse_real(text).map(Value::Real),
                 family: Family::Real,
             };
 
@@ -474,10 +468,43 @@ mod tests {
         assert_eq!(&*Text::from_value(&Value::Real(1.5)).unwrap(), "1.500000");
     }
 
+    /// A port type of somebody's own.
+    #[derive(Clone, Debug, PartialEq)]
+    struct Colour(i64);
+
+    impl PortValue for Colour {
+        const TYPE: &'static TypeInfo = &TypeInfo {
+            name: "Colour",
+            cpp_name: "Colour",
+            id: TypeId::of::<Colour>(),
+            parse: |text, enums| {
+                enums
+                    .get(text)
+                    .map(Value::Int)
+                    .ok_or_else(|| format!("no colour `{text}`"))
+            },
+            family: Family::Integer {
+                least: 0,
+                greatest: 9,
+            },
+        };
+
+        fn from_value(value: &Value) -> Result<Self, String> {
+            i64::from_value(value).map(Self)
+        }
+
+        fn into_value(self) -> Value {
+            Value::Int(self.0)
+        }
+    }
+
     #[test]
-    fn a_registered_enumeration_is_a_number() {
+    fn the_name_of_an_enumeration_is_for_ports_of_that_type_and_no_plain_number() {
         let mut enums = Enums::default();
         enums.insert("RED", 7).unwrap();
-        assert_eq!((<i32 as PortValue>::TYPE.parse)("RED", &enums), Ok(Value::Int(7)));
+        assert_eq!((Colour::TYPE.parse)("RED", &enums), Ok(Value::Int(7)));
+        for plain in [i32::TYPE, u64::TYPE, f64::TYPE, f32::TYPE, bool::TYPE] {
+            assert!((plain.parse)("RED", &enums).is_err(), "{plain:?}");
+        }
     }
 }

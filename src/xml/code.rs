@@ -78,7 +78,7 @@ codes! {
     102 MissingEndTag Error "An element is opened and never closed."
     103 UnexpectedEndTag Error "An end tag closes no open element."
     104 SeveralRoots Error "A document has one outermost element; this is another one."
-    105 TextOutsideRoot Error "Text stands outside the outermost element."
+    105 TextOutsideRoot Error "Text stands behind the outermost element, or before an XML declaration."
     106 NoRoot Error "The file holds no element."
     107 DoctypeRefused Error "Document type definitions are refused: no tree needs one, and they can be abused."
     108 DuplicateAttribute Error "An attribute is given twice; only one value can count."
@@ -88,7 +88,7 @@ codes! {
     112 InvalidCharacter Error "A control character that XML does not allow."
     113 InvalidName Error "The name of an element or attribute has characters that XML does not allow."
     114 OtherEncoding Warning "The file declares another encoding, but is read as UTF-8."
-    115 IgnoredText Warning "Text between elements means nothing in a tree file and is ignored."
+    115 IgnoredText Warning "Text between elements, or before the outermost one, means nothing in a tree file and is ignored. A comment is written `<!-- … -->`."
 }
 "Document structure" {
     201 WrongRoot Error "The outermost element of a tree file is `<root>`."
@@ -106,6 +106,7 @@ codes! {
     213 DuplicateTree Warning "Two trees have the same ID; one of them has no effect."
     214 TreeChildren Error "A `<BehaviorTree>` has exactly one child."
     215 NoMainTree Error "It is not clear which tree to run, or it does not exist."
+    216 EmptyMainTree Warning "`main_tree_to_execute` is empty; the only tree is run."
 }
 "Nodes" {
     301 UnknownNode Error "No node type of this ID is registered."
@@ -130,6 +131,7 @@ codes! {
     409 TrailingText Warning "A number is followed by other text, which is ignored: `12abc` is 12."
     410 LiteralOutput Error "An output port is given text instead of a blackboard key in braces: what the node writes would be lost."
     411 UnreadableArgument Warning "A value given to a subtree is not of the type of the port that reads it there: the node fails when it is ticked, unless a condition keeps it from that."
+    412 UnfitNumber Warning "A script writes a number into a key whose ports are of another type, as 0.5 for an `int`: the key takes it, as in BehaviorTree.CPP; a node whose port cannot read it fails, or takes its default."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."
@@ -140,6 +142,7 @@ codes! {
 }
 "Scripts" {
     601 BadScript Error "A script cannot be compiled."
+    602 EmptyScript Warning "A `<Script code=\"\"/>` does nothing and succeeds."
 }
 "Behaviour" {
     701 Unreachable Warning "A child is never ticked, because one before it always decides."

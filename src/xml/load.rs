@@ -19,7 +19,7 @@ use super::files::{AmentIndex, Disk, Files};
 use super::forest::Forest;
 use super::includes::Documents;
 use super::levels::Levels;
-use super::main_tree::{main_attribute, main_tree, no_such_tree, outermost_tree, stated_main};
+use super::main_tree::{main_tree, misstated_main, outermost_tree, stated_main};
 use super::render::Colour;
 use super::source::{Sources, Span};
 
@@ -250,10 +250,8 @@ impl<'l> Loader<'l> {
         let mut diagnostics = Diagnostics::new();
         let documents = Documents::read_files(paths, self.files, &self.index, &mut diagnostics);
         let forest = Forest::build(&documents, self.registry, &mut diagnostics);
-        if let Some(attribute) = main_attribute(&documents)
-            && !forest.spec.trees.contains_key(attribute.value())
-        {
-            diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), &forest));
+        if let Some(problem) = misstated_main(&documents, &forest) {
+            diagnostics.push(problem);
         }
         let mut compilation = Compilation::new(self.registry, &documents, &forest, &mut diagnostics);
         if let Some(trial) = self.trial {
@@ -749,6 +747,19 @@ mod tests {
                 None,
                 Err("the file defines several trees and does not say which to run"),
             ),
+            ("main_tree_to_execute=''", tree("A"), None, Ok("A")),
+            (
+                "main_tree_to_execute=''",
+                tree("A") + &tree("B"),
+                None,
+                Err("there is no tree ``"),
+            ),
+            (
+                "main_tree_to_execute=''",
+                include.clone() + &tree("A"),
+                None,
+                Err("there is no tree ``"),
+            ),
             ("", tree("A"), Some("AA"), Err("there is no tree `AA`")),
             ("", include.clone() + &tree("A"), None, Ok("A")),
             ("", include.clone(), None, Ok("Z")),
@@ -765,6 +776,24 @@ mod tests {
                 _ => panic!("{text}: {result:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_behaviortree_cpp_runs_is_run_and_warned_of() {
+        let tree = "<BehaviorTree ID='T'>\n<Script code=''/></BehaviorTree>";
+        let warnings = [
+            "main.xml:1:1: warning[NT0115]: text before the outermost element is ignored",
+            "main.xml:2:46: warning[NT0216]: `main_tree_to_execute` is empty; `T`, the only tree, is run",
+            "main.xml:3:15: warning[NT0602]: `Script` does nothing: its script is empty",
+        ];
+        let text = format!("// on\n<root BTCPP_format='4' main_tree_to_execute=''>{tree}</root>");
+        let (mut registry, memory) = (registry(), memory(&[("main.xml", &text)]));
+        registry.register::<nodes::ScriptAction>().unwrap();
+        let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
+        let loaded = loader.load_file(Path::new("main.xml"), None).unwrap();
+        assert_eq!(lines(&loaded.warnings, &loaded.sources), warnings);
+        let checked = loader.check_files(&[Path::new("main.xml")]);
+        assert_eq!(lines(&checked.diagnostics, &checked.sources), warnings);
     }
 
     #[test]

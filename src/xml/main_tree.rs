@@ -11,7 +11,7 @@ use super::forest::Forest;
 use super::includes::Documents;
 use super::source::Span;
 
-pub(super) fn main_attribute(documents: &Documents) -> Option<Attribute<'_>> {
+fn main_attribute(documents: &Documents) -> Option<Attribute<'_>> {
     documents.entry()?.root()?.attribute("main_tree_to_execute")
 }
 
@@ -23,12 +23,12 @@ pub(super) fn main_tree<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Option<Cow<'d, str>> {
     let root = documents.entry()?.root()?;
-    if let Some(main) = stated_main(documents, forest) {
-        return Some(main);
+    if let Some(problem) = misstated_main(documents, forest) {
+        diagnostics.push(problem);
     }
-    if let Some(attribute) = main_attribute(documents) {
-        diagnostics.push(no_such_tree(attribute.value(), attribute.value_span(), forest));
-        return None;
+    let stated = stated_main(documents, forest);
+    if stated.is_some() || main_attribute(documents).is_some() {
+        return stated;
     }
     if forest.spec.trees.is_empty() && diagnostics.has_errors() {
         return None;
@@ -47,14 +47,28 @@ pub(super) fn main_tree<'d>(
     None
 }
 
+/// What is wrong with the attribute that names the tree to run.
+pub(super) fn misstated_main(documents: &Documents, forest: &Forest<'_>) -> Option<Diagnostic> {
+    let attribute = main_attribute(documents)?;
+    let Some(main) = stated_main(documents, forest) else {
+        return Some(no_such_tree(attribute.value(), attribute.value_span(), forest));
+    };
+    let message = format!("`main_tree_to_execute` is empty; `{main}`, the only tree, is run");
+    let problem = Diagnostic::new(Code::EmptyMainTree, attribute.value_span(), message);
+    let empty = attribute.value().is_empty();
+    empty.then(|| problem.help("name the tree, or leave the attribute out"))
+}
+
 /// What [`main_tree`] finds where it finds something.
 pub(super) fn stated_main<'d>(documents: &'d Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
     let root = documents.entry()?.root()?;
-    if let Some(attribute) = main_attribute(documents) {
-        let exists = forest.spec.trees.contains_key(attribute.value());
-        return exists.then(|| Cow::Borrowed(attribute.value()));
+    let stated = main_attribute(documents).map(Attribute::value);
+    if let Some(id) = stated.filter(|id| !id.is_empty()) {
+        return forest.spec.trees.contains_key(id).then_some(Cow::Borrowed(id));
     }
-    if let Some(Some(only)) = forest.only_tree.get(&root.document().file()) {
+    if stated.is_none()
+        && let Some(Some(only)) = forest.only_tree.get(&root.document().file())
+    {
         return Some(only.clone());
     }
     let mut all = forest.spec.trees.keys();

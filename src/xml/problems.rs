@@ -35,6 +35,8 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::TwoAsynchronous => Code::TwoAsynchronous,
         ProblemKind::Unsupported => Code::Unsupported,
         ProblemKind::TrailingText => Code::TrailingText,
+        ProblemKind::UnfitNumber => Code::UnfitNumber,
+        ProblemKind::EmptyScript => Code::EmptyScript,
     }
 }
 
@@ -95,6 +97,8 @@ mod tests {
             ProblemKind::Unsupported,
             ProblemKind::TrailingText,
             ProblemKind::UnreadableArgument,
+            ProblemKind::UnfitNumber,
+            ProblemKind::EmptyScript,
         ] {
             let problem = Problem::new(kind, crate::bt::Span::default(), "");
             let warns = code(kind).severity() == Severity::Warning;

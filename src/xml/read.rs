@@ -33,6 +33,7 @@ pub(super) fn read(source: &Arc<SourceFile>, diagnostics: &mut Diagnostics) -> D
         attributes: Vec::new(),
         unescaped: Vec::new(),
         root: None,
+        begun: None,
         open: Vec::new(),
         too_deep: 0,
         several_roots: false,
@@ -62,6 +63,8 @@ pub(super) struct Builder<'a> {
     pub(super) attributes: Vec<AttributeData>,
     pub(super) unescaped: Vec<Box<str>>,
     root: Option<NodeId>,
+    /// The first text outside of it.
+    begun: Option<Range<usize>>,
     /// Elements whose end tag has not come yet, outermost first.
     open: Vec<NodeId>,
     /// How many elements are open below the deepest allowed one; all of them are left out.
@@ -104,6 +107,12 @@ impl Builder<'_> {
                 }
                 Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => self.text(span),
                 Event::Decl(declaration) => {
+                    if let Some(text) = self.begun.take() {
+                        let problem = self
+                            .problem(Code::TextOutsideRoot, text, "text before the XML declaration")
+                            .also(source.span(span.start, span.end), "this has to come first");
+                        self.diagnostics.push(problem);
+                    }
                     if let Some(Ok(encoding)) = declaration.encoding() {
                         self.encoding(&encoding, span);
                     }
@@ -260,11 +269,14 @@ impl Builder<'_> {
         let start = span.end - written.len();
         if self.open.is_empty() {
             let end = start + written.trim_end_matches(BLANK).len();
-            self.report(
-                Code::TextOutsideRoot,
-                start..end,
-                "text outside the outermost element",
-            );
+            let (code, message) = match self.root {
+                None => (Code::IgnoredText, "text before the outermost element is ignored"),
+                Some(_) => (Code::TextOutsideRoot, "text behind the outermost element"),
+            };
+            let problem = self.problem(code, start..end, message);
+            let help = "a remark is written `<!-- … -->`; other XML tools refuse the file as it is";
+            self.diagnostics.push(problem.help(help));
+            self.begun.get_or_insert(start..end);
             return;
         }
         if !written.starts_with("<![CDATA[") {
@@ -480,8 +492,19 @@ mod tests {
             (
                 "x <a/> y",
                 &[
-                    "f:1:1: error[NT0105]: text outside the outermost element",
-                    "f:1:8: error[NT0105]: text outside the outermost element",
+                    "f:1:1: warning[NT0115]: text before the outermost element is ignored",
+                    "f:1:8: error[NT0105]: text behind the outermost element",
+                ],
+            ),
+            (
+                "// clang-format off\n<a/>",
+                &["f:1:1: warning[NT0115]: text before the outermost element is ignored"],
+            ),
+            (
+                "// clang-format off\n<?xml version='1.0'?><a/>",
+                &[
+                    "f:1:1: error[NT0105]: text before the XML declaration",
+                    "f:1:1: warning[NT0115]: text before the outermost element is ignored",
                 ],
             ),
             (

@@ -86,6 +86,11 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
         // An entry that was declared as text takes a number first and gives it as text to whoever reads it so.
         (None, None) => Ok(value),
         (None, Some(info)) if number && info.family == Family::Text => Ok(value),
+        // The first number of an entry may be of any type; a port that cannot read it says so. A double stays one.
+        (None, Some(info)) if number && info.family == Family::Real => {
+            Ok(convert(&value, f64::TYPE, info, enums).unwrap_or(value))
+        }
+        (None, Some(info)) if number && info.is_numeric() => Ok(value),
         (Some(Value::Text(_)), _) => match value {
             Value::Text(_) => Ok(value),
             other => Err(format!(
@@ -93,7 +98,9 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
                 described(&other)
             )),
         },
-        (Some(before), Some(info)) if operators::is_number(before) && number && !info.is_numeric() => {
+        (Some(before), Some(info))
+            if operators::is_number(before) && number && info.family != Family::Real =>
+        {
             number_like(before, &value, enums)
         }
         (_, Some(info)) => {

@@ -49,6 +49,20 @@ mod tests {
     }
 
     #[test]
+    fn only_the_empty_script_does_nothing() {
+        Scene::new(leaf("Script").port("code", "")).check("=\n S");
+        for node in [
+            leaf("Script").port("code", " "),
+            leaf("Script").port("code", ";"),
+            leaf("ScriptCondition").port("code", ""),
+            leaf("AlwaysSuccess").port("_onSuccess", ""),
+        ] {
+            let refused = Scene::new(node.clone()).refused();
+            assert!(refused.contains("script in"), "{node:?}: {refused}");
+        }
+    }
+
+    #[test]
     fn a_script_that_fails_is_an_error() {
         let tree = Scene::new(leaf("Script").port("code", "x := missing"))
             .compile()

@@ -10,7 +10,8 @@ use crate::bt::{Thrown, Tick, Value};
 /// Writes an entry.
 #[derive(Debug)]
 pub struct SetBlackboard {
-    value: Input<Value>,
+    /// `None`: the text `=`, which names no key here.
+    value: Option<Input<Value>>,
     output_key: InOut<Value>,
     /// The entry, where the file has its name.
     fixed: Option<SlotId>,
@@ -22,14 +23,18 @@ impl Node for SetBlackboard {
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "Writes a value into the entry that output_key names. Note that output_key is the name \
         itself, without braces: with braces it is the entry that holds the name. A text becomes the type of the \
-        entry. Where value points to an entry without value: FAILURE; in version 3 files it is copied, and SUCCESS.";
+        entry. Where value points to an entry without value: FAILURE; in version 3 files it is copied, and SUCCESS. The \
+        value = is that text.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        let value = ports
-            .input::<Value>("value")
-            .required()
-            .doc("the value, or the entry that is copied")
-            .bind();
+        let is_equals = ports.raw("value").is_some_and(|text| text == "=");
+        let value = (!is_equals).then(|| {
+            ports
+                .input::<Value>("value")
+                .required()
+                .doc("the value, or the entry that is copied")
+                .bind()
+        });
         let output_key = ports
             .inout::<Value>("output_key")
             .required()
@@ -59,8 +64,8 @@ impl Node for SetBlackboard {
 impl Behavior for SetBlackboard {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let destination = self.destination(cx)?;
-        let (value, info) = match self.value.slot() {
-            Some(slot) => {
+        let (value, info) = match (&self.value, self.value.as_ref().and_then(Input::slot)) {
+            (_, Some(slot)) => {
                 let source = cx.blackboard().entry(slot);
                 if !source.exists() {
                     return Err(cx.throw("port `value`: its entry was removed from the blackboard"));
@@ -70,7 +75,8 @@ impl Behavior for SetBlackboard {
                 };
                 (value.clone(), source.info().unwrap_or(Value::TYPE))
             }
-            None => (self.value.require(cx)?, Value::TYPE),
+            (Some(value), None) => (value.require(cx)?, Value::TYPE),
+            (None, None) => (Value::text("="), Value::TYPE),
         };
         let entry = cx.blackboard().entry(destination);
         let (value, info) = match (&value, entry.info()) {
@@ -151,6 +157,14 @@ mod tests {
             run.error.contains("`many` is not a whole number"),
             "{}",
             run.error
+        );
+    }
+
+    #[test]
+    fn an_equals_sign_is_a_text() {
+        Scene::new(set("=", "x")).set("value", 3_i32).check(
+            "=
+             S value=3 x==",
         );
     }
 

@@ -157,4 +157,22 @@ mod tests {
              S . S S",
         );
     }
+
+    #[test]
+    fn g9_a_wake_up_in_the_tick_that_completes_the_tree_is_forgotten() {
+        let yielding = node("AsyncSequence").children([leaf("a", "S"), leaf("b", "S")]);
+        let ends = node("Parallel")
+            .port("success_count", "1")
+            .port("failure_count", "2")
+            .children([yielding, leaf("c", "S")]);
+        let first = sequence([leaf("d", "FS"), leaf("e", "R")]);
+        let tree = node("Fallback").children([first, ends]);
+        // BehaviorTree.CPP ticks e twice when it begins.
+        Scene::new(tree).drain().check(
+            "= a b c d e
+             S* S . S F .
+             R . . . S R
+             R . . . . R",
+        );
+    }
 }
