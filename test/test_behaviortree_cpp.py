@@ -1,0 +1,39 @@
+"""Random trees behave as in BehaviorTree.CPP, tick by tick: statuses, halts, the blackboard, and the tick of an error.
+
+`NAVTREE_TREES` sets how many, `NAVTREE_SEED` where to start.
+"""
+
+import importlib.util
+import os
+import platform
+import sys
+from collections import Counter
+
+import pytest
+from behaviortree_cpp.compare import Comparison, Navtree, Peer
+from behaviortree_cpp.generator import TAGS, Generator
+from support.executable import find
+
+FIRST = int(os.environ.get("NAVTREE_SEED", "1"))
+TREES = int(os.environ.get("NAVTREE_TREES", "500"))
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.version_info >= (3, 14),
+    reason="behaviortreepy has wheels for x86_64 and Python up to 3.13 only",
+)
+def test_random_trees_leave_the_same_trace_as_behaviortree_cpp(tmp_path):
+    assert importlib.util.find_spec("behaviortreepy"), "behaviortreepy is missing: run scripts/setup"
+    ends, tags = Counter(), Counter()
+    with Peer() as peer:
+        comparison = Comparison(Navtree(find("navtree"), tmp_path), peer)
+        for seed in range(FIRST, FIRST + TREES):
+            case = Generator(seed).case()
+            ours, _, parted = comparison.run(case)
+            if parted:
+                whole, least = comparison.report(case), comparison.report(comparison.shrunk(case))
+                pytest.fail(f"seed {seed}: {whole}\n\nthe least of it: {least}", pytrace=False)
+            ends[ours["ticks"][-1]["status"] if "ticks" in ours else "refused"] += 1
+            tags.update(node.tag for root in case.trees.values() for node in root.all())
+    # A comparison of trees that do not run, or of few node types, proves nothing.
+    assert TREES < 500 or (ends["refused"] + ends["ERROR"] < TREES / 5 and set(tags) == TAGS), (ends, tags)
