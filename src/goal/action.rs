@@ -417,6 +417,10 @@ impl ActionGoal {
                 if self.accepted {
                     self.cancel_and_watch(now, steps);
                 } else {
+                    // The request most likely went to a server that is no more: the next goal waits for the answers to
+                    // two cancels, not for the whole cancel timeout.
+                    let patience = self.options.cancel_retry.saturating_mul(2);
+                    self.stop_left = self.stop_left.map(|left| left.min(patience));
                     self.doom(now);
                     self.cancel(now, steps);
                 }

@@ -119,7 +119,7 @@ pub struct Prepared(Option<middleware::Profile>);
 pub fn prepare() -> Prepared {
     arguments::keep_for(NAME);
     memory::share_heaps();
-    Prepared(middleware::spare_samples())
+    Prepared(middleware::set_up())
 }
 
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once

@@ -10,7 +10,6 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::custodian_fault::{self, Actions, attempt, guarded};
-use super::dead_ports::DeadPorts;
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
@@ -21,8 +20,7 @@ use super::{Clock, Debts, RosError, RosHandle, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::fault;
 use crate::goal::{
-    Command, Custodian, Effect, GivenUp, GoalOptions, Notice, Outcome, Phase, Report, ServerId, Severity,
-    Ticket, WireEvent,
+    Command, Custodian, Effect, GivenUp, GoalOptions, Phase, Report, ServerId, Severity, Ticket, WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 
@@ -185,7 +183,6 @@ impl CustodianTask {
             names: FxHashMap::default(),
             warned: FxHashMap::default(),
             refused: FxHashSet::default(),
-            dead_ports: DeadPorts::default(),
             effects: Vec::new(),
             changed: false,
         };
@@ -417,7 +414,6 @@ struct Owner {
     warned: FxHashMap<ServerId, usize>,
     /// Servers of which people were told that nothing more is sent to them.
     refused: FxHashSet<ServerId>,
-    dead_ports: DeadPorts,
     effects: Vec<Effect<Payload>>,
     /// Whether the view is out of date.
     changed: bool,
@@ -572,7 +568,7 @@ impl Owner {
         while !self.effects.is_empty() {
             let mut failures = Vec::new();
             for effect in std::mem::take(&mut self.effects) {
-                let failure = attempt(effect, |effect| self.carry_out_one(effect, now, &mut failures));
+                let failure = attempt(effect, |effect| self.carry_out_one(effect, &mut failures));
                 failures.extend(failure);
             }
             for failure in failures {
@@ -594,7 +590,7 @@ impl Owner {
         custodian_fault::cancel(&mut self.actions, goals);
     }
 
-    fn carry_out_one(&mut self, effect: Effect<Payload>, now: Time, failures: &mut Vec<WireEvent<Payload>>) {
+    fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
         let absent = || RosError::Send("the client is not there yet".to_owned());
         match effect {
             Effect::SendGoal {
@@ -659,18 +655,8 @@ impl Owner {
             }
             Effect::Notify(notice) => {
                 let link = u16::try_from(notice.ticket().0 >> LINK_SHIFT).unwrap_or(u16::MAX);
-                let unanswered = matches!(
-                    &notice,
-                    Notice::Finished {
-                        outcome: Outcome::AcceptTimeout | Outcome::ResponseTimeout,
-                        ..
-                    }
-                );
                 if let Some(inbox) = self.links.get(&link) {
                     inbox.notice(notice);
-                }
-                if unanswered {
-                    self.dead_ports.suspect(now);
                 }
             }
             Effect::Report(report) => self.report(report),

@@ -1,5 +1,13 @@
-//! What is asked of the middleware before it starts.
+//! Settings of the middleware, made before it starts.
+//!
+//! Fast DDS gives each process a port: a queue in shared memory into which all others on the machine write what is for
+//! it. When a process is killed (`SIGKILL`, a crash), its queue may look alive, and who has written to it goes on doing
+//! so after the successor has made a new queue of the same name: what is sent there arrives after seconds, when the
+//! middleware repeats it, or never (Fast DDS 2.14.5; its issues 4728 and 5053). Of 15 servers that were killed and started
+//! again while a navigation ran, 13 were reached within two seconds over UDP and 2 over shared memory
+//! (`test/test_server_restart.py`). So this node uses UDP alone, unless the user has chosen something.
 
+use std::ffi::{CStr, OsString};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,10 +15,37 @@ use std::time::SystemTime;
 
 const PROFILE: &str = include_str!("../../config/fast_dds.xml");
 
-/// The variable that names a profile for Fast DDS 2 (Humble, Jazzy), and all that may say that somebody has chosen one.
+/// The variable that names a profile for Fast DDS 2 (Humble, Jazzy), and all that may say that the user has chosen one.
 const VARIABLE: &str = "FASTRTPS_DEFAULT_PROFILES_FILE";
 const CHOSEN: [&str; 2] = [VARIABLE, "FASTDDS_DEFAULT_PROFILES_FILE"];
 const CHOSEN_FILES: [&str; 2] = ["DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml"];
+
+/// The variable that chooses among the transports of Fast DDS.
+const TRANSPORTS: &str = "FASTDDS_BUILTIN_TRANSPORTS";
+
+/// The variables that say how far discovery reaches.
+const RANGE: &str = "ROS_AUTOMATIC_DISCOVERY_RANGE";
+const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
+const STATIC_PEERS: &str = "ROS_STATIC_PEERS";
+
+/// What `LOCALHOST` means to rmw_fastrtps, but for shared memory: by the marks in the profile, which it takes the place of.
+const LOCALHOST: [(&str, &str); 3] = [
+    (
+        "<!-- transport -->",
+        "<transport_descriptors><transport_descriptor><transport_id>navtree_udp</transport_id><type>UDPv4</type>\
+         <maxInitialPeersRange>32</maxInitialPeersRange></transport_descriptor></transport_descriptors>",
+    ),
+    (
+        "<!-- use transport -->",
+        "<userTransports><transport_id>navtree_udp</transport_id></userTransports>\
+         <useBuiltinTransports>false</useBuiltinTransports>",
+    ),
+    (
+        "<!-- peers -->",
+        "<metatrafficUnicastLocatorList><locator/></metatrafficUnicastLocatorList>\
+         <initialPeersList><locator><udpv4><address>127.0.0.1</address></udpv4></locator></initialPeersList>",
+    ),
+];
 
 /// The file of the profile, removed when this is dropped. Fast DDS reads it with the first node, and a file that has no
 /// name any more it does not find.
@@ -23,24 +58,79 @@ impl Drop for Profile {
     }
 }
 
-/// Has Fast DDS make room for samples when they come. It makes room for a hundred in every endpoint at once, which for
-/// this node's endpoints are 3.3 MiB, a quarter of its private memory, never used. rcl has no setting for that, so it is
-/// a profile; where a user has one, that one counts, and `None` is returned. To be called before any node and any
-/// thread of this process's own is started, and kept until there is a node.
-pub fn spare_samples() -> Option<Profile> {
+/// How this process talks to others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Transport {
+    /// As the user or rmw says.
+    AsItIs,
+    /// UDP alone.
+    Udp,
+    /// UDP alone, to this machine only.
+    LocalUdp,
+}
+
+/// Sets up Fast DDS for this process: UDP instead of shared memory, frequent announcements, and room for samples when
+/// they come. It makes room for a hundred in every endpoint at once, which for this node's endpoints are 3.3 MiB, a
+/// quarter of its private memory, never used. rcl has no setting for these, so it is a profile; where a user has one, that
+/// one counts, and `None` is returned. To be called before any node and any thread of this process's own is started, and
+/// kept until there is a node.
+pub fn set_up() -> Option<Profile> {
     let chosen = CHOSEN.iter().any(|name| std::env::var_os(name).is_some())
         || CHOSEN_FILES.iter().any(|name| Path::new(name).exists());
     if chosen {
         return None;
     }
-    let profile = written(PROFILE)?;
+    let transport = transport(is_fast_dds_2(), |name| std::env::var_os(name));
+    let mut text = PROFILE.to_owned();
+    if transport == Transport::LocalUdp {
+        for (mark, setting) in LOCALHOST {
+            text = text.replace(mark, setting);
+        }
+    }
+    let profile = written(&text)?;
     // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). What they may read
     // meanwhile is the list that the kernel made, which the first change copies and leaves where it is.
-    unsafe { std::env::set_var(VARIABLE, &profile.0) };
+    unsafe {
+        std::env::set_var(VARIABLE, &profile.0);
+        match transport {
+            Transport::AsItIs => {}
+            Transport::Udp => std::env::set_var(TRANSPORTS, "UDPv4"),
+            Transport::LocalUdp => {
+                // For LOCALHOST rmw_fastrtps adds shared memory whatever a profile says. The profile says the rest.
+                std::env::set_var(RANGE, "SYSTEM_DEFAULT");
+                std::env::remove_var(LOCALHOST_ONLY);
+            }
+        }
+    }
     Some(profile)
 }
 
-/// A new file with a text. `None` where there is no place for one: the profile saves memory, and nothing depends on it.
+/// Whether the middleware reads the profile: what keeps discovery on this machine may be left to it then only.
+fn is_fast_dds_2() -> bool {
+    // SAFETY: it takes nothing and returns a text that lives as long as the process, or null.
+    let name = unsafe {
+        let name = r2r_rcl::rmw_get_implementation_identifier();
+        (!name.is_null()).then(|| CStr::from_ptr(name))
+    };
+    let is_fast_dds = name.is_some_and(|name| name.to_bytes().starts_with(b"rmw_fastrtps"));
+    is_fast_dds && std::env::var_os("ROS_DISTRO").is_some_and(|distribution| distribution == "jazzy")
+}
+
+fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -> Transport {
+    let variable = |name| variable(name).unwrap_or_default();
+    let local = variable(LOCALHOST_ONLY) == "1" || variable(RANGE) == "LOCALHOST";
+    if !variable(TRANSPORTS).is_empty() {
+        Transport::AsItIs
+    } else if !local {
+        Transport::Udp
+    } else if is_fast_dds_2 && variable(STATIC_PEERS).is_empty() {
+        Transport::LocalUdp
+    } else {
+        Transport::AsItIs
+    }
+}
+
+/// A new file with a text. `None` where there is no place for one: the node runs without it.
 fn written(text: &str) -> Option<Profile> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let name = format!("navtree-{}-{}.xml", std::process::id(), now.as_nanos());
@@ -63,5 +153,31 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), PROFILE);
         drop(profile);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_profile_has_each_place_once() {
+        for (mark, _) in LOCALHOST {
+            assert_eq!(PROFILE.matches(mark).count(), 1, "{mark}");
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_used_only_where_the_user_wants_it_or_rmw_leaves_no_choice() {
+        let chosen = |is_fast_dds_2: bool, set: &[(&str, &str)]| {
+            transport(is_fast_dds_2, |name| {
+                let (_, value) = set.iter().find(|(variable, _)| *variable == name)?;
+                Some(OsString::from(value))
+            })
+        };
+        assert_eq!(chosen(true, &[]), Transport::Udp);
+        assert_eq!(chosen(true, &[(RANGE, "SUBNET")]), Transport::Udp);
+        assert_eq!(chosen(true, &[(RANGE, "LOCALHOST")]), Transport::LocalUdp);
+        assert_eq!(chosen(true, &[(LOCALHOST_ONLY, "1")]), Transport::LocalUdp);
+        assert_eq!(chosen(true, &[(TRANSPORTS, "DEFAULT")]), Transport::AsItIs);
+        let peers = [(RANGE, "LOCALHOST"), (STATIC_PEERS, "10.0.0.7")];
+        assert_eq!(chosen(true, &peers), Transport::AsItIs);
+        // Another middleware would not read the profile, and talk to the whole network.
+        assert_eq!(chosen(false, &[(RANGE, "LOCALHOST")]), Transport::AsItIs);
     }
 }

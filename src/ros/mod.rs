@@ -31,7 +31,6 @@ mod connection;
 mod console;
 mod custodian_fault;
 mod custodian_task;
-mod dead_ports;
 mod death;
 mod error;
 mod executor;

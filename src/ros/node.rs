@@ -1,5 +1,6 @@
 //! The node as the closures see it that run on its thread: how entities are made.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -127,6 +128,13 @@ impl RosNode {
         }
     }
 
+    /// The DDS topic on which a service answers, as all DDS middlewares of ROS 2 name it.
+    fn reply_topic(&self, service: &str) -> String {
+        let namespace = self.node.namespace().unwrap_or_default();
+        let name = self.node.name().unwrap_or_default();
+        format!("rr{}Reply", expand(service, &namespace, &name))
+    }
+
     /// Subscribes; `callback` gets every message that is taken, on the thread that listens.
     ///
     /// # Errors
@@ -244,12 +252,15 @@ impl RosNode {
             .create_client::<S>(name, answers)
             .map_err(|error| entity("client", name, &error))?;
         let client = Arc::new(client);
-        let probe = Arc::clone(&client);
-        let probe = Box::new(move || {
-            r2r::Node::is_available(&*probe)
-                .ok()
-                .map(|future| future.map(|answer| answer.is_ok()).boxed())
-        });
+        let asked = Arc::clone(&client);
+        let probe = Probe {
+            register: Box::new(move || {
+                r2r::Node::is_available(&*asked)
+                    .ok()
+                    .map(|future| future.map(|answer| answer.is_ok()).boxed())
+            }),
+            replies: self.reply_topic(name),
+        };
         let send = Box::new(move |request: &dyn std::any::Any| {
             let request = request
                 .downcast_ref::<S::Request>()
@@ -322,8 +333,8 @@ impl RosNode {
         });
     }
 
-    fn caller<R: Send + 'static>(&mut self, send: Sender<R>, probe: Register) -> Caller<R> {
-        let caller = Caller::new(send, Some(Probe(probe)));
+    fn caller<R: Send + 'static>(&mut self, send: Sender<R>, probe: Probe) -> Caller<R> {
+        let caller = Caller::new(send, Some(probe));
         self.drains.push(caller.drain());
         caller
     }
@@ -361,8 +372,13 @@ impl RosNode {
             let hasty = now < self.hasty_until;
             self.next_look = now + if hasty { HASTY_LOOK } else { LOOK };
             self.may_look_at = now + if hasty { HASTY_LOOK } else { EARLY_LOOK };
+            let writers = |topic: &str| writers(&self.node, topic);
+            let mut replaced = false;
             for watch in &mut self.watches {
-                watch.begin();
+                replaced |= watch.begin(&writers);
+            }
+            if replaced {
+                self.look_hastily();
             }
             // Somebody may be waiting for a server that is not there: the answer is heard at once. That one is still there
             // can be heard when the wait is over, which saves a second wait set a look.
@@ -378,8 +394,9 @@ impl RosNode {
             any |= drain();
         }
         let mut gone = false;
+        let writers = |topic: &str| writers(&self.node, topic);
         for watch in &mut self.watches {
-            match watch.end() {
+            match watch.end(&writers) {
                 Found::Nothing | Found::Change(true) => {}
                 Found::Hint => (self.next_look, self.may_look_at) = (now, now),
                 Found::Change(false) => gone = true,
@@ -425,10 +442,26 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
     }
 }
 
+/// Identifies an endpoint among all that ever were.
+type Gid = Box<[u8]>;
+
+/// The endpoints that write to a DDS topic. Empty where they cannot be known.
+fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
+    let infos = node.get_publishers_info_by_topic(topic, true).unwrap_or_default();
+    infos
+        .into_iter()
+        .map(|info| Gid::from(info.endpoint_gid))
+        .collect()
+}
+
 type Register = Box<dyn Fn() -> Option<BoxFuture<'static, bool>> + Send>;
 
-/// How to ask whether the server of one client is there.
-pub struct Probe(Register);
+/// How to ask whether the server of one client is there, and which one.
+pub struct Probe {
+    register: Register,
+    /// The DDS topic on which the server answers.
+    replies: String,
+}
 
 impl std::fmt::Debug for Probe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -454,24 +487,32 @@ const HASTE: Duration = Duration::from_secs(5);
 /// r2r only tells "became available", and only at the start of a spin. So a question that the next spin has not
 /// answered means no. It stays asked, because another would be added to it, not take its place.
 struct ProbeState {
-    register: Register,
+    probe: Probe,
     pending: Option<BoxFuture<'static, bool>>,
     present: bool,
+    /// Who answered when the server was last found.
+    known: BTreeSet<Gid>,
 }
 
 impl ProbeState {
     fn new(probe: Probe) -> Self {
         Self {
-            register: probe.0,
+            probe,
             pending: None,
             present: false,
+            known: BTreeSet::new(),
         }
     }
 
     fn ask(&mut self) {
         if self.pending.is_none() {
-            self.pending = (self.register)();
+            self.pending = (self.probe.register)();
         }
+    }
+
+    /// Whether someone answers who did not when the server was found.
+    fn is_replaced(&self, writers: Writers<'_>) -> bool {
+        !self.known.is_empty() && !writers(&self.probe.replies).is_subset(&self.known)
     }
 
     /// Whether it was answered with a yes. Where it was asked and was not, the server is not there.
@@ -488,9 +529,16 @@ impl ProbeState {
     }
 }
 
+/// Looks for the endpoints of a DDS topic.
+type Writers<'a> = &'a dyn Fn(&str) -> BTreeSet<Gid>;
+
 /// Each question takes a walk through everything on the graph, and one that stays asked takes it with every spin: with
 /// all three of every absent server it was half of what the node used. So one stands for all, in turn, until it is
 /// answered otherwise than before.
+///
+/// A server that is killed and started again is never absent: the graph keeps the endpoints of the dead one until its
+/// lease ends, 20 s by default. So an endpoint that is new counts as a server that has gone and come back: what the dead
+/// one was asked is not answered any more.
 struct Watch {
     probes: Vec<ProbeState>,
     turn: usize,
@@ -521,29 +569,74 @@ impl Watch {
         self.probes.iter().any(|probe| probe.pending.is_some())
     }
 
-    fn begin(&mut self) {
+    /// Asks the next question. Whether the server was found to be another one than before.
+    fn begin(&mut self, writers: Writers<'_>) -> bool {
         if self.is_asking() || self.probes.is_empty() {
-            return;
+            return false;
         }
         self.turn = (self.turn + 1) % self.probes.len();
-        if let Some(probe) = self.probes.get_mut(self.turn) {
-            probe.ask();
+        let Some(probe) = self.probes.get_mut(self.turn) else {
+            return false;
+        };
+        let replaced = self.present && probe.is_replaced(writers);
+        probe.ask();
+        if replaced {
+            self.change(false);
         }
+        replaced
     }
 
-    fn end(&mut self) -> Found {
+    fn change(&mut self, present: bool) {
+        self.present = present;
+        if !present {
+            // One is gone: the others are to be found again.
+            self.probes.iter_mut().for_each(|probe| probe.present = false);
+        }
+        (self.callback)(present);
+    }
+
+    /// Whether all endpoints of the server are known that is there now; they are remembered then. One after the other is
+    /// discovered, and those of a dead one hide that some are missing.
+    fn is_whole(&mut self, writers: Writers<'_>) -> bool {
+        let current: Vec<_> = self
+            .probes
+            .iter()
+            .map(|probe| writers(&probe.probe.replies))
+            .collect();
+        let fresh = self
+            .probes
+            .iter()
+            .zip(&current)
+            .filter(|(_, current)| !current.is_empty());
+        let fresh: Vec<bool> = fresh
+            .map(|(probe, current)| !current.is_subset(&probe.known))
+            .collect();
+        let whole = fresh.windows(2).all(|pair| pair.first() == pair.last());
+        for (probe, current) in self.probes.iter_mut().zip(current) {
+            if whole {
+                probe.known = current;
+            } else {
+                // To be asked again.
+                probe.present = false;
+            }
+        }
+        whole
+    }
+
+    fn end(&mut self, writers: Writers<'_>) -> Found {
         let mut answered = false;
         for probe in &mut self.probes {
             answered |= probe.hear();
         }
-        let present = self.probes.iter().all(|probe| probe.present);
-        if present != self.present {
-            self.present = present;
+        let mut present = self.probes.iter().all(|probe| probe.present);
+        if present && !self.present {
+            present = self.is_whole(writers);
             if !present {
-                // One is gone: the others are to be found again.
-                self.probes.iter_mut().for_each(|probe| probe.present = false);
+                return Found::Nothing;
             }
-            (self.callback)(present);
+        }
+        if present != self.present {
+            self.change(present);
             return Found::Change(present);
         }
         if answered && !present && !self.is_asking() {
@@ -573,13 +666,21 @@ mod tests {
 
     impl Service {
         fn probe(&self) -> Probe {
+            self.probe_named("")
+        }
+
+        fn probe_named(&self, replies: &str) -> Probe {
             let service = self.clone();
-            Probe(Box::new(move || {
+            let register = Box::new(move || {
                 let (sender, receiver) = oneshot::channel();
                 service.waiting.lock().unwrap().push(sender);
                 service.asked.fetch_add(1, Ordering::Relaxed);
                 Some(receiver.map(|answer| answer.unwrap_or(false)).boxed())
-            }))
+            });
+            Probe {
+                register,
+                replies: replies.to_owned(),
+            }
         }
 
         fn poll(&self, there: bool) {
@@ -598,13 +699,14 @@ mod tests {
     #[test]
     fn one_question_stands_for_all_and_none_is_asked_twice() {
         let services: [Service; 3] = Default::default();
+        let unknown = |_: &str| BTreeSet::new();
         let mut watch = Watch::new(services.iter().map(Service::probe), |_| {});
         let mut round = |there: [bool; 3]| {
-            watch.begin();
+            watch.begin(&unknown);
             for (service, there) in services.iter().zip(there) {
                 service.poll(there);
             }
-            watch.end()
+            watch.end(&unknown)
         };
         for _ in 0..5 {
             assert_eq!(round([false; 3]), Found::Nothing);
@@ -627,5 +729,44 @@ mod tests {
         assert_eq!(round([false; 3]), Found::Nothing);
         assert_eq!(round([true; 3]), Found::Hint);
         assert_eq!(round([true; 3]), Found::Change(true));
+    }
+
+    #[test]
+    fn g6_a_server_that_was_killed_and_started_again_is_gone_and_back() {
+        let services: [Service; 2] = Default::default();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&told);
+        let probes = services.iter().zip(["goal", "result"]);
+        let mut watch = Watch::new(
+            probes.map(|(service, replies)| service.probe_named(replies)),
+            move |present| tell.lock().unwrap().push(present),
+        );
+        // The dead one's endpoints stay on the graph, so that every question is answered with a yes.
+        let mut rounds = |goal: &[u8], result: &[u8]| {
+            let writers = |topic: &str| {
+                let of = if topic == "goal" { goal } else { result };
+                of.iter().map(|gid| Gid::from([*gid])).collect()
+            };
+            for _ in 0..6 {
+                watch.begin(&writers);
+                services.iter().for_each(|service| service.poll(true));
+                watch.end(&writers);
+            }
+            std::mem::take(&mut *told.lock().unwrap())
+        };
+        assert_eq!(rounds(&[1], &[2]), [true]);
+        assert_eq!(rounds(&[1], &[2]), [false; 0]);
+        assert_eq!(
+            rounds(&[1, 3], &[2]),
+            [false],
+            "not all of the new one is known yet"
+        );
+        assert_eq!(rounds(&[1, 3], &[2, 4]), [true]);
+        assert_eq!(
+            rounds(&[3], &[4]),
+            [false; 0],
+            "the lease on the dead one has ended"
+        );
+        assert_eq!(rounds(&[3, 5], &[4, 6]), [false, true]);
     }
 }

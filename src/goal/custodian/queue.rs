@@ -368,6 +368,29 @@ mod tests {
     }
 
     #[test]
+    fn g5_a_request_whose_server_vanished_and_returned_holds_back_the_next_for_two_cancels() {
+        let mut rig = Rig::new();
+        let _ = rig.start(1);
+        let lost = rig.sent_goal();
+        rig.gone();
+        let _ = rig.start(2);
+        rig.out.clear();
+        rig.back();
+        rig.cancel_answer(lost, 1, CancelCode::UnknownGoal);
+        rig.pass(99);
+        assert_eq!(
+            rig.wanted(),
+            ["cancel #1", "cancel #2"],
+            "it may be the same server"
+        );
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["NotStoppedInTime", "cancel #3", "send 2"]);
+        // It was on its way all the same.
+        rig.accept(lost);
+        assert_eq!(rig.wanted()[..2], ["AcceptedLate", "cancel #4"]);
+    }
+
+    #[test]
     fn g6_absent_server_is_a_failure_within_the_absent_timeout() {
         let mut rig = Rig::new();
         rig.gone();

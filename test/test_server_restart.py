@@ -1,0 +1,75 @@
+"""G6: servers that are killed and started again, while a navigation runs."""
+
+import random
+import time
+
+import pytest
+from support.client import Navigation
+from support.executable import Executable, Kept
+from support.graph import PATIENCE, Graph, wait_for
+
+#: Tries again at once whatever was lost with a server.
+TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="GoOn">
+  <RetryUntilSuccessful num_attempts="-1">
+    <Sequence>
+      <ComputePathToPose goal="{goal}" path="{path}"/>
+      <FollowPath path="{path}"/>
+    </Sequence>
+  </RetryUntilSuccessful>
+</BehaviorTree></root>
+"""
+ROUNDS = 15
+#: Seconds from the moment in which the new servers are there until the controller has a goal.
+BOUND = 2.0
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(300)
+def test_g6_a_navigation_goes_on_within_two_seconds_when_all_servers_were_killed_and_started_again(
+    ros_domain, request, tmp_path
+):
+    tree = tmp_path / "go_on.xml"
+    tree.write_text(TREE)
+    dice = random.Random(1)
+    with Kept(request) as kept:
+        graph = Graph(ros_domain)
+        kept.callback(graph.close)
+
+        def servers():
+            # So slow that it never arrives.
+            parameters = {"battery_rate": 0.0, "max_speed": 0.02}
+            log = {"RUST_LOG": "nav_sim=info,navtree=info,navtree::sim=debug"}
+            sim = kept.keep(Executable("nav_sim", ros_domain, parameters, environment=log))
+            sim.wait_for_line("nav_sim is ready")
+            return sim
+
+        def drives(sim):
+            return any("follow_path: goal" in line and "accepted" in line for line in sim.lines)
+
+        sim = servers()
+        node = kept.keep(
+            Executable("navtree", ros_domain, {"autostart_node": True, "default_nav_to_pose_bt_xml": tree})
+        )
+        navigation = Navigation(graph)
+        navigation.wait()
+        navigation.warm_up()
+        goal = navigation.send(3.0, 0.0)
+        wait_for(lambda: drives(sim), PATIENCE, "the controller to have a goal")
+        late = []
+        for turn in range(ROUNDS):
+            # Any moment of the ticks and of the middleware's periods.
+            moment = time.monotonic() + dice.uniform(0.1, 0.6)
+            wait_for(lambda: time.monotonic() > moment, 1.0, "the moment")
+            sim.kill()
+            absence = time.monotonic() + dice.choice([0.0, 0.3, 1.0])
+            wait_for(lambda: time.monotonic() > absence, 2.0, "the end of the absence")
+            said = len(node.lines)
+            sim = servers()
+            ready = time.monotonic()
+            wait_for(lambda: drives(sim), PATIENCE, lambda: f"round {turn} to go on:\n{node.output}")
+            seconds = time.monotonic() - ready
+            if seconds > BOUND:
+                late.append(f"round {turn}: {seconds:.2f} s\n" + "\n".join(node.lines[said:]))
+        assert not late, f"{len(late)} of {ROUNDS} late:\n" + "\n".join(late)
+        assert not goal.done(), goal.result()
