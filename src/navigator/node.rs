@@ -53,10 +53,6 @@ impl Farewell {
     }
 }
 
-/// After how long everything that happens once has happened: the default trees are made, and the rest of a stack that is
-/// launched with the node is up and discovered, for which three seconds were too few.
-const START: Duration = Duration::from_secs(10);
-
 /// Why the node could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -405,16 +401,9 @@ impl Node {
     fn wait(&self, signals: Signals) -> Option<String> {
         let (runtime, mut end) = signals.split();
         runtime.block_on(async {
-            let started_up = tokio::time::sleep(START);
-            tokio::pin!(started_up);
-            let mut starting = true;
             loop {
                 tokio::select! {
                     () = end() => return None,
-                    () = &mut started_up, if starting => {
-                        starting = false;
-                        memory::give_back();
-                    }
                     () = self.death.notified() => {
                         if let Some(Err(fault)) = self.ros.handle().death() {
                             return Some(fault);

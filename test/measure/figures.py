@@ -17,7 +17,7 @@ from support.graph import wait_for
 from .process import memory, processor
 from .stage import DEFAULT_SERVERS, Stage
 
-#: Seconds after which the node has let go what its start needed, looks for servers at its usual pace, and its bond rests.
+#: Seconds after which the node looks for servers at its usual pace, and its bond rests.
 SETTLING = 12.0
 
 
