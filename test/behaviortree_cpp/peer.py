@@ -37,68 +37,78 @@ class Log:
         return found
 
 
-class Run:
-    """One case."""
+class Leaves:
+    """What the leaves of a case do. Knows nothing of the tree, whose callbacks it is: they would keep each other."""
 
-    def __init__(self, case):
-        self.outcomes = case["outcomes"]
-        self.turns = {}
+    def __init__(self, outcomes):
+        self._outcomes = outcomes
+        self._turns = {}
         self.halted = []
-        factory = BehaviorTreeFactory()
-        factory.register_simple_stateful_action("Act", self.act, self.act, self.halt)
-        factory.register_simple_condition("Check", self.act)
-        self.tree = factory.create_tree_from_text(case["xml"])
-        self.board = self.tree.root_blackboard()
-        for key, value in case["keys"].items():
-            write = {int: "set_int", bool: "set_bool", float: "set_double", str: "set_string"}[type(value)]
-            getattr(self.board, write)(key, value)
 
     def act(self, node):
         """What a leaf does in its turn."""
-        outcomes, path = self.outcomes[node.name()], node.full_path()
-        turn = self.turns.get(path, 0)
-        self.turns[path] = turn + 1
+        outcomes, path = self._outcomes[node.name()], node.full_path()
+        turn = self._turns.get(path, 0)
+        self._turns[path] = turn + 1
         return getattr(NodeStatus, outcomes[turn % len(outcomes)])
 
     def halt(self, node):
         """What a leaf does when it is halted."""
         self.halted.append(node.full_path())
 
-    def tick(self, drains):
-        """What the root returned."""
-        status = self.tree.tick_once() if drains else self.tree.tick_exactly_once()
-        if status in (NodeStatus.SUCCESS, NodeStatus.FAILURE):
-            # Forgets a wake-up in the tick that completes the tree (docs/differences.md).
-            self.tree.sleep(0)
-        return status.name
 
-    def text(self, key):
-        """The value of a key, as text: an integer has no point in it. `None` where it has none."""
-        try:
-            return self.board.get_string(key)
-        except RuntimeError:
-            return None
+def load(case, leaves):
+    """The tree of a case, with its keys."""
+    factory = BehaviorTreeFactory()
+    factory.register_simple_stateful_action("Act", leaves.act, leaves.act, leaves.halt)
+    factory.register_simple_condition("Check", leaves.act)
+    tree = factory.create_tree_from_text(case["xml"])
+    board = tree.root_blackboard()
+    for key, value in case["keys"].items():
+        write = {int: "set_int", bool: "set_bool", float: "set_double", str: "set_string"}[type(value)]
+        getattr(board, write)(key, value)
+    return tree
+
+
+def tick(tree, drains):
+    """What the root returned."""
+    status = tree.tick_once() if drains else tree.tick_exactly_once()
+    if status in (NodeStatus.SUCCESS, NodeStatus.FAILURE):
+        # Forgets a wake-up in the tick that completes the tree (docs/differences.md).
+        tree.sleep(0)
+    return status.name
+
+
+def text(board, key):
+    """The value of a key, as text: an integer has no point in it. `None` where it has none."""
+    try:
+        return board.get_string(key)
+    except RuntimeError:
+        return None
 
 
 def ticks(case, log):
     """What each tick left behind; the first error is the end."""
     log.transitions()
+    leaves = Leaves(case["outcomes"])
     try:
-        run = Run(case)
+        tree = load(case, leaves)
     except RuntimeError as error:
         return {"refused": str(error)}
-    logger = behaviortreepy.StdCoutLogger(run.tree)
+    logger = behaviortreepy.StdCoutLogger(tree)
     statuses, seen = {}, []
     for _ in range(case["ticks"]):
-        run.halted.clear()
+        leaves.halted.clear()
         try:
-            status = run.tick(case["drains"])
+            status = tick(tree, case["drains"])
         except Exception as error:  # noqa: BLE001 - whatever the bindings make of it
             seen.append({"status": "ERROR", "error": str(error)})
             break
         statuses.update(log.transitions())
-        board = {key: run.text(key) for key in run.board.get_keys()}
-        seen.append({"status": status, "nodes": dict(statuses), "halted": list(run.halted), "blackboard": board})
+        board = tree.root_blackboard()
+        keys = {key: text(board, key) for key in board.get_keys()}
+        seen.append({"status": status, "nodes": dict(statuses), "halted": list(leaves.halted), "blackboard": keys})
+    # Before the tree that it listens to.
     del logger
     return {"ticks": seen}
 
