@@ -15,7 +15,9 @@ pub enum HaltReason {
     GoalCanceled,
     /// A new goal or another tree takes the place of this run.
     TreeSwapped,
-    /// The node is deactivated or the process ends.
+    /// The node is deactivated.
+    Deactivated,
+    /// The process ends.
     ShuttingDown,
     /// A node of the tree raised an error.
     TreeFailed,
@@ -41,6 +43,7 @@ impl fmt::Display for HaltReason {
             Self::TimedOut => "timed out",
             Self::GoalCanceled => "goal cancelled",
             Self::TreeSwapped => "tree swapped",
+            Self::Deactivated => "deactivated",
             Self::ShuttingDown => "shutting down",
             Self::TreeFailed => "tree failed",
         })

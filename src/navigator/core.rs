@@ -212,7 +212,13 @@ impl Navigator {
 
     /// Ends everything: the node is deactivated, or the process ends (guarantee G8).
     pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
-        let report = Report::aborted(0, &format!("the navigator stopped: {reason}"));
+        let report = Report::aborted(
+            0,
+            &match reason {
+                HaltReason::Deactivated => DEACTIVATED.to_owned(),
+                reason => format!("the navigator stopped: {reason}"),
+            },
+        );
         for request in self.arrivals.drain().chain(self.next.take()) {
             request.client.finish(report.clone());
         }
@@ -694,6 +700,9 @@ const MOST_SELDOM: Duration = Duration::from_millis(10);
 /// What the client of a goal reads whose tree did nothing for it.
 const SKIPPED: &str =
     "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
+
+/// What the client of a goal reads that a lifecycle manager has ended: by a pause, a reset, or when a server is gone.
+const DEACTIVATED: &str = "navtree was deactivated: activate it and send the goal again";
 
 /// What the client of a goal reads that a newer one has ended.
 const DISPLACED: &str = "another goal took its place";

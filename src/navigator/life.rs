@@ -60,11 +60,15 @@ impl LifecycleHandler for Life {
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }
-                let halted = self.navigator.halt_within(HaltReason::ShuttingDown, STOPPING);
+                let reason = match transition {
+                    Transition::ShutDown => HaltReason::ShuttingDown,
+                    _ => HaltReason::Deactivated,
+                };
+                let halted = self.navigator.halt_within(reason, STOPPING);
                 let mut outcome = halted.wait(SOON);
                 if outcome.is_err() {
                     // A leaf may keep the tick thread; the robot must stop all the same.
-                    self.custodian.halt_all(HaltReason::ShuttingDown);
+                    self.custodian.halt_all(reason);
                     outcome = halted.wait(PATIENCE);
                 }
                 if outcome.is_err() {

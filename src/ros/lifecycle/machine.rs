@@ -77,6 +77,19 @@ pub enum Transition {
     ShutDown,
 }
 
+impl Transition {
+    /// As tools name it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Configure => "configure",
+            Self::CleanUp => "cleanup",
+            Self::Activate => "activate",
+            Self::Deactivate => "deactivate",
+            Self::ShutDown => "shutdown",
+        }
+    }
+}
+
 /// How a transition went.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Verdict {
@@ -150,11 +163,28 @@ static GRAPH: [Arrow; 25] = {
 };
 
 /// Why a transition cannot begin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StepError {
     /// Not from here.
-    #[error("there is no such transition from the state `{}`", .0.label())]
-    NotFromHere(State),
+    #[error("transition `{}` is not possible in state `{}`, {}", .0.label(), .1.label(), possible(*.1))]
+    NotFromHere(Transition, State),
+    /// Not a transition that can be asked for.
+    #[error("there is no transition {}; in state `{}`, {}", .0, .1.label(), possible(*.1))]
+    Unknown(String, State),
+}
+
+/// What can be asked for in a state, in words.
+fn possible(state: State) -> String {
+    let arrows = GRAPH.iter().filter(|arrow| arrow.start == state);
+    let labels: Vec<_> = arrows
+        .filter(|arrow| arrow.id < 10)
+        .map(|arrow| format!("`{}`", arrow.label))
+        .collect();
+    match labels.as_slice() {
+        [] if state == State::Finalized => "none is possible: the node has ended".to_owned(),
+        [] => "none is possible until the transition under way has ended".to_owned(),
+        labels => format!("possible: {}", labels.join(", ")),
+    }
 }
 
 /// Where a node is in its life.
@@ -190,14 +220,18 @@ impl Machine {
 
     /// What a request means here: by label where there is one, else by number, as rclcpp reads it. A shutdown has three
     /// numbers and one name; any of them is taken from any state that has one.
-    pub fn find(&self, id: u8, label: &str) -> Option<Transition> {
+    ///
+    /// # Errors
+    /// [`StepError`].
+    pub fn find(&self, id: u8, label: &str) -> Result<Transition, StepError> {
         let wanted = match (label, id) {
             ("configure", _) | ("", 1) => Transition::Configure,
             ("cleanup", _) | ("", 2) => Transition::CleanUp,
             ("activate", _) | ("", 3) => Transition::Activate,
             ("deactivate", _) | ("", 4) => Transition::Deactivate,
             ("shutdown", _) | ("", 5..=7) => Transition::ShutDown,
-            _ => return None,
+            ("", id) => return Err(StepError::Unknown(id.to_string(), self.state)),
+            (label, _) => return Err(StepError::Unknown(format!("`{label}`"), self.state)),
         };
         self.arrow(wanted).map(|_| wanted)
     }
@@ -207,7 +241,7 @@ impl Machine {
     /// # Errors
     /// [`StepError::NotFromHere`]; the state is unchanged.
     pub fn begin(&mut self, transition: Transition) -> Result<Arrow, StepError> {
-        let arrow = self.arrow(transition).ok_or(StepError::NotFromHere(self.state))?;
+        let arrow = self.arrow(transition)?;
         self.state = arrow.goal;
         Ok(arrow)
     }
@@ -225,15 +259,11 @@ impl Machine {
         Some(arrow)
     }
 
-    fn arrow(&self, transition: Transition) -> Option<Arrow> {
-        let label = match transition {
-            Transition::Configure => "configure",
-            Transition::CleanUp => "cleanup",
-            Transition::Activate => "activate",
-            Transition::Deactivate => "deactivate",
-            Transition::ShutDown => "shutdown",
-        };
-        self.available().find(|arrow| arrow.label == label).copied()
+    fn arrow(&self, transition: Transition) -> Result<Arrow, StepError> {
+        let found = self.available().find(|arrow| arrow.label == transition.label());
+        found
+            .copied()
+            .ok_or(StepError::NotFromHere(transition, self.state))
     }
 }
 
@@ -287,20 +317,38 @@ mod tests {
     #[test]
     fn what_is_asked_by_number_or_name() {
         let mut machine = Machine::default();
-        assert_eq!(machine.find(1, ""), Some(Transition::Configure));
-        assert_eq!(machine.find(0, "configure"), Some(Transition::Configure));
-        assert_eq!(machine.find(3, ""), None, "not from here");
-        assert_eq!(machine.find(99, ""), None);
-        assert_eq!(machine.find(1, "nonsense"), None);
-        assert_eq!(
-            machine.begin(Transition::Activate),
-            Err(StepError::NotFromHere(State::Unconfigured))
-        );
+        assert_eq!(machine.find(1, ""), Ok(Transition::Configure));
+        assert_eq!(machine.find(0, "configure"), Ok(Transition::Configure));
+        let not_from_here = StepError::NotFromHere(Transition::Activate, State::Unconfigured);
+        assert_eq!(machine.find(3, ""), Err(not_from_here.clone()));
+        assert_eq!(machine.begin(Transition::Activate), Err(not_from_here));
         assert_eq!(
             machine
                 .find(7, "")
                 .map(|wanted| machine.begin(wanted).unwrap().id),
-            Some(5)
+            Ok(5)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told_by_name_with_what_can() {
+        let told = |state, id, label: &str| Machine { state }.find(id, label).unwrap_err().to_string();
+        assert_eq!(
+            told(State::Inactive, 4, ""),
+            "transition `deactivate` is not possible in state `inactive`, possible: `cleanup`, `activate`, `shutdown`"
+        );
+        assert_eq!(
+            told(State::Deactivating, 0, "activate"),
+            "transition `activate` is not possible in state `deactivating`, none is possible until the transition under \
+             way has ended"
+        );
+        assert_eq!(
+            told(State::Active, 99, ""),
+            "there is no transition 99; in state `active`, possible: `deactivate`, `shutdown`"
+        );
+        assert_eq!(
+            told(State::Finalized, 1, "nonsense"),
+            "there is no transition `nonsense`; in state `finalized`, none is possible: the node has ended"
         );
     }
 

@@ -106,19 +106,12 @@ impl LifecycleHandle {
     /// [`RosError::Timeout`] after `patience`: it may succeed yet. [`RosError::Down`].
     pub fn change(&self, transition: Transition, patience: Duration) -> Result<bool, RosError> {
         let (sender, receiver) = channel();
-        let label = match transition {
-            Transition::Configure => "configure",
-            Transition::CleanUp => "cleanup",
-            Transition::Activate => "activate",
-            Transition::Deactivate => "deactivate",
-            Transition::ShutDown => "shutdown",
-        };
         let done = Box::new(move |went_well| {
             let _ = sender.send(went_well);
         });
         let request = Request {
             id: 0,
-            label: label.to_owned(),
+            label: transition.label().to_owned(),
             done,
         };
         self.requests.send(request).map_err(|_| RosError::Down)?;
@@ -200,16 +193,15 @@ impl Shared {
         let (transition, from, begun) = {
             let mut machine = self.machine();
             let from = machine.state();
-            let Some(transition) = machine.find(id, label) else {
-                tracing::warn!(
-                    "there is no transition {id} `{label}` from the state `{}`",
-                    from.label()
-                );
-                return false;
-            };
-            match machine.begin(transition) {
-                Ok(arrow) => (transition, from, arrow),
-                Err(_) => return false,
+            let begun = machine
+                .find(id, label)
+                .and_then(|transition| Ok((transition, machine.begin(transition)?)));
+            match begun {
+                Ok((transition, arrow)) => (transition, from, arrow),
+                Err(error) => {
+                    tracing::warn!("{error}");
+                    return false;
+                }
             }
         };
         self.publish(&begun);
