@@ -80,6 +80,22 @@ def test_the_bond_is_where_the_lifecycle_manager_of_its_namespace_listens(namesp
         wait_for(lambda: any(beat.active and beat.id == "bt_navigator" for beat in beats), PATIENCE, "its heartbeat")
 
 
+def test_a_bond_breaks_without_its_lifecycle_manager_where_a_parameter_says_so(ros_domain, request):
+    with Kept(request) as kept:
+        graph = Graph(ros_domain)
+        kept.callback(graph.close)
+        beats = []
+        graph.node.create_subscription(Status, "/bond", beats.append, 100, callback_group=graph.group)
+        publisher = graph.node.create_publisher(Status, "/bond", 100)
+        parameters = {"autostart_node": True, "bond_disable_heartbeat_timeout": False}
+        node = kept.keep(Executable("navtree", ros_domain, parameters))
+        wait_for(lambda: any(beat.active for beat in beats), PATIENCE, "its heartbeat")
+        # The manager is heard, and then never again.
+        publisher.publish(Status(id="bt_navigator", instance_id="manager", active=True))
+        node.wait_for_line("the bond is broken: the lifecycle manager has not been heard in time")
+        wait_for(lambda: not beats[-1].active, PATIENCE, "the end of the bond")
+
+
 @pytest.mark.alone
 def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     stack, node = managed

@@ -6,9 +6,11 @@ import pytest
 import yaml
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
+from rclpy.qos import ReliabilityPolicy
 from support.executable import ROOT, Executable
 from support.fixtures import tree
 from support.graph import Graph, wait_for
+from type_description_interfaces.srv import GetTypeDescription
 
 
 @pytest.fixture
@@ -106,3 +108,78 @@ def test_file_that_comes_with_navtree_is_read_whole(values):
     assert len(given) > 30
     found = values(text, list(given), *IN_NAMESPACE)
     assert {name: parameter_value_to_python(value) for name, value in zip(given, found, strict=True)} == given
+
+
+#: What Nav2's own navigator has besides what navtree honours: stock tools list, read and set them.
+OF_NAV2 = {
+    "navigate_to_pose.plugin": "nav2_bt_navigator::NavigateToPoseNavigator",
+    "navigate_through_poses.plugin": "nav2_bt_navigator::NavigateThroughPosesNavigator",
+    "navigate_to_pose.enable_groot_monitoring": False,
+    "navigate_to_pose.groot_server_port": 1667,
+    "navigate_through_poses.enable_groot_monitoring": False,
+    "navigate_through_poses.groot_server_port": 1669,
+    "bond_disable_heartbeat_timeout": True,
+    "start_type_description_service": True,
+    "qos_overrides./tf_static.subscription.depth": 100,
+    "qos_overrides./robot1/tf.subscription.depth": 7,
+    "qos_overrides./robot1/tf.subscription.durability": "volatile",
+    "qos_overrides./robot1/tf.subscription.history": "keep_last",
+    "qos_overrides./robot1/tf.subscription.reliability": "best_effort",
+}
+
+OVERRIDES = """
+bt_navigator:
+  ros__parameters:
+    qos_overrides:
+      /robot1/tf:
+        subscription: {depth: 7, reliability: best_effort}
+"""
+
+
+def test_parameters_of_nav2s_navigator_are_there_and_the_service_quality_of_transforms_is_honoured(values, ros_domain):
+    found = values(OVERRIDES, list(OF_NAV2), *IN_NAMESPACE, "-r", "/tf:=tf")
+    named = zip(OF_NAV2, found, strict=True)
+    assert {name: parameter_value_to_python(value) for name, value in named} == OF_NAV2
+    with contextlib.ExitStack() as closers:
+        graph = Graph(ros_domain)
+        closers.callback(graph.close)
+
+        def reliability():
+            readers = graph.node.get_subscriptions_info_by_topic("/robot1/tf")
+            return [reader.qos_profile.reliability for reader in readers]
+
+        wait_for(reliability, 30, "the subscription of the transforms")
+        assert set(reliability()) == {ReliabilityPolicy.BEST_EFFORT}
+
+
+def test_the_node_describes_the_types_of_its_topics_and_services(values, ros_domain):
+    values("", ["use_sim_time"], *IN_NAMESPACE)
+    with contextlib.ExitStack() as closers:
+        graph = Graph(ros_domain)
+        closers.callback(graph.close)
+        client = graph.node.create_client(GetTypeDescription, "/robot1/bt_navigator/get_type_description")
+        wait_for(client.service_is_ready, 30, "the service")
+
+        def describe(name, type_hash):
+            request = GetTypeDescription.Request(type_name=name, type_hash=type_hash)
+            return graph.ask(lambda: client.call_async(request), f"the description of {name}")
+
+        def type_hash(topic):
+            info = wait_for(lambda: graph.node.get_publishers_info_by_topic(topic), 30, topic)[0]
+            return str(info.topic_type_hash)
+
+        log = "nav2_msgs/msg/BehaviorTreeLog"
+        known = type_hash("/robot1/behavior_tree_log")
+        answer = describe(log, known)
+        assert answer.successful, answer.failure_reason
+        assert answer.type_description.type_description.type_name == log
+        fields = [field.name for field in answer.type_description.type_description.fields]
+        assert fields == ["timestamp", "event_log"]
+        assert "BehaviorTreeStatusChange[] event_log" in answer.type_sources[0].raw_file_contents
+        feedback = describe(
+            "nav2_msgs/action/NavigateToPose_FeedbackMessage", type_hash("/robot1/navigate_to_pose/_action/feedback")
+        )
+        assert feedback.successful, feedback.failure_reason
+        for name, wrong in (("nav2_msgs/msg/Route", known), (log, "RIHS01_00")):
+            refused = describe(name, wrong)
+            assert not refused.successful and wrong in refused.failure_reason

@@ -240,7 +240,10 @@ impl Node {
             mourn("trees"),
         )?;
         let bond = (!parameters.bond_period.is_zero())
-            .then(|| Bond::prepare(ros.handle(), ros.clock(), parameters.bond_period))
+            .then(|| {
+                let (period, breaks) = (parameters.bond_period, parameters.bond_breaks);
+                Bond::prepare(ros.handle(), ros.clock(), period, breaks)
+            })
             .transpose()?;
         let life = Life {
             parameters: ros.parameters().clone(),

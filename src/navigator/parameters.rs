@@ -31,6 +31,8 @@ pub(crate) struct Parameters {
     pub(crate) goal_options: GoalOptions,
     /// Between two heartbeats for the lifecycle manager; zero: none.
     pub(crate) bond_period: Duration,
+    /// The bond with a lifecycle manager breaks where it is not heard.
+    pub(crate) bond_breaks: bool,
     /// The topic whose poses become goals.
     pub(crate) goal_topic: String,
     /// Between two messages on `/diagnostics`; zero: none.
@@ -194,6 +196,11 @@ impl Parameters {
                 (0.0, 60.0),
                 "Seconds between two heartbeats for a lifecycle manager; 0: none.",
             )?),
+            bond_breaks: !read.flag(
+                "bond_disable_heartbeat_timeout",
+                true,
+                "Keep the bond with a lifecycle manager that is not heard any more. False: end it after 4 s.",
+            )?,
             diagnostics_period: Duration::from_secs_f64(read.number(
                 "diagnostics_period",
                 1.0,

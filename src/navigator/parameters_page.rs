@@ -69,8 +69,21 @@ const SECTIONS: [(&str, &[&str]); 6] = [
         &[
             "autostart_node",
             "bond_heartbeat_period",
+            "bond_disable_heartbeat_timeout",
             "diagnostics_period",
             "bt_log_idle_transitions",
+            "start_type_description_service",
+            "qos_overrides./tf.subscription.depth",
+            "qos_overrides./tf.subscription.durability",
+            "qos_overrides./tf.subscription.history",
+            "qos_overrides./tf.subscription.reliability",
+            "qos_overrides./tf_static.subscription.depth",
+            "qos_overrides./tf_static.subscription.history",
+            "qos_overrides./tf_static.subscription.reliability",
+            "qos_overrides./clock.subscription.depth",
+            "qos_overrides./clock.subscription.durability",
+            "qos_overrides./clock.subscription.history",
+            "qos_overrides./clock.subscription.reliability",
         ],
     ),
     (
@@ -93,6 +106,9 @@ const SECTIONS: [(&str, &[&str]); 6] = [
 fn declarations() -> Vec<(&'static str, Vec<Declaration>)> {
     let store = ParameterStore::default();
     store.declare(Ros::use_sim_time()).unwrap();
+    store.declare(Ros::start_type_description_service()).unwrap();
+    Ros::clock_quality(&store, "/clock").unwrap();
+    Ros::transform_qualities(&store, ["/tf", "/tf_static"]).unwrap();
     Parameters::declare(&store, crate::nav::registry()).unwrap();
     let (mut names, _) = store.list(&[], 0);
     let sections = SECTIONS.map(|(title, members)| {

@@ -3,6 +3,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use super::names::expand;
+
 /// One rule of `-r` or `--remap`: `node:from:=to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Rule<'a> {
@@ -50,6 +52,20 @@ pub(super) fn renamed(arguments: &[String]) -> impl Iterator<Item = &str> {
         .filter_map(|index| Rule::parse(&arguments[index]))
         .map(|rule| rule.from)
         .filter(|from| !from.starts_with("__"))
+}
+
+/// The full name, after remapping by the arguments, of what a node of this namespace and name calls `name`.
+pub(super) fn remapped(arguments: &[String], name: &str, namespace: &str, node: &str) -> String {
+    let full = expand(name, namespace, node);
+    let rule = rules(arguments)
+        .into_iter()
+        .filter_map(|index| Rule::parse(&arguments[index]))
+        .find(|rule| {
+            rule.node.is_none_or(|of| of == node)
+                && !rule.from.starts_with("__")
+                && expand(rule.from, namespace, node) == full
+        });
+    rule.map_or(full, |rule| expand(rule.to, namespace, node))
 }
 
 /// The places of all rules in the arguments: those behind `-r` or `--remap`, between `--ros-args` and `--`.
@@ -150,6 +166,21 @@ mod tests {
         assert!(!allowed("navtree --ros-args -r ~/goal:=/goal"));
         assert!(!allowed("navtree --ros-args -r /odom:=~/odom"));
         assert!(!allowed("navtree --ros-args -r /odom:=/{node}/odom"));
+    }
+
+    #[test]
+    fn topics_have_the_name_that_the_first_rule_gives_them() {
+        let named = |text| remapped(&words(text), "/tf", "/robot1", "bt_navigator");
+        assert_eq!(named("navtree"), "/tf");
+        assert_eq!(
+            named("navtree --ros-args -r /tf_static:=tf_static -r /tf:=tf -r /tf:=/x"),
+            "/robot1/tf"
+        );
+        assert_eq!(named("navtree --ros-args -r other:/tf:=/x -r __ns:=/a"), "/tf");
+        assert_eq!(
+            named("navtree --ros-args -r bt_navigator:/tf:=~/tf"),
+            "/robot1/bt_navigator/tf"
+        );
     }
 
     #[test]

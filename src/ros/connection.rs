@@ -6,8 +6,10 @@ use r2r::{QosProfile, rosgraph_msgs};
 
 use super::console::take_log;
 use super::mirror::Mirror;
+use super::qos_overrides::{self, Policy};
 use super::{
-    Clock, Declaration, Executor, Listening, ParameterStore, RosError, RosHandle, TransformBuffer, parameters,
+    Clock, Declaration, Executor, Listening, ParameterError, ParameterStore, RosError, RosHandle,
+    TransformBuffer, parameters, type_descriptions,
 };
 use crate::msg::Stamp;
 
@@ -47,8 +49,17 @@ impl Ros {
             parameters,
             transforms: TransformBuffer::new(),
         };
+        let refused = |error: ParameterError| RosError::Context(error.to_string());
+        // Declared also where nobody listens yet: a parameter cannot be declared while another is set.
+        let topic = ros.handle().remapped("/clock");
+        let qos = Self::clock_quality(&ros.parameters, &topic).map_err(refused)?;
         if simulated {
-            listen_to_clock(ros.handle(), &ros.clock, &ros.transforms);
+            listen_to_clock(ros.handle(), &ros.clock, &ros.transforms, qos.clone());
+        }
+        let describes = ros.parameters.declare(Self::start_type_description_service());
+        if describes.map_err(refused)?.as_bool() == Some(true) {
+            ros.handle()
+                .with_node_blocking(PATIENCE, type_descriptions::serve)??;
         }
         if let Some(log) = take_log() {
             log.attach(ros.handle(), &ros.clock)?;
@@ -59,7 +70,7 @@ impl Ros {
         ros.parameters.on_change(move |name, value| {
             if let ("use_sim_time", Some(simulated)) = (name, value.as_bool()) {
                 if simulated && !listening.swap(true, std::sync::atomic::Ordering::AcqRel) {
-                    listen_to_clock(&handle, &clock, &transforms);
+                    listen_to_clock(&handle, &clock, &transforms, qos.clone());
                 }
                 clock.set_simulated(simulated);
             }
@@ -70,6 +81,37 @@ impl Ros {
     /// The parameter that every node has.
     pub fn use_sim_time() -> Declaration {
         Declaration::new("use_sim_time", false, "Take the time from /clock.")
+    }
+
+    /// The parameter by which rclcpp's nodes serve descriptions of their types.
+    pub fn start_type_description_service() -> Declaration {
+        let text = "Serve ~/get_type_description, by which tools learn what the types of the node's topics and services look \
+                    like.";
+        Declaration::new("start_type_description_service", true, text).read_only()
+    }
+
+    /// The service quality of `/clock`, which has this name after remapping, by the parameters that override it.
+    ///
+    /// # Errors
+    /// [`ParameterError`].
+    pub fn clock_quality(store: &ParameterStore, topic: &str) -> Result<QosProfile, ParameterError> {
+        let qos = QosProfile::default().keep_last(1).best_effort();
+        qos_overrides::declare(store, topic, qos, &Policy::ALL)
+    }
+
+    /// The same of `/tf` and `/tf_static`.
+    ///
+    /// # Errors
+    /// [`ParameterError`].
+    pub fn transform_qualities(
+        store: &ParameterStore,
+        [moving, fixed]: [&str; 2],
+    ) -> Result<[QosProfile; 2], ParameterError> {
+        let qos = QosProfile::default().keep_last(100);
+        Ok([
+            qos_overrides::declare(store, moving, qos.clone(), &Policy::ALL)?,
+            qos_overrides::declare(store, fixed, qos.transient_local(), &Policy::OF_STATIC)?,
+        ])
     }
 
     /// The way to the node.
@@ -110,15 +152,17 @@ impl Ros {
     /// [`RosError`].
     pub fn listen_to_transforms(&self) -> Result<(), RosError> {
         let transforms = self.transforms.clone();
+        let [moving, fixed] = ["/tf", "/tf_static"].map(|topic| self.handle().remapped(topic));
+        let qualities = Self::transform_qualities(&self.parameters, [&moving, &fixed])
+            .map_err(|error| RosError::Context(error.to_string()))?;
         self.handle()
-            .with_node_blocking(PATIENCE, move |node| transforms.feed(node))?
+            .with_node_blocking(PATIENCE, move |node| transforms.feed(node, qualities))?
     }
 }
 
-fn listen_to_clock(handle: &RosHandle, clock: &Clock, transforms: &TransformBuffer) {
+fn listen_to_clock(handle: &RosHandle, clock: &Clock, transforms: &TransformBuffer, qos: QosProfile) {
     let (clock, transforms) = (clock.clone(), transforms.clone());
     handle.post(move |node| {
-        let qos = QosProfile::default().keep_last(1).best_effort();
         let made = node.subscribe::<rosgraph_msgs::msg::Clock>("/clock", qos, move |message| {
             if clock.take(Stamp::from_wire(message.clock)) {
                 // What was before would count as the newest until the time has caught up with it.

@@ -204,6 +204,12 @@ impl RosHandle {
         names::expand(name, self.namespace(), self.name())
     }
 
+    /// The full name, after remapping, of what the node calls `name`.
+    pub(super) fn remapped(&self, name: &str) -> String {
+        let own: Vec<String> = std::env::args().collect();
+        arguments::remapped(&own, name, self.namespace(), self.name())
+    }
+
     /// Whether the caller is a thread that owns a node, which must not wait for this one.
     pub(super) fn is_this_thread(&self) -> bool {
         std::thread::current()

@@ -49,8 +49,10 @@ mod names;
 mod node;
 pub mod parameters;
 mod piggyback;
+pub mod qos_overrides;
 mod rehearsal;
 mod robot_id;
+mod rosidl;
 mod rosout;
 mod scheduling;
 mod servers_board;
@@ -61,6 +63,7 @@ mod stderr;
 mod takeover;
 mod topic_types;
 mod transforms;
+mod type_descriptions;
 mod wake;
 
 pub use action_server::{

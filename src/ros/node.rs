@@ -12,6 +12,7 @@ use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, Wrap
 use super::caller::Sender;
 use super::lane::Lane;
 use super::names::expand;
+use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
 
 /// How long the node that listens may take for a subscription.
@@ -36,6 +37,7 @@ pub struct RosNode {
     /// Where topics are listened to instead of here.
     listener: Option<Lane>,
     drains: Vec<Drain>,
+    types: TypeDescriptions,
     watches: Vec<Watch>,
     chores: Vec<Chore>,
     /// When servers are looked for again, from when on where the thread is awake anyway, and until when that is done in
@@ -95,6 +97,7 @@ impl RosNode {
             node,
             listener: None,
             drains: Vec::new(),
+            types: TypeDescriptions::default(),
             watches: Vec::new(),
             chores: Vec::new(),
             next_look: Instant::now(),
@@ -111,6 +114,11 @@ impl RosNode {
     /// The node itself, for what only looks.
     pub fn looker(&self) -> &r2r::Node {
         &self.node
+    }
+
+    /// The types of its topics and services, also where another node listens to them.
+    pub(super) fn types(&self) -> &TypeDescriptions {
+        &self.types
     }
 
     /// Has another node listen to the topics that are subscribed to from now on. That its thread is waited for is no
@@ -145,6 +153,7 @@ impl RosNode {
         qos: QosProfile,
         callback: impl FnMut(T) + Send + 'static,
     ) -> Result<(), RosError> {
+        self.types.note_message::<T>();
         if let Some(listener) = &self.listener {
             let topic = self.own_name(topic);
             return listener.ask(PATIENCE, move |node| node.subscribe(&topic, qos, callback))?;
@@ -214,6 +223,7 @@ impl RosNode {
     where
         S::Request: Send,
     {
+        self.types.note_service::<S>();
         let stream = self
             .node
             .create_service::<S>(name, qos)
@@ -231,6 +241,7 @@ impl RosNode {
         topic: &str,
         qos: QosProfile,
     ) -> Result<Publisher<T>, RosError> {
+        self.types.note_message::<T>();
         self.node
             .create_publisher(topic, qos)
             .map_err(|error| entity("publisher", topic, &error))
@@ -246,6 +257,7 @@ impl RosNode {
         S::Request: Send + 'static,
         S::Response: Send + 'static,
     {
+        self.types.note_service::<S>();
         let answers = QosProfile::services_default().keep_last(MOST_ANSWERS);
         let client = self
             .node

@@ -55,12 +55,8 @@ impl TransformBuffer {
     ///
     /// # Errors
     /// [`RosError::Entity`].
-    pub fn feed(&self, node: &mut RosNode) -> Result<(), RosError> {
-        let qos = QosProfile::default().keep_last(100);
-        for (topic, fixed, qos) in [
-            ("/tf", false, qos.clone()),
-            ("/tf_static", true, qos.transient_local()),
-        ] {
+    pub fn feed(&self, node: &mut RosNode, [moving, fixed]: [QosProfile; 2]) -> Result<(), RosError> {
+        for (topic, fixed, qos) in [("/tf", false, moving), ("/tf_static", true, fixed)] {
             let buffer = self.clone();
             node.subscribe::<r2r::tf2_msgs::msg::TFMessage>(topic, qos, move |message| {
                 buffer.insert(message.transforms.into_iter().map(Mirror::from_wire), fixed);

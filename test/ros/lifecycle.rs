@@ -30,7 +30,7 @@ fn a_life_under_a_lifecycle_manager() {
     alone("lifecycle::a_life_under_a_lifecycle_manager", || {
         let _log = start_log();
         let ros = Ros::start("tested", "/").unwrap();
-        let bond = Bond::prepare(ros.handle(), ros.clock(), Duration::from_millis(100)).unwrap();
+        let bond = Bond::prepare(ros.handle(), ros.clock(), Duration::from_millis(100), false).unwrap();
         let life = Life { bond, refused: false };
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life).unwrap();
         let peer = Peer::start("lifecycle_client.py");

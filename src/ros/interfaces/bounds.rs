@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use r2r_rcl as rcl;
 use serde_json::Value as JsonValue;
 
+use crate::ros::rosidl::{describing, slice, text_of};
+
 /// The fields of a message that have bounds, or fields with bounds below them. Most messages have none.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds(Vec<Field>);
@@ -50,8 +52,7 @@ enum Room {
 }
 
 impl Bounds {
-    /// The bounds of a message type. They are read once: the first call of a description completes it, in C and
-    /// without a lock of its own.
+    /// The bounds of a message type. They are read once.
     pub(super) fn of(support: &'static rcl::rosidl_message_type_support_t) -> Arc<Self> {
         static KNOWN: Mutex<BTreeMap<usize, Arc<Bounds>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,6 +126,7 @@ fn read(support: &'static rcl::rosidl_message_type_support_t) -> Bounds {
     let Some(describe) = support.get_type_description_func else {
         return Bounds::default();
     };
+    let _one_at_a_time = describing();
     // SAFETY: the function is the type's own, and only one thread is here at a time; what it returns is static, with
     // the lengths that its sequences name.
     unsafe {
@@ -182,24 +184,6 @@ unsafe fn bounds_of(description: &Individual, others: &[Individual]) -> Bounds {
         })
     });
     Bounds(fields.collect())
-}
-
-/// # Safety
-/// Where `data` is not null, it points to `size` elements that are never written again.
-unsafe fn slice<T>(data: *const T, size: usize) -> &'static [T] {
-    if data.is_null() {
-        return &[];
-    }
-    // SAFETY: see above.
-    unsafe { std::slice::from_raw_parts(data, size) }
-}
-
-/// # Safety
-/// As rosidl makes it.
-unsafe fn text_of(text: &rcl::rosidl_runtime_c__String) -> String {
-    // SAFETY: see above.
-    let bytes = unsafe { slice(text.data.cast::<u8>(), text.size) };
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

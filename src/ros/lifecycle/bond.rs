@@ -41,6 +41,8 @@ struct Shared {
     id: String,
     instance: String,
     period: Duration,
+    /// The bond breaks where the other side has not been heard for as long as either side waits.
+    breaks: bool,
     clock: Clock,
     /// Makes the next heartbeat due: a rest is over.
     nudge: Nudge,
@@ -55,18 +57,24 @@ struct Inner {
 }
 
 impl Bond {
-    /// Prepares a bond for the node of that name; `period` is Nav2's parameter `bond_heartbeat_period`.
+    /// Prepares a bond for the node of that name; `period` is Nav2's parameter `bond_heartbeat_period`, and `breaks` says
+    /// that its `bond_disable_heartbeat_timeout` is false.
     ///
     /// # Errors
     /// [`RosError`].
-    pub fn prepare(ros: &RosHandle, clock: &Clock, period: Duration) -> Result<Self, RosError> {
+    pub fn prepare(ros: &RosHandle, clock: &Clock, period: Duration, breaks: bool) -> Result<Self, RosError> {
         let (id, clock) = (ros.name().to_owned(), clock.clone());
         ros.with_node_blocking(Duration::from_secs(10), move |node| {
-            Self::on_node(node, id, clock, period)
+            Self::on_node(node, id, clock, (period, breaks))
         })?
     }
 
-    fn on_node(node: &mut RosNode, id: String, clock: Clock, period: Duration) -> Result<Self, RosError> {
+    fn on_node(
+        node: &mut RosNode,
+        id: String,
+        clock: Clock,
+        (period, breaks): (Duration, bool),
+    ) -> Result<Self, RosError> {
         let qos = || QosProfile::default().keep_last(100);
         // In the node's namespace, where bondcpp has it.
         let publisher = node.publisher("bond", qos())?;
@@ -74,6 +82,7 @@ impl Bond {
             instance: format!("{id}-{}", std::process::id()),
             id,
             period,
+            breaks,
             clock,
             nudge: Nudge::default(),
             inner: Mutex::new(Inner {
@@ -84,7 +93,11 @@ impl Bond {
         });
         let beating = Arc::clone(&shared);
         node.whenever_due(period, shared.nudge.clone(), move || {
-            let inner = beating.lock();
+            let mut inner = beating.lock();
+            if inner.begun && Instant::now() >= inner.beats_until && beating.breaks {
+                tracing::warn!("the bond is broken: the lifecycle manager has not been heard in time");
+                beating.say_farewell(&mut inner);
+            }
             if !inner.begun || Instant::now() >= inner.beats_until {
                 return REST.max(period);
             }
@@ -133,14 +146,17 @@ impl Shared {
             self.say(&inner, true);
             self.nudge.give();
         }
-        inner.beats_until = inner.beats_until.max(now + Duration::from_secs_f32(TIMEOUT));
+        inner.beats_until = now + Duration::from_secs_f32(TIMEOUT);
     }
 
     fn end(&self) {
-        let mut inner = self.lock();
+        self.say_farewell(&mut self.lock());
+    }
+
+    fn say_farewell(&self, inner: &mut Inner) {
         if std::mem::replace(&mut inner.begun, false) {
             for _ in 0..FAREWELLS {
-                self.say(&inner, false);
+                self.say(inner, false);
             }
         }
     }
