@@ -1,13 +1,16 @@
 """G6: a server that is absent, refuses, aborts or dies is a failure with a code within a bound, and the node lives."""
 
+import contextlib
 import os
-import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from nav2_msgs.action import FollowPath
+from rclpy.action import ActionClient
 from support.fixtures import tree
 from support.graph import wait_for
 from support.servers import Behaviour
@@ -24,6 +27,24 @@ def failed_within_bound(stack, goal):
     assert time.monotonic() - started < BOUND
     assert stack.node.running()
     return result
+
+
+@contextlib.contextmanager
+def lone_controller(domain):
+    """A controller in a process of its own, which is killed at the end."""
+    script = Path(__file__).parent / "support" / "lone_server.py"
+    server = subprocess.Popen(
+        [sys.executable, str(script), "follow_path", "200"],
+        env=os.environ | {"ROS_DOMAIN_ID": str(domain)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout.readline().strip() == "ready"
+        yield server
+    finally:
+        server.kill()
+        server.wait(5.0)
 
 
 @pytest.mark.alone
@@ -76,25 +97,55 @@ def test_g1_silent_server_holds_up_no_tick(stack_factory):
 def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
     stack = stack_factory({"default_server_timeout": 30000})
     stack.robot.controller.destroy()
-    script = Path(__file__).parent / "support" / "lone_server.py"
-    environment = os.environ | {"ROS_DOMAIN_ID": str(ros_domain)}
-    server = subprocess.Popen(
-        [sys.executable, str(script), "follow_path", "200"], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stdout.readline().strip() == "ready"
+    with lone_controller(ros_domain) as server:
         goal = stack.navigation.send(1.0, 0.0)
         assert server.stdout.readline().strip() == "executing"
         wait_for(lambda: goal.feedback, 10, "feedback")
-        server.send_signal(signal.SIGKILL)
-        # A killed process says no farewell: the middleware notices by its lease, within seconds.
-        status, result = goal.result(60.0)
+    # A killed process says no farewell: the middleware notices by its lease, within seconds.
+    status, result = goal.result(60.0)
+    assert status == "ABORTED"
+    assert result.error_code != 0
+    assert stack.node.running()
+
+
+@pytest.mark.alone
+def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_domain):
+    stack = stack_factory({"default_server_timeout": 30000})
+    stack.robot.controller.destroy()
+    with lone_controller(ros_domain) as server:
+        goal = stack.navigation.send(1.0, 0.0)
+        assert server.stdout.readline().strip() == "executing"
+        stack.goes_on(goal)
+    # The endpoints of the dead one stay on the graph: it is not missed.
+    with lone_controller(ros_domain):
+        started = time.monotonic()
+        status, result = goal.result()
         assert status == "ABORTED"
         assert result.error_code != 0
-        assert stack.node.running()
-    finally:
-        server.kill()
-        server.wait(5.0)
+        assert time.monotonic() - started < 2.5
+    assert "server vanished" not in stack.node.output
+
+
+@pytest.mark.alone
+def test_g6_client_is_told_soon_after_a_server_has_left_the_graph(stack):
+    waits = []
+    for _ in range(3):
+        controller = stack.robot.controller
+        controller.behaviour.duration = None
+        goal = stack.navigation.send(1.0, 0.0)
+        wait_for(controller.executing, 10, "the controller to execute")
+        # The node looks for servers in haste for five seconds after it has lost or found one.
+        wait_for(lambda goal=goal: len(goal.feedback) > 60, 60, "feedback of six seconds")
+        watch = ActionClient(stack.graph.node, FollowPath, "follow_path")
+        wait_for(watch.server_is_ready, 10, "the controller on the graph")
+        threading.Thread(target=controller.destroy, daemon=True).start()
+        wait_for(lambda watch=watch: not watch.server_is_ready(), 10, "the controller to leave the graph")
+        left = time.monotonic()
+        assert goal.result()[0] == "ABORTED"
+        waits.append(time.monotonic() - left)
+        watch.destroy()
+        stack.robot.controller = stack.robot.add("follow_path", Behaviour(duration=0.1))
+    assert sorted(waits)[1] < 0.3, waits
 
 
 def test_g6_recovery_branch_is_taken_and_the_node_lives(stack_factory):

@@ -50,6 +50,8 @@ pub struct ActionGoal {
     /// How much longer it may hold back the next goal (G5), whenever its server is there; gone once that was reported.
     stop_left: Option<Duration>,
     refusal_reported: bool,
+    /// From one question for the result to the next, while it executes.
+    poll: Duration,
     questions: u32,
     cancels: u32,
     /// Cancels up to this one may have come before the server had the goal: that it knows none, in answer to one of them,
@@ -75,6 +77,7 @@ impl ActionGoal {
             absent_left: options.absent_timeout,
             stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
+            poll: Duration::ZERO,
             questions: 0,
             cancels: 0,
             cancels_in_doubt: 0,
@@ -254,12 +257,22 @@ impl ActionGoal {
             }
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
+            GoalEvent::ServerChanged => {
+                steps.push(Step::RequestResult);
+                self.keep_asking_from(self.options.result_retry, now);
+            }
             GoalEvent::Deadline if self.is_due(now) => {
                 steps.push(Step::RequestResult);
-                self.due = Some(now + self.options.result_poll);
+                self.keep_asking_from(self.poll.saturating_mul(2), now);
             }
             _ => {}
         }
+    }
+
+    /// Asks for the result again after so long, and then ever less often.
+    fn keep_asking_from(&mut self, poll: Duration, now: Time) {
+        self.poll = poll;
+        self.enter(Phase::Executing, Some(now + poll));
     }
 
     fn on_finishing(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
@@ -271,7 +284,7 @@ impl ActionGoal {
             // A status list that lacked the goal was an old one.
             GoalEvent::Status(status) if status.is_active() && !self.terminal => {
                 self.questions = 0;
-                self.enter(Phase::Executing, Some(now + self.options.result_poll));
+                self.keep_asking_from(self.options.result_poll, now);
             }
             GoalEvent::Result(end) => self.finish_with(end, steps),
             GoalEvent::ResultUnknown => self.lose_result(now, steps),
@@ -504,7 +517,7 @@ impl ActionGoal {
         steps.push(Step::TellAccepted);
         steps.push(Step::RequestResult);
         self.run_deadline = self.options.result_timeout.map(|limit| now + limit);
-        self.enter(Phase::Executing, Some(now + self.options.result_poll));
+        self.keep_asking_from(self.options.result_poll, now);
     }
 
     fn has_run_too_long(&self, now: Time) -> bool {

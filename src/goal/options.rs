@@ -26,8 +26,10 @@ pub struct GoalOptions {
     /// a wireless link lost every three seconds: five doublings of 250 ms are 15.75 s, enough for five repeats. With
     /// three of them, one repeat, 7 of 25 navigations over a wire that loses every fifth frame failed of it.
     pub result_questions: u32,
-    /// Between two questions for the result of a goal that executes. The only way to notice a server that
-    /// was restarted faster than its endpoints vanished: it answers that it knows no such goal.
+    /// From the acceptance of a goal until its result is asked for again while it executes; doubled with each question.
+    /// A server that was restarted answers that it knows no such goal, and where the graph shows the restart, it is asked
+    /// at once ([`WireEvent::ServerChanged`](super::WireEvent)). These questions are for restarts that the graph does not
+    /// show; servers keep each question until the goal is over, so a goal of a day is asked after fifteen times.
     pub result_poll: Duration,
     /// How long a goal without a leaf is tracked in all; then that is given up, and reported as an error.
     pub give_up_timeout: Duration,

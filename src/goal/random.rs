@@ -62,6 +62,7 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
         Just(GoalEvent::Withdrawn),
         Just(GoalEvent::Supersede),
         Just(GoalEvent::ServerGone),
+        Just(GoalEvent::ServerChanged),
         Just(GoalEvent::ServerBack),
         (0u64..200).prop_map(|deadline| GoalEvent::ShutDown {
             deadline: Time::from_millis(deadline)
@@ -82,6 +83,7 @@ enum Wild {
     AllowAdoption(bool),
     Wire(u8, Answer),
     Server(bool),
+    ServerChanged,
     Pass(u8),
 }
 
@@ -128,6 +130,7 @@ fn wild() -> impl Strategy<Value = Wild> {
         1 => any::<bool>().prop_map(Wild::AllowAdoption),
         12 => (any::<u8>(), answer).prop_map(|(goal, answer)| Wild::Wire(goal, answer)),
         2 => any::<bool>().prop_map(Wild::Server),
+        1 => Just(Wild::ServerChanged),
         4 => (0u8..20).prop_map(Wild::Pass),
     ]
 }
@@ -233,6 +236,7 @@ impl Walk {
                     WireEvent::ServerGone { server }
                 });
             }
+            Wild::ServerChanged => return self.wire(WireEvent::ServerChanged { server: SERVER }),
             Wild::Pass(milliseconds) => {
                 return self.pass(Duration::from_millis(u64::from(milliseconds)));
             }

@@ -111,6 +111,8 @@ pub enum GoalEvent {
     Supersede,
     /// The server vanished.
     ServerGone,
+    /// A process more serves under the server's name: the one that had the goal may have been restarted.
+    ServerChanged,
     /// The server is there again.
     ServerBack,
     /// The process ends: as a halt, and given up at that time.

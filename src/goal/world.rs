@@ -26,7 +26,8 @@ pub(crate) struct Setup {
     pub(crate) losses: u8,
     /// Messages that arrive twice.
     pub(crate) repeats: u8,
-    /// Deaths of the server. It may come back, with all goals forgotten.
+    /// Deaths of the server. It may come back, with all goals forgotten, before it is missed: then it is known that its
+    /// process is another one, sooner or later.
     pub(crate) crashes: u8,
     /// Times that a living server seems to have vanished.
     pub(crate) partitions: u8,
@@ -131,6 +132,8 @@ pub(crate) enum Action {
     Forget,
     Crash,
     Restart,
+    /// The Custodian learns that the server's process is another one.
+    Change,
     /// The Custodian is told the truth about the server's presence.
     Discover,
     /// The Custodian is told that the server vanished, which is not true.
@@ -158,6 +161,8 @@ pub(crate) struct World {
     started: u64,
     net: BTreeSet<Message>,
     up: bool,
+    /// Its process is another one, which the Custodian does not know yet.
+    changed: bool,
     table: GoalTable<u8, GoalId>,
     /// Accepted, and not in the table yet.
     early: Option<GoalId>,
@@ -226,6 +231,7 @@ impl World {
             started: 0,
             net: BTreeSet::new(),
             up: true,
+            changed: false,
             table: GoalTable::new(Duration::ZERO),
             early: None,
             asked: BTreeSet::new(),
@@ -299,6 +305,9 @@ impl World {
         }
         if !self.up {
             actions.push(Action::Restart);
+        }
+        if self.changed {
+            actions.push(Action::Change);
         }
         if self.up != self.custodian.is_present(SERVER) {
             actions.push(Action::Discover);
@@ -420,12 +429,20 @@ impl World {
             Action::Crash => {
                 self.used.crashes += 1;
                 self.up = false;
+                self.changed = false;
                 self.early = None;
                 self.table = GoalTable::new(Duration::ZERO);
                 self.asked.clear();
                 self.unheard = false;
             }
-            Action::Restart => self.up = true,
+            Action::Restart => {
+                self.up = true;
+                self.changed = self.custodian.is_present(SERVER);
+            }
+            Action::Change => {
+                self.changed = false;
+                self.wire(WireEvent::ServerChanged { server: SERVER });
+            }
             Action::Discover if self.up => self.wire(WireEvent::ServerBack { server: SERVER }),
             Action::Discover => self.vanish(),
             Action::Partition => {
@@ -452,6 +469,7 @@ impl World {
     }
 
     fn vanish(&mut self) {
+        self.changed = false;
         self.wire(WireEvent::ServerGone { server: SERVER });
         self.listed = false;
     }
@@ -589,6 +607,7 @@ impl World {
         let run = u64::from(self.used.deaths);
         self.custodian = Custodian::new(GoalIds::new(1, run), setup.options());
         self.listed = false;
+        self.changed = false;
         self.may_adopt = false;
         self.late.clear();
         self.unheard = !self.table.statuses().is_empty();
@@ -781,6 +800,8 @@ impl World {
                 Action::Restart
             } else if !self.custodian.is_present(SERVER) {
                 Action::Discover
+            } else if self.changed {
+                Action::Change
             } else if !self.may_adopt {
                 Action::AllowAdoption
             } else if let Some(message) = self.net.first() {
@@ -804,6 +825,7 @@ impl World {
             && self.early.is_none()
             && !self.may_replay()
             && self.may_adopt
+            && !self.changed
             && self.running.is_none()
             && self.custodian.is_idle()
             && self.custodian.next_deadline().is_none()

@@ -7,7 +7,7 @@ use r2r::unique_identifier_msgs::msg::UUID;
 use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, action_msgs};
 use rustc_hash::FxHashMap;
 
-use super::custodian_task::Inlet;
+use super::custodian_task::{Inlet, Input};
 use super::interfaces::ActionTransport;
 use super::mirror::Mirror;
 use super::spin::Errand;
@@ -76,6 +76,14 @@ impl<C: ActionCodec> ActionClient<C> {
                 to.wire(WireEvent::Status { server, goals });
             },
         )?;
+        let ours: Arc<Mutex<FxHashMap<GoalId, Form>>> = Arc::default();
+        let (busy, changed, gone) = (Arc::clone(&ours), inlet.clone(), inlet.clone());
+        node.watch_publishers(
+            &format!("{name}/_action/status"),
+            move || !lock(&busy).is_empty(),
+            move || changed.wire(WireEvent::ServerChanged { server }),
+            move || gone.send(Input::LookForServers),
+        )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
         let mut cancel_goal =
@@ -102,7 +110,7 @@ impl<C: ActionCodec> ActionClient<C> {
             send_goal,
             get_result,
             cancel_goal,
-            ours: Arc::default(),
+            ours,
         })
     }
 }

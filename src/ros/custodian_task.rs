@@ -16,7 +16,7 @@ use super::interfaces::{ActionTransport, Publish, ServiceTransport};
 use super::piggyback::{Message, Piggyback};
 use super::servers_board::{KnownServer, ServersBoard};
 use super::takeover::Takeover;
-use super::{Clock, Debts, RosError, RosHandle, Wake};
+use super::{Clock, Debts, RosError, RosHandle, RosNode, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::fault;
 use crate::goal::{
@@ -29,6 +29,8 @@ pub(super) enum Input {
     Commands(Vec<Command<Payload>>),
     Wire(WireEvent<Payload>),
     Action(ServerId, Box<dyn ActionTransport>),
+    /// One of them seems to be gone.
+    LookForServers,
     /// A leaf wants the feedback of its goals there.
     Hear(ServerId),
     Service(ServerId, Box<dyn ServiceTransport>),
@@ -492,6 +494,9 @@ impl Owner {
                 } else {
                     self.unheard.insert(server);
                 }
+            }
+            Input::LookForServers => {
+                self.ros.post(RosNode::look_hastily);
             }
             Input::Service(server, transport) => {
                 self.services.insert(server, transport);

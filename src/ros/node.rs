@@ -24,6 +24,9 @@ const PATIENT_PERIOD: Duration = Duration::from_secs(1);
 /// What is done after each spin: takes what has arrived for one entity, and says whether there was anything.
 type Drain = Box<dyn FnMut() -> bool + Send>;
 
+/// A look at the graph, which says whether there is a reason to look again soon.
+type Look = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
+
 /// The node, on the thread that owns it. Everything that makes an entity goes through here, because r2r takes
 /// `&mut Node` for it, and r2r never destroys an entity: what is made here stays until the process ends. Callers
 /// share entities by name (see [`super::RosLink`]).
@@ -45,6 +48,10 @@ pub struct RosNode {
     next_look: Instant,
     may_look_at: Instant,
     hasty_until: Instant,
+    /// Looks at the graph for servers that may have a goal; each says whether its server has one.
+    looks: Vec<Look>,
+    next_busy_look: Instant,
+    is_busy: bool,
 }
 
 /// Something done every so often, which says itself when it is due again.
@@ -103,6 +110,9 @@ impl RosNode {
             next_look: Instant::now(),
             may_look_at: Instant::now(),
             hasty_until: Instant::now(),
+            looks: Vec::new(),
+            next_busy_look: Instant::now(),
+            is_busy: false,
         }
     }
 
@@ -298,6 +308,56 @@ impl RosNode {
         self.look_hastily();
     }
 
+    /// Watches the publishers of a server's topic while the server is `busy`: `changed` is called when there is one that was
+    /// not there at the look before, `gone` when there is none any more. The node that listens looks: it is awake most
+    /// often, and a look costs it little.
+    ///
+    /// # Errors
+    /// [`RosError`] where that node does not answer.
+    pub(super) fn watch_publishers(
+        &mut self,
+        topic: &str,
+        busy: impl Fn() -> bool + Send + 'static,
+        changed: impl Fn() + Send + 'static,
+        gone: impl Fn() + Send + 'static,
+    ) -> Result<(), RosError> {
+        let (namespace, name) = (self.node.namespace(), self.node.name());
+        let topic = expand(topic, &namespace.unwrap_or_default(), &name.unwrap_or_default());
+        let mut known = None;
+        let look = move |node: &r2r::Node| {
+            if !busy() {
+                known = None;
+                return false;
+            }
+            if let Ok(publishers) = node.get_publishers_info_by_topic(&topic, false) {
+                let found: BTreeSet<_> = publishers.iter().map(|one| one.endpoint_gid).collect();
+                let before = known.replace(found.clone()).unwrap_or_else(|| found.clone());
+                if !found.is_subset(&before) {
+                    changed();
+                } else if found.is_empty() && !before.is_empty() {
+                    gone();
+                }
+            }
+            true
+        };
+        match &self.listener {
+            Some(listener) => listener.ask(PATIENCE, move |node| node.looks.push(Box::new(look))),
+            None => {
+                self.looks.push(Box::new(look));
+                Ok(())
+            }
+        }
+    }
+
+    /// Looks for servers that have a goal.
+    fn look_at_busy(&mut self, now: Instant) {
+        self.is_busy = false;
+        for look in &mut self.looks {
+            self.is_busy |= look(&self.node);
+        }
+        self.next_busy_look = now + BUSY_LOOK;
+    }
+
     /// Has something done every so often; with a period of zero after every spin, however long the next one waits.
     pub fn every(&mut self, period: Duration, mut act: impl FnMut() + Send + 'static) {
         self.every_look(period, move |_| act());
@@ -371,7 +431,9 @@ impl RosNode {
         let chores = self.chores.iter().filter(|chore| !chore.period.is_zero());
         let due = chores.map(|chore| chore.next);
         let look = (!self.watches.is_empty()).then_some(self.next_look);
+        let busy = self.is_busy.then_some(self.next_busy_look);
         due.chain(look)
+            .chain(busy)
             .min()
             .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
     }
@@ -398,6 +460,9 @@ impl RosNode {
                 most = Duration::ZERO;
             }
         }
+        if self.next_busy_look <= now {
+            self.look_at_busy(now);
+        }
         let timeout = self.patience(now).min(most);
         self.node.spin_once(timeout);
         // First what a server has said, then that it is gone: who sends a result and ends has sent a result.
@@ -422,7 +487,7 @@ impl RosNode {
     }
 
     /// A server was opened or lost, and somebody may be waiting for it.
-    fn look_hastily(&mut self) {
+    pub(super) fn look_hastily(&mut self) {
         let now = Instant::now();
         self.next_look = now;
         self.may_look_at = now;
@@ -491,6 +556,8 @@ const MOST_ANSWERS: usize = 1000;
 const LOOK: Duration = Duration::from_millis(400);
 /// The same where the thread is awake for something else: a look costs little then.
 const EARLY_LOOK: Duration = Duration::from_millis(250);
+/// The same for servers that have a goal.
+const BUSY_LOOK: Duration = Duration::from_millis(100);
 /// The same for a while after a server was opened or lost: a goal may be waiting for it.
 const HASTY_LOOK: Duration = Duration::from_millis(10);
 /// How long "a while" is.
