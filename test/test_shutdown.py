@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from support.executable import find
 from support.graph import wait_for
 
 # The node has two seconds to end, and the robot one to stop in: that is measured.
@@ -43,6 +44,18 @@ def test_g8_signal_while_idle(stack):
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
+
+
+def test_g8_drive_cancels_its_goal_when_its_terminal_is_gone(stack, start):
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    drive = start(find("navtree"), "drive", "--goal", "1", "0", "0")
+    wait_for(controller.executing, 30, lambda: f"the controller to execute: {drive.output}")
+    drive.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, lambda: f"the goal to end: {drive.output}")
+    assert len(controller.cancelled()) == 1
+    assert drive.wait(10.0)[0] > 0, drive.output
+    assert stack.node.running()
 
 
 SLOW = {"stop_delay": 1.6}

@@ -1,7 +1,7 @@
 //! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs. It outlives whoever reads
 //! what it prints: a goal is never left behind.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use crate::msg::action::{
 };
 use crate::msg::{BehaviorTreeLog, Header, Path, Pose, PoseStamped};
 use crate::nav::{EndpointKind, Form, Payload, Settings, TopicSpec, World};
+use crate::navigator::Signals;
 use crate::ros::{CustodianTask, Endpoints, Ros};
 use crate::xml::Loader;
 
@@ -58,23 +59,19 @@ fn for_node(tree: &std::path::Path) -> String {
     std::path::absolute(tree).map_or(name, |whole| whole.display().to_string())
 }
 
-/// Ended by Ctrl-C: the goal is cancelled first.
-fn watch_interrupt() -> Arc<AtomicBool> {
+/// Ended by Ctrl-C, or with its terminal: the goal is cancelled first.
+fn watch_interrupt() -> io::Result<Arc<AtomicBool>> {
+    let signals = Signals::new()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    // Without the thread Ctrl-C ends the process the hard way, and the goal goes on.
-    let _ = std::thread::Builder::new()
+    std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-                return;
-            };
-            runtime.block_on(async {
-                let _ = tokio::signal::ctrl_c().await;
-                flag.store(true, Ordering::Release);
-            });
-        });
-    interrupted
+            let (runtime, mut end) = signals.split();
+            runtime.block_on(end());
+            flag.store(true, Ordering::Release);
+        })?;
+    Ok(interrupted)
 }
 
 struct Drive {
@@ -100,7 +97,7 @@ impl Drive {
         let world = World::new(Box::new(link), Settings::default());
         Ok(Self {
             world,
-            interrupted: watch_interrupt(),
+            interrupted: watch_interrupt().map_err(|error| error.to_string())?,
             _custodian: custodian,
             ros,
         })

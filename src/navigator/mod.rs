@@ -76,6 +76,8 @@ pub use pulse::Pulse;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 pub use shares::share_file;
+#[cfg(feature = "ros")]
+pub(crate) use signals::Signals;
 pub use snapshot::Snapshot;
 pub use thread::{Handle, Pass, Pending, Survey, TickClock, TickStatistics, TickThread, Unacknowledged};
 pub use watchdog::Watchdog;

@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that end the process in order: SIGINT, SIGTERM, and SIGHUP and SIGQUIT unless they are ignored.
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(crate) struct Signals {
     runtime: Runtime,
     ends: Vec<Signal>,
 }
@@ -18,7 +18,7 @@ impl Signals {
     ///
     /// # Errors
     /// Where the system refuses a handler.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -36,7 +36,7 @@ impl Signals {
     }
 
     /// The runtime that hears them, and what ends with the first of them.
-    pub(super) fn split(self) -> (Runtime, impl AsyncFnMut()) {
+    pub(crate) fn split(self) -> (Runtime, impl AsyncFnMut()) {
         let Self { runtime, mut ends } = self;
         let first = async move || {
             select_all(ends.iter_mut().map(|signal| Box::pin(signal.recv()))).await;
