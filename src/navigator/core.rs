@@ -187,7 +187,7 @@ impl Navigator {
             request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
             return;
         }
-        let deadline = self.steady + self.options.arrival_patience;
+        let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
         self.arrivals.push(request, deadline);
         self.settle_arrivals(now);
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::bt::Time;
+
 /// Names and defaults of `spec/nav2.md` 2.1 where Nav2 has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -11,6 +13,8 @@ pub struct Options {
     pub feedback_period: Duration,
     /// How long a new goal may wait for a transform that is not there yet.
     pub arrival_patience: Duration,
+    /// Until when other nodes may not have been discovered yet; a new goal waits for a transform until then in any case.
+    pub discovered: Time,
     /// How long everything that a tree has started may take to stop when it has ended or was halted, before its client
     /// is told the end all the same, and what has not stopped; zero: nothing is waited for, and nothing is late.
     pub stop_timeout: Duration,
@@ -40,6 +44,7 @@ impl Default for Options {
             period: Duration::from_millis(10),
             feedback_period: Duration::from_millis(100),
             arrival_patience: Duration::from_millis(500),
+            discovered: Time::ZERO,
             stop_timeout: Duration::from_secs(3),
             allow_navigator_preemption: false,
             always_reload: false,

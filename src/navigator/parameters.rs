@@ -7,10 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NavigatorKind, Options, TreeLibrary, plugins, share_file};
-use crate::bt::{HaltOrder, Registry};
+use crate::bt::{HaltOrder, Registry, Time};
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue, Rehearsal};
+
+/// On the steady clock, which begins with the node. A process that starts may miss the answers to its announcement: Fast
+/// DDS listens only after it has announced itself. It then learns of the others by their own next announcements, which
+/// they make every 3 s.
+const DISCOVERED: Time = Time::from_millis(5_000);
 
 /// What the node is made from.
 pub(crate) struct Parameters {
@@ -464,6 +469,7 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             "Whether behavior_tree_log tells of resets to idle.",
         )?,
         random_seed: random_seed(read)?,
+        discovered: DISCOVERED,
         ..default
     })
 }

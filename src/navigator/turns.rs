@@ -107,6 +107,25 @@ fn a_transform_that_comes_late_brings_no_older_goal_to_the_place_of_a_newer_one(
 }
 
 #[test]
+fn a_goal_waits_for_a_transform_until_other_nodes_are_discovered() {
+    let ended_at = |discovered: u64| {
+        let options = Options {
+            discovered: Rig::new().now() + Duration::from_millis(discovered),
+            ..Options::default()
+        };
+        let mut rig = Rig::with(Settings::default(), options);
+        rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
+        let ticks = (0..300).take_while(|_| {
+            rig.ticks(1);
+            rig.told().is_empty()
+        });
+        ticks.count() * 10
+    };
+    assert!((490..=520).contains(&ended_at(0)));
+    assert!((1990..=2020).contains(&ended_at(2000)));
+}
+
+#[test]
 fn of_goals_that_wait_for_one_transform_the_newest_is_taken_up() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
