@@ -124,6 +124,15 @@ def test_g7_a_tree_that_is_refused_is_named_with_its_fault(diagnosed, tmp_path):
     reader.wait("tree", OK)
 
 
+def test_a_navigation_that_failed_is_explained_as_its_client_reads_it(diagnosed):
+    stack, reader = diagnosed()
+    stack.robot.planner.behaviour.error_code = 206
+    status, result = stack.navigation.send(1.0, 0.0).result()
+    assert (status, result.error_code) == ("ABORTED", 206)
+    assert "(ComputePathToPose) failed: GOAL_OCCUPIED (206)" in result.error_msg
+    reader.wait_value("tree", "last error message", result.error_msg)
+
+
 HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
 
 

@@ -65,6 +65,64 @@ def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
     assert len(stack.robot.planner.requests()) == 1
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_goal_with_another_tree_replaces_the_one_that_runs_where_that_is_allowed(stack_factory, tmp_path, allowed):
+    stack = stack_factory({"allow_tree_preemption": allowed})
+    tree = tmp_path / "other.xml"
+    tree.write_text('<root BTCPP_format="4"><BehaviorTree ID="Other"><Wait wait_duration="0.1"/></BehaviorTree></root>')
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    first = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, PATIENCE, "the controller to execute")
+    second = stack.navigation.send(3.0, 0.0, tree=tree)
+    status, result = second.result()
+    if allowed:
+        assert (status, first.result()[0]) == ("SUCCEEDED", "ABORTED")
+        return
+    assert (status, result.error_code) == ("ABORTED", 9000)
+    assert "another tree" in result.error_msg and "allow_tree_preemption" in result.error_msg
+    stack.goes_on(first)
+    assert not controller.seen("cancel")
+    controller.behaviour.duration = 0.0
+    assert first.result()[0] == "SUCCEEDED"
+
+
+def test_a_failure_is_told_in_the_same_words_to_the_client_and_on_the_console(stack, tmp_path):
+    tree = tmp_path / "planning.xml"
+    tree.write_text(
+        '<root BTCPP_format="4"><BehaviorTree ID="Planning"><Sequence name="Navigate"><RecoveryNode number_of_retries="2">'
+        '<ComputePathToPose goal="{goal}" path="{path}" error_code_id="{compute_path_error_code}"/>'
+        '<Wait wait_duration="0.1"/></RecoveryNode></Sequence></BehaviorTree></root>'
+    )
+    stack.robot.planner.behaviour.error_code = 206
+    status, result = stack.navigation.send(2.0, 1.0, tree=tree).result()
+    assert (status, result.error_code) == ("ABORTED", 206)
+    words = "(ComputePathToPose) failed: GOAL_OCCUPIED (206) (recoveries that ran: 2)"
+    assert result.error_msg.startswith("ComputePathToPose::") and result.error_msg.endswith(words)
+    stack.node.wait_for_line(result.error_msg)
+    lines = [line for line in stack.node.lines if result.error_msg in line]
+    assert len(lines) == 1 and "WARN" in lines[0], lines
+
+
+def test_the_console_tells_the_beginning_and_the_end_of_each_goal_once(stack):
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    after = len(stack.node.lines)
+    first = stack.navigation.send(7.0, 0.5)
+    wait_for(controller.executing, PATIENCE, "the controller to execute")
+    second = stack.navigation.send(8.0, 0.5)
+    assert first.result()[0] == "ABORTED"
+    controller.behaviour.duration = 0.0
+    assert second.result()[0] == "SUCCEEDED"
+    stack.node.wait_for_line(" succeeded", after=after)
+    lines = [line for line in stack.node.lines[after:] if "navigate_to_pose: goal" in line]
+    told = [" was preempted: another goal took its place", "to (8.00, 0.50) with tree", " succeeded"]
+    assert len(lines) == 4 and "to (7.00, 0.50) with tree" in lines[0], lines
+    for line, words in zip(lines[1:], told):
+        assert words in line
+    assert all("INFO" in line for line in lines), lines
+
+
 def test_a_goal_that_comes_when_the_tree_is_past_its_use_of_it_is_driven_to(stack, tmp_path):
     tree = tmp_path / "waits.xml"
     wait = '<Wait wait_duration="0.1"/>'
@@ -182,5 +240,5 @@ def test_a_goal_that_came_by_topic_is_listed_and_cancelled_with_all_others(stack
     answer = stack.graph.ask(lambda: cancel.call_async(CancelGoal.Request()), "the answer to the cancel")
     assert answer.goals_canceling
     wait_for(lambda: not stack.robot.executing(), PATIENCE, "the robot to stop")
-    stack.node.wait_for_line("goal from the topic: Canceled")
+    stack.node.wait_for_line("was canceled")
     wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "its end in the list")

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::endpoint::{Client, Endpoint, path_of, world};
+use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
 use super::world::World;
 use crate::bt::{
@@ -18,6 +18,9 @@ pub type ResultOf<N> = <<N as ActionNode>::Action as Action>::Result;
 pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
 /// The feedback type of a node's action.
 pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
+
+/// Why a leaf fails whose goal another client cancelled.
+const FOREIGN_CANCEL: &str = "another client cancelled the goal";
 
 /// How a goal ended, for a node's outputs.
 #[derive(Debug)]
@@ -374,23 +377,25 @@ impl<N: ActionNode> ActionLeaf<N> {
                     return self.fail(cx, N::unknown_code(), "the result is not of the action's type");
                 };
                 let code = <N::Action as Action>::error_code(result);
-                self.report(cx, code, <N::Action as Action>::error_message(result))?;
+                let words = <N::Action as Action>::error_message(result);
+                self.report(cx, code, words)?;
                 self.node.finished(cx, &Ending::Aborted(result))?;
                 if let Err(why) = self.node.extract(cx, result)? {
                     return self.fail(cx, N::unknown_code(), &why);
                 }
-                Ok(self.node.status_of_abort(cx))
+                let status = self.node.status_of_abort(cx);
+                if status == NodeStatus::Failure {
+                    self.record(cx, code, words);
+                }
+                Ok(status)
             }
             Some(Outcome::Canceled(payload)) => {
-                self.report(
-                    cx,
-                    0,
-                    if canceled_is_success {
-                        ""
-                    } else {
-                        "another client cancelled the goal"
-                    },
-                )?;
+                if canceled_is_success {
+                    self.report(cx, 0, "")?;
+                } else {
+                    self.report(cx, 0, FOREIGN_CANCEL)?;
+                    self.record(cx, 0, FOREIGN_CANCEL);
+                }
                 match payload.get::<ResultOf<N>>() {
                     Some(result) => self.node.finished(cx, &Ending::Canceled(result))?,
                     None => self.node.finished(cx, &Ending::Failed)?,
@@ -424,8 +429,16 @@ impl<N: ActionNode> ActionLeaf<N> {
         self.report(cx, code, message)?;
         let path = path_of(cx);
         world!(cx).note(&path, message);
+        self.record(cx, code, message);
         self.node.finished(cx, &Ending::Failed)?;
         Ok(NodeStatus::Failure)
+    }
+
+    /// Keeps a failure for the result of the navigation.
+    #[cold]
+    fn record(&self, cx: &mut Context<'_>, code: u16, words: &str) {
+        let code_name = <N::Action as Action>::code_name(code);
+        record_failure(cx, self.error_code.slot(), code, code_name, words);
     }
 
     fn report(&self, cx: &mut Context<'_>, code: u16, message: &str) -> Result<(), Thrown> {

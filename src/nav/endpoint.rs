@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::failure::LeafFailure;
 use super::fault::Fault;
 use super::link::{EndpointKind, Form, LinkError};
 use super::values::Milliseconds;
 use super::world::World;
-use crate::bt::{Context, Input, PortError, Ports, Text};
+use crate::bt::{Context, Input, PortError, Ports, SlotId, Text};
 use crate::goal::{GoalOptions, ServerId};
 
 /// Fails the tree: leaves that act need a [`World`].
@@ -31,6 +32,28 @@ pub(crate) use world;
 /// The path of a node, shared.
 pub(crate) fn path_of(cx: &Context<'_>) -> Arc<str> {
     Arc::clone(&cx.definition().node(cx.node()).path)
+}
+
+/// Keeps the failure of a leaf for the result of the navigation. `entry`: where its code was written to.
+#[cold]
+pub(crate) fn record_failure(
+    cx: &mut Context<'_>,
+    entry: Option<SlotId>,
+    code: u16,
+    code_name: Option<&'static str>,
+    words: &str,
+) {
+    let info = cx.definition().node(cx.node());
+    let failure = LeafFailure {
+        leaf: Arc::clone(&info.path),
+        id: Arc::clone(&info.id),
+        code,
+        code_name,
+        words: words.to_owned(),
+    };
+    if let Some(world) = cx.resource::<World>() {
+        world.failures.add(failure, entry);
+    }
 }
 
 /// Tells whoever loads the tree that what a port says cannot be served, with the place in its file: that of the port's

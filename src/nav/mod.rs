@@ -25,6 +25,7 @@ pub mod condition;
 pub mod control;
 pub mod decorator;
 mod endpoint;
+mod failure;
 mod fault;
 mod frames;
 mod goal_watch;
@@ -47,6 +48,7 @@ mod world;
 pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
 pub use endpoint::Endpoint;
+pub use failure::{Failures, LeafFailure};
 pub use fault::Fault;
 pub use link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,

@@ -1,6 +1,6 @@
 //! The skeleton of every service client: ask, wait for the answer without waiting, read it.
 
-use super::endpoint::{Client, Endpoint, path_of, world};
+use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
 use super::world::World;
 use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
@@ -183,6 +183,7 @@ impl<N: ServiceNode> ServiceLeaf<N> {
     fn fail(&self, cx: &mut Context<'_>, message: &str) -> Tick {
         let path = path_of(cx);
         world!(cx).note(&path, message);
+        record_failure(cx, None, 0, None, message);
         self.node.unanswered(cx)?;
         Ok(NodeStatus::Failure)
     }

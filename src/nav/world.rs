@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::failure::Failures;
 use super::fault::Fault;
 use super::link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
@@ -68,6 +69,8 @@ pub struct World {
     odometry: Option<(TopicId, OdometrySmoother)>,
     faults: Vec<Fault>,
     notes: Notes,
+    /// The last failures of leaves, for the result of the navigation.
+    pub failures: Failures,
     /// Servers that were opened since somebody last asked.
     opened: Vec<ServerId>,
 }
@@ -92,6 +95,7 @@ impl World {
             odometry: None,
             faults: Vec::new(),
             notes: Notes::default(),
+            failures: Failures::default(),
             opened: Vec::new(),
         }
     }
@@ -312,6 +316,7 @@ impl World {
     pub fn begin_session(&mut self) {
         self.since = Ticket(self.next_ticket);
         self.notes.forget();
+        self.failures.forget();
     }
 
     /// The navigation that runs from now on was accepted at this time, by the clock that no simulation stops.

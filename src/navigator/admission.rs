@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::gate::SHUT;
 use super::goal::{ClientGoal, NavigationError, Report, Request};
+use super::goal_log;
 use super::thread::AtEnd;
 use super::{Handle, NavigatorKind, Pass, TreeLibrary};
 use crate::bt::{Time, TreeDef};
@@ -235,9 +236,11 @@ impl Admission {
     /// Cancels a goal that was handed in: no tree is waited for.
     pub(crate) fn cancel(&self, goal: GoalId) {
         match self.waiting.remove(goal) {
-            Some(wanted) => wanted
-                .client
-                .finish_now(Report::canceled("cancelled before its tree was read")),
+            Some(wanted) => {
+                let report = Report::canceled("cancelled before its tree was read");
+                goal_log::ended(wanted.kind, goal, &report);
+                wanted.client.finish_now(report);
+            }
             None => self.navigator.cancel(goal),
         }
     }

@@ -129,35 +129,3 @@ where
         Box::new(Self { goal, sender }).finish(report);
     }
 }
-
-/// A goal that came by topic. Nobody asks for its result, so what its tree came to is logged; apart from that it is as any other: whoever
-/// cancels all goals means it too.
-pub(crate) struct TopicGoal(pub(crate) WireGoal<NavigateToPose>);
-
-impl ClientGoal for TopicGoal {
-    fn id(&self) -> GoalId {
-        self.0.id()
-    }
-
-    fn feedback(&mut self, feedback: &Feedback) {
-        self.0.feedback(feedback);
-    }
-
-    fn finish(self: Box<Self>, report: Report) {
-        log(&report);
-        Box::new(self.0).finish(report);
-    }
-
-    fn finish_now(self: Box<Self>, report: Report) {
-        log(&report);
-        Box::new(self.0).finish_now(report);
-    }
-}
-
-fn log(report: &Report) {
-    tracing::info!(
-        "goal from the topic: {:?} {}",
-        report.ending,
-        report.error_message
-    );
-}

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::arrivals::{Arrivals, Prospect};
 use super::goal::{ClientGoal, NavigationError, Report, Request};
+use super::goal_log::{self, REPLACED};
 use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
@@ -58,6 +59,8 @@ pub struct Navigator {
     /// Taken up when the state is idle again.
     next: Option<Request>,
     log: ChangeLog,
+    /// How the last navigation ended.
+    last_end: Option<(NavigatorKind, Report)>,
     log_topic: Option<TopicId>,
     pulse: Option<Pulse>,
     /// Trees made so far: each draws its own lots.
@@ -81,6 +84,7 @@ impl Navigator {
             arrivals: Arrivals::default(),
             next: None,
             log: ChangeLog::default(),
+            last_end: None,
             log_topic: None,
             pulse: None,
             made: 0,
@@ -136,6 +140,7 @@ impl Navigator {
                 .as_ref()
                 .map(|tree| Arc::clone(tree.definition())),
             servers: self.servers[index].clone(),
+            last_end: self.last_end.clone(),
         }
     }
 
@@ -197,9 +202,8 @@ impl Navigator {
         let waiting = self.arrivals.remove(goal);
         let waiting = waiting.or_else(|| self.next.take_if(|next| next.client.id() == goal));
         if let Some(request) = waiting {
-            request
-                .client
-                .finish(Report::canceled("cancelled before it was taken up"));
+            let report = Report::canceled("cancelled before it was taken up");
+            goal_log::finish(request.kind, request.client, report);
         }
         match &mut self.state {
             State::Running(session) if session.id() == goal => {
@@ -220,7 +224,7 @@ impl Navigator {
             },
         );
         for request in self.arrivals.drain().chain(self.next.take()) {
-            request.client.finish(report.clone());
+            goal_log::finish(request.kind, request.client, report.clone());
         }
         match &mut self.state {
             State::Idle => {}
@@ -437,8 +441,10 @@ impl Navigator {
                 then: Then::Tell(report),
                 ..
             } => {
-                let report = report.with_left(session.kind(), &left);
-                session.into_client().finish(report);
+                let kind = session.kind();
+                let report = report.with_left(kind, &left);
+                self.last_end = Some((kind, report.clone()));
+                goal_log::finish(kind, session.into_client(), report);
             }
             State::Stopping {
                 session,
@@ -461,7 +467,7 @@ impl Navigator {
             request.refuse(error, &reason);
         }
         for request in settled.displaced {
-            request.client.finish(Report::aborted(0, DISPLACED));
+            goal_log::finish(request.kind, request.client, Report::aborted(0, REPLACED));
         }
         if let Some(request) = settled.taken {
             self.take_up(request, now);
@@ -484,11 +490,29 @@ impl Navigator {
                 allow_navigator_preemption";
             return Prospect::Hopeless(NavigationError::Unknown, reason.to_owned());
         }
+        if !self.options.allow_tree_preemption && busy == Some(request.kind) && self.has_other_tree(request) {
+            return Prospect::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
+        }
         match self.world().map(|world| global_frame::poses(world, request)) {
             Some(Ok(poses)) => Prospect::Ready(poses),
             Some(Err(reason)) => Prospect::NotYet(reason),
             None => Prospect::NotYet("there is no world".to_owned()),
         }
+    }
+
+    /// Whether the navigation of this kind that runs, or is about to, has another tree than a request.
+    fn has_other_tree(&self, request: &Request) -> bool {
+        let tree = match &self.state {
+            State::Running(_) => self.trees[request.kind.index()].as_ref().map(Tree::definition),
+            State::Stopping {
+                then: Then::Resume(def),
+                ..
+            } => Some(def),
+            State::Idle | State::Stopping { .. } => {
+                self.next.as_ref().and_then(|next| next.tree.as_ref().ok())
+            }
+        };
+        matches!((tree, &request.tree), (Some(tree), Ok(wanted)) if !Arc::ptr_eq(tree, wanted))
     }
 
     /// Runs a goal: at once, in place of the one that runs, or when that has stopped.
@@ -504,23 +528,28 @@ impl Navigator {
                         // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
                         if let Some(world) = tree.resource::<World>() {
                             world.begin_navigation(request.accepted);
+                            world.failures.forget();
                         }
                         super::seed::goal(tree, &self.options, request.kind, &request.poses);
                         tree.renew_sources();
                         if let Some(pulse) = &self.pulse {
                             pulse.pursue(request.client.id());
                         }
+                        let request_kind = request.kind;
                         let old = session.replace(request, now);
-                        old.finish(Report::aborted(0, DISPLACED));
+                        goal_log::finish(request_kind, old, Report::aborted(0, REPLACED));
+                        let robot = Robot::of(tree).pose;
+                        let (goal, poses) = (session.id(), session.poses());
+                        goal_log::began(request_kind, goal, robot.as_ref(), poses, tree.definition());
                     }
                     None => {
                         self.replace_next(request);
-                        self.stop(HaltReason::TreeSwapped, Report::aborted(0, DISPLACED), now);
+                        self.stop(HaltReason::TreeSwapped, Report::aborted(0, REPLACED), now);
                     }
                 }
             }
             State::Stopping { then, .. } => {
-                then.tell(Report::aborted(0, DISPLACED));
+                then.tell(Report::aborted(0, REPLACED));
                 self.replace_next(request);
             }
         }
@@ -529,7 +558,7 @@ impl Navigator {
     /// Of several goals that wait, the newest counts.
     fn replace_next(&mut self, request: Request) {
         if let Some(older) = self.next.replace(request) {
-            older.client.finish(Report::aborted(0, DISPLACED));
+            goal_log::finish(older.kind, older.client, Report::aborted(0, REPLACED));
         }
     }
 
@@ -563,6 +592,9 @@ impl Navigator {
             world.begin_navigation(request.accepted);
         }
         super::seed::goal(tree, &self.options, request.kind, &request.poses);
+        let robot = Robot::of(tree).pose;
+        let (kind, goal) = (request.kind, request.client.id());
+        goal_log::began(kind, goal, robot.as_ref(), &request.poses, &def);
         self.state = State::Running(Session::new(request, now));
     }
 
@@ -608,21 +640,19 @@ impl Navigator {
                 // What succeeded or failed was, as far as can be told, the goal before this one.
                 tree.halt(HaltReason::ParentFinished, now);
                 super::seed::goal(tree, &self.options, kind, session.poses());
+                if let Some(world) = tree.resource::<World>() {
+                    world.failures.forget();
+                }
                 self.publish_log(&def);
             }
             // What is skipped as a whole has failed, as in Nav2: ticked again it would be skipped again, and its client wait.
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure | NodeStatus::Skipped)) => {
-                let (error_code, error_message) = super::seed::error_of(tree, &self.options);
-                let report = if status == NodeStatus::Success {
-                    Report::succeeded()
-                } else if error_code == 0 && error_message.is_empty() {
-                    let why = match status {
-                        NodeStatus::Skipped => SKIPPED,
-                        _ => "the tree failed without an error code",
-                    };
-                    Report::aborted(0, why)
-                } else {
-                    Report::aborted(error_code, &error_message)
+                let report = match status {
+                    NodeStatus::Success => Report::succeeded(),
+                    _ => match super::seed::error_of(tree, &self.options) {
+                        (0, _) if status == NodeStatus::Skipped => Report::aborted(0, SKIPPED),
+                        (code, message) => Report::aborted(code, &message),
+                    },
                 };
                 self.complete(HaltReason::ParentFinished, report, now);
             }
@@ -697,15 +727,16 @@ impl Then {
 /// How often a navigator that waits for something looks for it, at the least.
 const MOST_SELDOM: Duration = Duration::from_millis(10);
 
+/// What the client of a goal reads that is refused for its tree.
+const OTHER_TREE: &str =
+    "another goal runs with another tree: cancel that goal first, or set allow_tree_preemption";
+
 /// What the client of a goal reads whose tree did nothing for it.
 const SKIPPED: &str =
     "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
 
 /// What the client of a goal reads that a lifecycle manager has ended: by a pause, a reset, or when a server is gone.
 const DEACTIVATED: &str = "navtree was deactivated: activate it and send the goal again";
-
-/// What the client of a goal reads that a newer one has ended.
-const DISPLACED: &str = "another goal took its place";
 
 impl std::fmt::Debug for Navigator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -15,6 +15,7 @@ mod feedback;
 mod gate;
 mod global_frame;
 mod goal;
+mod goal_log;
 #[cfg(feature = "ros")]
 mod handler;
 #[cfg(feature = "ros")]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::admission::{Admission, ENDED, WantedGoal};
-use super::client::{TopicGoal, WireGoal};
+use super::client::WireGoal;
 use super::handler::Handler;
 use super::life::Life;
 use super::parameters::Parameters;
@@ -335,7 +335,7 @@ impl Node {
                     poses: vec![pose],
                     tree: String::new(),
                     accepted: sender.clock().steady(),
-                    client: Box::new(TopicGoal(WireGoal { goal, sender })),
+                    client: Box::new(WireGoal { goal, sender }),
                 };
                 admission.goal(pass, goal);
                 // Somebody may have cancelled all goals that are listed before this one was to be found here: topics have

@@ -20,6 +20,8 @@ pub struct Options {
     pub stop_timeout: Duration,
     /// `allow_navigator_preemption`.
     pub allow_navigator_preemption: bool,
+    /// `allow_tree_preemption`: a goal with another tree takes the place of the one that runs.
+    pub allow_tree_preemption: bool,
     /// `always_reload_bt_xml`: a goal that begins gets a tree of its own, as in Nav2; one that takes another's place goes on
     /// with the tree that runs.
     pub always_reload: bool,
@@ -47,6 +49,7 @@ impl Default for Options {
             discovered: Time::ZERO,
             stop_timeout: Duration::from_secs(3),
             allow_navigator_preemption: false,
+            allow_tree_preemption: true,
             always_reload: false,
             goal_key: "goal".to_owned(),
             goals_key: "goals".to_owned(),

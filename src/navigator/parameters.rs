@@ -447,6 +447,11 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             default.allow_navigator_preemption,
             "A goal for one navigator takes the place of the other's.",
         )?,
+        allow_tree_preemption: read.flag(
+            "allow_tree_preemption",
+            default.allow_tree_preemption,
+            "A goal with another tree replaces the one that runs; false: it is refused, as in Nav2.",
+        )?,
         goal_key: read.text(
             "goal_blackboard_id",
             &default.goal_key,

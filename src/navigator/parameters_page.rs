@@ -20,6 +20,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "navigate_through_poses.plugin",
             "goal_topic",
             "allow_navigator_preemption",
+            "allow_tree_preemption",
             "feedback_rate",
             "action_server_result_timeout",
             "random_seed",

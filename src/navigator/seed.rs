@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::NavigatorKind;
 use super::options::Options;
-use crate::bt::{PortValue, Tree, Value};
+use crate::bt::{PortValue, ScopeId, Tree, Value};
 use crate::msg::{Goals, Path, PoseStamped};
+use crate::nav::World;
 
 /// Writes a new goal. The path of an earlier goal is emptied, so that no tree drives to it (nav2 #3156).
 pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &[PoseStamped]) {
@@ -40,8 +41,13 @@ pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
     }
 }
 
-/// The lowest error code that the tree left behind, and its message (`spec/nav2.md` 2.9).
-pub(crate) fn error_of(tree: &Tree, options: &Options) -> (u16, String) {
+/// The lowest error code that a tree that has failed left behind (`spec/nav2.md` 2.9), and why it failed: the leaf that
+/// wrote the code last, or where there is none the leaf that failed last, and how many recoveries ran.
+pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
+    let recoveries = match recoveries(tree) {
+        0 => String::new(),
+        count => format!(" (recoveries that ran: {count})"),
+    };
     let codes = options
         .error_code_keys
         .iter()
@@ -53,14 +59,32 @@ pub(crate) fn error_of(tree: &Tree, options: &Options) -> (u16, String) {
             _ => None,
         });
     let Some((code, key)) = codes.min_by_key(|(code, _)| *code) else {
-        return (0, String::new());
+        let world = tree.resource::<World>();
+        let last = world.and_then(|world| world.failures.last().map(ToString::to_string));
+        return (
+            0,
+            match last {
+                Some(last) => format!("{WITHOUT_CODE}; the last leaf that failed: {last}{recoveries}"),
+                None => WITHOUT_CODE.to_owned(),
+            },
+        );
     };
+    let entry = tree.find(ScopeId::ROOT, key);
+    if let (Some(entry), Some(world)) = (entry, tree.resource::<World>())
+        && let Some(failure) = world.failures.of_code(entry, code)
+    {
+        return (code, format!("{failure}{recoveries}"));
+    }
+    // A script or a node of another library wrote it.
     let message = match tree.get(&message_key(key)) {
         Some(Value::Text(text)) if !text.is_empty() => text.to_string(),
         _ => format!("the tree failed with {key} {code}"),
     };
     (code, message)
 }
+
+/// Why a tree has failed that left no error code.
+const WITHOUT_CODE: &str = "the tree failed without an error code";
 
 fn message_key(code_key: &str) -> String {
     format!("{}_msg", code_key.strip_suffix("_code").unwrap_or(code_key))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::NavigatorKind;
+use super::goal::Report;
 use crate::bt::TreeDef;
 use crate::goal::ServerId;
 
@@ -19,4 +20,6 @@ pub struct Snapshot {
     pub tree: Option<Arc<TreeDef>>,
     /// The servers that it has opened.
     pub servers: Vec<ServerId>,
+    /// How the last navigation ended.
+    pub last_end: Option<(NavigatorKind, Report)>,
 }

@@ -170,6 +170,35 @@ fn a_goal_that_waited_does_not_stop_the_other_navigator_where_that_is_not_allowe
 }
 
 #[test]
+fn a_goal_with_another_tree_is_refused_where_that_is_not_allowed_to_replace_one() {
+    let told = |allow_tree_preemption: bool| {
+        let options = Options {
+            allow_tree_preemption,
+            ..Options::default()
+        };
+        let mut rig = Rig::with(Settings::default(), options);
+        rig.bench.action::<Spin>("spin", |_| Plan::endless());
+        let running = tree(TURN);
+        rig.goal(1, &running);
+        rig.ticks(3);
+        rig.goal(2, &tree("<AlwaysSuccess/>"));
+        rig.ticks(3);
+        // The same tree always replaces its own goal.
+        rig.goal(3, &running);
+        rig.ticks(3);
+        let told: Vec<_> = rig
+            .told()
+            .into_iter()
+            .map(|(number, how, code, _)| (number, how, code))
+            .collect();
+        told
+    };
+    use Ending::{Aborted, Succeeded};
+    assert_eq!(told(true), [(1, Aborted, 0), (2, Succeeded, 0)]);
+    assert_eq!(told(false), [(2, Aborted, 9100), (1, Aborted, 0)]);
+}
+
+#[test]
 fn a_navigator_whose_tree_is_being_swapped_is_at_work() {
     let mut rig = Rig::new();
     rig.bench
@@ -469,7 +498,9 @@ fn a_goal_that_takes_the_place_of_one_that_fails_is_driven_to() {
     // Its own failure is its own.
     rig.goal_to(3, ToPose, "map", 1.0, &tree);
     rig.ticks(40);
-    assert_eq!(rig.told(), [aborted(3, "the tree failed without an error code")]);
+    let why = "the tree failed without an error code; the last leaf that failed: FollowPath::3 (FollowPath) failed: \
+        FAILED_TO_MAKE_PROGRESS (105): scripted";
+    assert_eq!(rig.told(), [aborted(3, why)]);
 }
 
 #[test]

@@ -44,6 +44,12 @@ mod goal {
     pub(crate) use navtree::navigator::{ClientGoal, NavigationError, Report, Request};
 }
 
+mod goal_log {
+    use navtree::navigator::{NavigatorKind, Report};
+
+    pub(crate) fn ended(_: NavigatorKind, _: crate::goal::GoalId, _: &Report) {}
+}
+
 /// Time stands still: a tick is due whenever the thread looks.
 struct Still;
 

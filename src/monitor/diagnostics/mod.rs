@@ -114,6 +114,7 @@ mod tests {
             period: Duration::from_millis(10),
             is_paused: false,
             navigator: Snapshot {
+                last_end: None,
                 kind: NavigatorKind::ToPose,
                 is_running: false,
                 is_stopping: false,

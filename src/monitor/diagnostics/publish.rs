@@ -160,6 +160,7 @@ impl Observer {
             current: navigator.and_then(|navigator| Some((navigator.kind, navigator.tree.clone()?))),
             defaults: self.insight.library.defaults(),
             refused: self.insight.library.refused(),
+            last_end: navigator.and_then(|navigator| navigator.last_end.clone()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::condition::Condition;
 use crate::bt::{NodeIndex, TreeDef};
 use crate::msg::DiagnosticLevel as Level;
-use crate::navigator::{NavigatorKind, Refusal};
+use crate::navigator::{NavigatorKind, Refusal, Report};
 
 /// For so long a tree that was refused is held against the node: whoever asked for it was told.
 const FRESH: Duration = Duration::from_secs(60);
@@ -20,6 +20,8 @@ pub struct TreeSeen {
     pub defaults: [Option<String>; 2],
     /// What was refused last, unless something was taken since, and how long ago.
     pub refused: Option<(Refusal, Duration)>,
+    /// How the last navigation ended.
+    pub last_end: Option<(NavigatorKind, Report)>,
 }
 
 pub(super) fn status(seen: &TreeSeen) -> Condition {
@@ -46,6 +48,14 @@ pub(super) fn status(seen: &TreeSeen) -> Condition {
     }
     for (kind, name) in NavigatorKind::ALL.into_iter().zip(&seen.defaults) {
         condition.value(kind.tree_parameter(), name.as_deref().unwrap_or("none"));
+    }
+    if let Some((kind, report)) = &seen.last_end {
+        condition.value(
+            "last navigation",
+            format!("{} {:?}", kind.action(), report.ending),
+        );
+        condition.value("last error code", report.error_code);
+        condition.value("last error message", &report.error_message);
     }
     match &seen.refused {
         None => condition.value("last refused", "none"),
@@ -86,6 +96,7 @@ mod tests {
             current: Some((NavigatorKind::ThroughPoses, loaded.unwrap().def)),
             defaults: [None, Some("at:home.xml".to_owned())],
             refused: Some((refusal, Duration::from_secs(age))),
+            last_end: Some((NavigatorKind::ToPose, Report::aborted(206, "plan failed"))),
         }
     }
 
@@ -103,6 +114,10 @@ mod tests {
         assert_eq!(
             (value(&old, "file"), value(&old, "navigator")),
             ("at:home.xml", "navigate_through_poses")
+        );
+        assert_eq!(
+            (value(&old, "last navigation"), value(&old, "last error message")),
+            ("navigate_to_pose Aborted", "plan failed")
         );
         assert_eq!(value(&old, "default_nav_to_pose_bt_xml"), "none");
     }

@@ -1,0 +1,132 @@
+//! What the log says of navigation goals: one line when a goal begins, and one when it ends.
+
+use std::fmt::Write;
+
+use super::NavigatorKind;
+use super::goal::{ClientGoal, Ending, Report};
+use crate::bt::{NodeIndex, TreeDef};
+use crate::goal::GoalId;
+use crate::msg::PoseStamped;
+
+/// What the client of a goal reads that a newer one has ended.
+pub(super) const REPLACED: &str = "another goal took its place";
+
+/// A goal begins.
+pub(super) fn began(
+    kind: NavigatorKind,
+    goal: GoalId,
+    robot: Option<&PoseStamped>,
+    poses: &[PoseStamped],
+    tree: &TreeDef,
+) {
+    let line = beginning(kind, goal, robot, poses, tree);
+    tracing::info!("{line}");
+}
+
+fn beginning(
+    kind: NavigatorKind,
+    goal: GoalId,
+    robot: Option<&PoseStamped>,
+    poses: &[PoseStamped],
+    tree: &TreeDef,
+) -> String {
+    let place = |pose: &PoseStamped| {
+        let at = &pose.pose.position;
+        format!("({:.2}, {:.2})", at.x, at.y)
+    };
+    let mut line = format!("{}: goal {goal}: begin navigating from ", kind.action());
+    line += &robot.map_or_else(|| "an unknown location".to_owned(), place);
+    // Text that is written to a text arrives.
+    let _ = match poses {
+        [] => write!(line, " to no pose"),
+        [pose] => write!(line, " to {}", place(pose)),
+        [.., last] => write!(line, " through {} poses to {}", poses.len(), place(last)),
+    };
+    let _ = write!(line, " with tree `{}`", tree.id());
+    if let Some(file) = tree.place(NodeIndex::ROOT) {
+        let _ = write!(line, " ({file})");
+    }
+    line
+}
+
+/// Tells a client the end of its goal.
+pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: Report) {
+    ended(kind, client.id(), &report);
+    client.finish(report);
+}
+
+/// A goal has ended.
+pub(super) fn ended(kind: NavigatorKind, goal: GoalId, report: &Report) {
+    let line = ending(kind, goal, report);
+    if report.ending == Ending::Aborted && report.error_message != REPLACED {
+        tracing::warn!("{line}");
+    } else {
+        tracing::info!("{line}");
+    }
+}
+
+fn ending(kind: NavigatorKind, goal: GoalId, report: &Report) -> String {
+    let Report {
+        ending,
+        error_code,
+        error_message,
+    } = report;
+    let how = match ending {
+        Ending::Succeeded => "succeeded",
+        Ending::Canceled => "was canceled",
+        Ending::Aborted if error_message == REPLACED => "was preempted",
+        Ending::Aborted => "failed",
+    };
+    let mut line = format!("{}: goal {goal} {how}", kind.action());
+    if *error_code != 0 {
+        let _ = write!(line, " (error code {error_code})");
+    }
+    if !error_message.is_empty() {
+        let _ = write!(line, ": {error_message}");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{load, registry};
+    use super::*;
+    use crate::msg::Pose;
+
+    #[test]
+    fn a_beginning_says_from_where_to_where_and_by_which_tree() {
+        let tree = load(&registry(), "<AlwaysSuccess/>");
+        let pose = |x: f64| PoseStamped::in_frame("map", Pose::planar(x, 0.5, 0.0));
+        let says = |robot: Option<&PoseStamped>, poses: &[PoseStamped]| {
+            beginning(NavigatorKind::ToPose, GoalId::ZERO, robot, poses, &tree)
+        };
+        let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
+        assert_eq!(
+            says(Some(&pose(1.0)), &[pose(2.0)]),
+            format!(
+                "{goal}: begin navigating from (1.00, 0.50) to (2.00, 0.50) with tree `Main` (main.xml:1:49)"
+            )
+        );
+        let through = says(None, &[pose(1.0), pose(2.0), pose(3.0)]);
+        assert!(
+            through.contains("from an unknown location through 3 poses to (3.00, 0.50)"),
+            "{through}"
+        );
+    }
+
+    #[test]
+    fn an_end_says_how_and_why() {
+        let says = |report: &Report| ending(NavigatorKind::ToPose, GoalId::ZERO, report);
+        let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
+        assert_eq!(says(&Report::succeeded()), format!("{goal} succeeded"));
+        assert_eq!(says(&Report::canceled("")), format!("{goal} was canceled"));
+        assert_eq!(
+            says(&Report::aborted(206, "Plan failed")),
+            format!("{goal} failed (error code 206): Plan failed")
+        );
+        assert_eq!(
+            says(&Report::aborted(0, REPLACED)),
+            format!("{goal} was preempted: {REPLACED}")
+        );
+    }
+}
