@@ -88,7 +88,8 @@ def test_g10_a_tree_goes_on_when_the_clock_is_switched_under_it(stack, simulate,
 
 def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, simulate, tmp_path):
     path = limited_drive(tmp_path, 60000)
-    stack = stack_factory({"use_sim_time": True, "default_nav_to_pose_bt_xml": path}, settle=False)
+    parameters = {"use_sim_time": True, "clock_timeout": 120.0, "default_nav_to_pose_bt_xml": path}
+    stack = stack_factory(parameters, settle=False)
     goal = stack.navigation.send(2.0, 0.0)
     told = "nothing has come on /clock: goals wait for it"
     stack.node.wait_for_line(told)
@@ -107,6 +108,16 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     assert sum(told in line for line in stack.node.lines) == 1, "said once"
     missed = [int(count) for count in re.findall(r"(\d+) of \d+ ticks missed", stack.node.output)]
     assert sum(missed) < 1_000_000, "the years before the recording were counted"
+
+
+def test_g6_a_goal_does_not_wait_for_the_clock_for_ever(stack_factory):
+    stack = stack_factory({"use_sim_time": True, "clock_timeout": 1.0}, settle=False)
+    status, result = stack.navigation.send(2.0, 0.0).result()
+    reason = "nothing has come on /clock for 1s"
+    assert (status, result.error_code) == ("ABORTED", 9000)
+    assert reason in result.error_msg
+    stack.node.wait_for_line(f"goals are aborted: use_sim_time is set and {reason}")
+    assert not stack.robot.planner.seen("requested")
 
 
 def test_g10_a_clock_slower_than_the_ticks_is_told_once_and_misses_none(stack_factory, simulate, tmp_path):

@@ -223,13 +223,26 @@ impl Navigator {
                 reason => format!("the navigator stopped: {reason}"),
             },
         );
+        self.end_all(reason, |_| report.clone(), now);
+    }
+
+    /// Aborts every goal, for an error of this node.
+    pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
+        let report = |kind| Report::aborted(error.code(kind), message);
+        self.end_all(HaltReason::TimedOut, report, now);
+    }
+
+    fn end_all(&mut self, reason: HaltReason, report: impl Fn(NavigatorKind) -> Report, now: Time) {
         for request in self.arrivals.drain().chain(self.next.take()) {
-            goal_log::finish(request.kind, request.client, report.clone());
+            goal_log::finish(request.kind, request.client, report(request.kind));
         }
         match &mut self.state {
             State::Idle => {}
-            State::Running(_) => self.stop(reason, report, now),
-            State::Stopping { then, .. } => then.tell(report),
+            State::Running(session) => {
+                let report = report(session.kind());
+                self.stop(reason, report, now);
+            }
+            State::Stopping { session, then, .. } => then.tell(report(session.kind())),
         }
     }
 

@@ -18,6 +18,9 @@ pub struct Options {
     /// How long everything that a tree has started may take to stop when it has ended or was halted, before its client
     /// is told the end all the same, and what has not stopped; zero: nothing is waited for, and nothing is late.
     pub stop_timeout: Duration,
+    /// `clock_timeout`: how long a goal may wait for the first message on `/clock`, by the clock that no simulation stops;
+    /// zero: for ever.
+    pub clock_timeout: Duration,
     /// `allow_navigator_preemption`.
     pub allow_navigator_preemption: bool,
     /// `allow_tree_preemption`: a goal with another tree takes the place of the one that runs.
@@ -48,6 +51,7 @@ impl Default for Options {
             arrival_patience: Duration::from_millis(500),
             discovered: Time::ZERO,
             stop_timeout: Duration::from_secs(3),
+            clock_timeout: Duration::from_secs(10),
             allow_navigator_preemption: false,
             allow_tree_preemption: true,
             always_reload: false,

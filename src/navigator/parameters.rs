@@ -442,6 +442,12 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
              client is told the end all the same, and what has not stopped; at most 4.8 s where the node is deactivated, \
              and 1.3 s where it ends; 0: nothing is waited for, as in Nav2.",
         )?,
+        clock_timeout: Duration::from_secs_f64(read.number(
+            "clock_timeout",
+            default.clock_timeout.as_secs_f64(),
+            (0.0, 3600.0),
+            "Seconds that a goal waits for the first message on /clock under use_sim_time before it is aborted; 0: for ever.",
+        )?),
         allow_navigator_preemption: read.flag(
             "allow_navigator_preemption",
             default.allow_navigator_preemption,

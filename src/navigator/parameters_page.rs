@@ -39,6 +39,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "stop_goals_of_earlier_run",
             "robot_id",
             "watchdog_timeout",
+            "clock_timeout",
         ],
     ),
     (

@@ -435,3 +435,29 @@ fn g10_nothing_is_ticked_before_a_simulation_is_heard_of_and_a_goal_that_waits_f
     assert_eq!(statistics.missed, 0);
     assert_eq!(remote.bench.active("spin"), 1);
 }
+
+#[test]
+fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.clock.1.store(true, Ordering::SeqCst);
+    remote.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    for goal in [1, 2] {
+        remote.goal(goal, &tree);
+        remote.paused_periods(990);
+        assert!(remote.reports.try_recv().is_err(), "it has ten seconds");
+        remote.paused_periods(20);
+        let report = remote.reports.try_recv().unwrap().1;
+        assert_eq!((report.ending, report.error_code), (Ending::Aborted, 9100));
+        assert!(
+            report
+                .error_message
+                .contains("nothing has come on /clock for 10s")
+        );
+    }
+    assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));
+    remote.clock.1.store(false, Ordering::SeqCst);
+    remote.goal(3, &tree);
+    remote.periods(5);
+    assert_eq!(remote.bench.active("spin"), 1);
+}

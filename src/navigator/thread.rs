@@ -321,6 +321,7 @@ impl TickThread {
                     missed: MissedTicks::default(),
                     slow_clock: SlowClock::default(),
                     waits_for_time: false,
+                    waits_since: None,
                 }
                 .run(&receiver);
             })?;
@@ -378,6 +379,8 @@ struct Loop {
     slow_clock: SlowClock,
     /// People were told that goals wait for the clock to start.
     waits_for_time: bool,
+    /// Since when they do, by the clock that no simulation stops.
+    waits_since: Option<Time>,
 }
 
 impl Drop for Loop {
@@ -501,16 +504,28 @@ impl Loop {
         }
     }
 
-    /// Whether there is a time to tick by. That goals wait for it is said once.
-    fn has_time(&mut self) -> bool {
+    /// Whether there is a time to tick by. That goals wait for it is said once, and they do not wait for ever.
+    fn has_time(&mut self, steady: Time, now: Time) -> bool {
         let has_started = self.clock.has_started();
-        if has_started {
-            self.waits_for_time = false;
-        } else if !self.waits_for_time && !self.navigator.is_idle() {
-            self.waits_for_time = true;
+        if has_started || self.navigator.is_idle() {
+            self.waits_for_time &= !has_started;
+            self.waits_since = None;
+            return has_started;
+        }
+        if !std::mem::replace(&mut self.waits_for_time, true) {
             tracing::warn!("use_sim_time is set and nothing has come on /clock: goals wait for it");
         }
-        has_started
+        let since = *self.waits_since.get_or_insert(steady);
+        let limit = self.navigator.options().clock_timeout;
+        if !limit.is_zero() && steady.since(since) >= limit {
+            let reason = format!(
+                "use_sim_time is set and nothing has come on /clock for {limit:?}: start what publishes it, or unset \
+                 use_sim_time"
+            );
+            tracing::error!("goals are aborted: {reason}");
+            self.navigator.abort_all(NavigationError::Unknown, &reason, now);
+        }
+        false
     }
 
     fn step(&mut self) {
@@ -522,7 +537,7 @@ impl Loop {
         if self.cut.is_some_and(|cut| began >= cut) {
             self.navigator.wait_no_longer();
         }
-        if self.has_time() && self.navigator.is_running() {
+        if self.has_time(began, now) && self.navigator.is_running() {
             let period = self.navigator.options().period;
             let schedule = self.schedule.get_or_insert_with(|| {
                 let schedule = Schedule::new(now, period);
