@@ -1,7 +1,11 @@
-"""G8, and what no process can do for itself: killed with SIGKILL, its successor stops what it left running."""
+"""G8, and what no process can do for itself: killed with SIGKILL, its successor stops what it left running.
+
+Without a guardian, as where both are killed together: test_guardian.py is about the other case.
+"""
 
 import time
 
+import pytest
 from lifecycle_msgs.msg import Transition
 from support.executable import Executable, Kept
 from support.fixtures import DEFAULTS
@@ -12,6 +16,11 @@ from support.lifecycle import Managed
 PLAN = """
 <root BTCPP_format="4"><BehaviorTree ID="Plan"><ComputePathToPose goal="{goal}" path="{path}"/></BehaviorTree></root>
 """
+
+
+@pytest.fixture
+def stack(stack_factory):
+    return stack_factory({"guardian": False})
 
 
 def kill_while_navigating(stack):

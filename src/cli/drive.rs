@@ -67,7 +67,7 @@ fn watch_interrupt() -> io::Result<Arc<AtomicBool>> {
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            let (runtime, mut end) = signals.split();
+            let (runtime, mut end, _) = signals.split();
             runtime.block_on(end());
             flag.store(true, Ordering::Release);
         })?;

@@ -156,7 +156,8 @@ fn plain(verdict: &str) -> String {
 const FOUND: &str = "
 ## Goals that are found
 
-A status list shows every goal that its server knows. A goal that nobody looks after is cancelled:
+A status list shows every goal that its server knows. A goal that nobody looks after is cancelled. The goals of a node that
+was killed are cancelled by its guardian first: see [guardian.md](guardian.md).
 
 | which goal | when | begins in | report |
 |---|---|---|---|

@@ -1,5 +1,6 @@
 //! The node: everything put together, from start to exit code.
 
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,10 +19,11 @@ use crate::job::Roster;
 use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose, NavigateToPoseGoal};
 use crate::nav::World;
+use crate::ros::guardian::Guardian;
 use crate::ros::lifecycle::{State, Transition};
 use crate::ros::{
     ActionServer, Bond, Clock, CustodianHandle, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros,
-    RosError, arguments, memory, middleware,
+    RosError, arguments, guardian, memory, middleware,
 };
 
 /// How long the node's thread may take for what is done at start.
@@ -109,13 +111,22 @@ type Diagnose = fn(&Insight, Duration) -> Result<(), RosError>;
 
 /// What is done to the process before it has a thread; to be kept while the node runs.
 #[derive(Debug)]
-pub struct Prepared(Option<middleware::Profile>);
+pub struct Prepared {
+    guardian: io::Result<Guardian>,
+    profile: Option<middleware::Profile>,
+}
 
 /// Prepares the process for a node, before any thread is started, that of the log among them.
 pub fn prepare() -> Prepared {
+    guardian::cancel_if_told();
     arguments::keep_for(NAME);
+    // The guardian is forked from a process that holds little, and before the environment changes.
+    let guardian = Guardian::start();
     memory::share_heaps();
-    Prepared(middleware::set_up())
+    Prepared {
+        guardian,
+        profile: middleware::set_up(),
+    }
 }
 
 /// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once
@@ -124,9 +135,9 @@ pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCo
     // Before anything else: whoever sees the node on the graph may end it.
     let started = Signals::new()
         .map_err(StartError::Thread)
-        .and_then(|signals| Ok((Node::start(registry, diagnose)?, signals)));
+        .and_then(|signals| Ok((Node::start(registry, diagnose, prepared.guardian)?, signals)));
     // It was read with the first node.
-    drop(prepared.0);
+    drop(prepared.profile);
     match started {
         Ok((node, signals)) => node.run(signals),
         Err(error) => {
@@ -150,10 +161,15 @@ struct Node {
     ros: Ros,
     /// Told when a thread has ended that must not.
     death: Arc<Notify>,
+    guardian: Option<Guardian>,
 }
 
 impl Node {
-    fn start(registry: Registry, diagnose: Diagnose) -> Result<Self, StartError> {
+    fn start(
+        registry: Registry,
+        diagnose: Diagnose,
+        guardian: io::Result<Guardian>,
+    ) -> Result<Self, StartError> {
         let ros = Ros::start(NAME, "")?;
         let death = Arc::new(Notify::new());
         let tell = {
@@ -180,6 +196,12 @@ impl Node {
             &parameters.robot_id,
             parameters.goal_options,
         )?;
+        let guardian = Self::keep_guardian(
+            guardian,
+            parameters.guardian,
+            &ros.handle().full_name(),
+            &custodian,
+        );
         let from_ticks = custodian.handle().with_tray();
         let endpoints = Endpoints::new(&from_ticks, ros.transforms(), ros.parameters(), parameters.adopt);
         let stage = endpoints.clone();
@@ -272,10 +294,33 @@ impl Node {
             custodian,
             ros,
             death,
+            guardian,
         };
         // First active, then visible: whoever sees the actions may use them.
         node.servers = Some(node.serve(&parameters)?);
         Ok(node)
+    }
+
+    /// Has the guardian know of all goals, or dismisses it where it is not wanted.
+    fn keep_guardian(
+        guardian: io::Result<Guardian>,
+        is_wanted: bool,
+        node: &str,
+        custodian: &CustodianTask,
+    ) -> Option<Guardian> {
+        let guarded = guardian.and_then(|guardian| {
+            if !is_wanted {
+                guardian.dismiss();
+                return Ok(None);
+            }
+            let goals = guardian.goals(node)?;
+            custodian.handle().guard(goals);
+            Ok(Some(guardian))
+        });
+        guarded.unwrap_or_else(|error| {
+            tracing::warn!("there is no guardian: if this process is killed, its goals go on: {error}");
+            None
+        })
     }
 
     fn serve(&self, parameters: &Parameters) -> Result<Servers, StartError> {
@@ -349,7 +394,7 @@ impl Node {
     }
 
     /// Waits for the end, and ends in order (guarantee G8).
-    fn run(self, signals: Signals) -> ExitCode {
+    fn run(mut self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
         let farewell = match &fault {
@@ -392,7 +437,13 @@ impl Node {
         }
         drop(self.watchdog);
         match fault {
-            None => ExitCode::SUCCESS,
+            None => {
+                if let Some(guardian) = self.guardian {
+                    guardian.dismiss();
+                }
+                ExitCode::SUCCESS
+            }
+            // The guardian is not dismissed: what this process could not stop is cancelled once more.
             Some(fault) => {
                 tracing::error!("{fault}");
                 ExitCode::from(1)
@@ -401,12 +452,23 @@ impl Node {
     }
 
     /// Until a signal, or until one of the threads has failed: the fault, if it was one.
-    fn wait(&self, signals: Signals) -> Option<String> {
-        let (runtime, mut end) = signals.split();
+    fn wait(&mut self, signals: Signals) -> Option<String> {
+        let (runtime, mut end, mut child) = signals.split();
         runtime.block_on(async {
             loop {
+                let restart = self.guardian.as_mut().and_then(|guardian| {
+                    guardian.look();
+                    guardian.restart_at()
+                });
                 tokio::select! {
                     () = end() => return None,
+                    // Looked for above.
+                    _ = child.recv() => {}
+                    () = sleep_until(restart), if restart.is_some() => {
+                        if let Some(guardian) = &mut self.guardian {
+                            guardian.restart();
+                        }
+                    }
                     () = self.death.notified() => {
                         if let Some(Err(fault)) = self.ros.handle().death() {
                             return Some(fault);
@@ -418,5 +480,11 @@ impl Node {
                 }
             }
         })
+    }
+}
+
+async fn sleep_until(time: Option<Instant>) {
+    if let Some(time) = time {
+        tokio::time::sleep_until(time.into()).await;
     }
 }

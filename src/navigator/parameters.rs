@@ -32,6 +32,8 @@ pub(crate) struct Parameters {
     pub(crate) adopt: Option<Duration>,
     /// Which robot this is, for those who look at goals on a server that robots share; empty: this machine.
     pub(crate) robot_id: String,
+    /// Whether another process cancels the goals where this one was killed.
+    pub(crate) guardian: bool,
     /// For goals that are found rather than started.
     pub(crate) goal_options: GoalOptions,
     /// Between two heartbeats for the lifecycle manager; zero: none.
@@ -194,6 +196,11 @@ impl Parameters {
             result_retention: Duration::from_secs_f64(retention),
             adopt: adopt.then_some(Duration::from_secs(10)),
             robot_id,
+            guardian: read.flag(
+                "guardian",
+                true,
+                "Keep a child process that cancels this node's goals when the node was killed or has crashed.",
+            )?,
             goal_options,
             bond_period: Duration::from_secs_f64(read.number(
                 "bond_heartbeat_period",

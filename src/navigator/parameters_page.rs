@@ -38,6 +38,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "stop_timeout",
             "stop_goals_of_earlier_run",
             "robot_id",
+            "guardian",
             "watchdog_timeout",
             "clock_timeout",
         ],

@@ -1,4 +1,4 @@
-//! The signals that end the process.
+//! The signals that end the process, and the one that says that a child process has ended.
 
 use std::io;
 
@@ -11,6 +11,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) struct Signals {
     runtime: Runtime,
     ends: Vec<Signal>,
+    /// A child process has ended.
+    child: Signal,
 }
 
 impl Signals {
@@ -31,17 +33,22 @@ impl Signals {
                 ends.push(signal(kind)?);
             }
         }
+        let child = signal(SignalKind::child())?;
         drop(inside);
-        Ok(Self { runtime, ends })
+        Ok(Self { runtime, ends, child })
     }
 
-    /// The runtime that hears them, and what ends with the first of them.
-    pub(crate) fn split(self) -> (Runtime, impl AsyncFnMut()) {
-        let Self { runtime, mut ends } = self;
+    /// The runtime that hears them, what ends with the first of them, and the signal of child processes.
+    pub(crate) fn split(self) -> (Runtime, impl AsyncFnMut(), Signal) {
+        let Self {
+            runtime,
+            mut ends,
+            child,
+        } = self;
         let first = async move || {
             select_all(ends.iter_mut().map(|signal| Box::pin(signal.recv()))).await;
         };
-        (runtime, first)
+        (runtime, first, child)
     }
 }
 

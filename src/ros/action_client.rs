@@ -173,13 +173,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 
     fn cancel(&mut self, tag: CancelTag, selection: Selection) -> Result<(), RosError> {
-        let (goal, stamp) = selection.to_wire();
-        let request = action_msgs::srv::CancelGoal::Request {
-            goal_info: action_msgs::msg::GoalInfo {
-                goal_id: uuid(goal),
-                stamp: stamp.to_wire(),
-            },
-        };
+        let request = cancel_request(selection);
         let key = match tag {
             CancelTag::Goal { goal, .. } => key(goal),
             CancelTag::Leaf(ticket) => {
@@ -237,8 +231,22 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 }
 
+/// The request that cancels some goals of a server.
+pub(super) fn cancel_request(selection: Selection) -> action_msgs::srv::CancelGoal::Request {
+    let (goal, stamp) = selection.to_wire();
+    action_msgs::srv::CancelGoal::Request {
+        goal_info: action_msgs::msg::GoalInfo {
+            goal_id: uuid(goal),
+            stamp: stamp.to_wire(),
+        },
+    }
+}
+
 /// rcl's servers answer with zero and an empty list where they accepted nothing.
-fn cancel_code(selection: Selection, answer: &action_msgs::srv::CancelGoal::Response) -> CancelCode {
+pub(super) fn cancel_code(
+    selection: Selection,
+    answer: &action_msgs::srv::CancelGoal::Response,
+) -> CancelCode {
     let code = CancelCode::from_wire(answer.return_code);
     let missing = |goal: GoalId| {
         !answer

@@ -1,5 +1,6 @@
 //! What the process's arguments say of nodes, as far as the number of nodes matters.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -108,6 +109,29 @@ pub fn name_one_node(arguments: &[String], name: &str) -> Option<Vec<String>> {
     (changed != arguments).then_some(changed)
 }
 
+/// The arguments without those of `--ros-args`, but for the enclave: for a process that has a node of another name, and no
+/// parameters.
+pub(super) fn without_nodes(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut enclave = None;
+    let mut inside = false;
+    let mut next_is_enclave = false;
+    for argument in arguments {
+        match argument.to_str() {
+            _ if std::mem::take(&mut next_is_enclave) => enclave = Some(argument),
+            Some("--ros-args") => inside = true,
+            Some("--") if inside => inside = false,
+            Some("-e" | "--enclave") if inside => next_is_enclave = true,
+            _ if inside => {}
+            _ => kept.push(argument),
+        }
+    }
+    if let Some(enclave) = enclave {
+        kept.extend(["--ros-args".into(), "--enclave".into(), enclave]);
+    }
+    kept
+}
+
 /// Starts the process anew, under the same process id, where its arguments name all nodes (`__node:=x`), with arguments
 /// that name `name` only: then it does not return. rcl takes such a rule for every node of a process, and r2r has no way to
 /// give a node arguments of its own. To be called first, before there is a thread or an open file.
@@ -195,5 +219,22 @@ mod tests {
             None
         );
         assert_eq!(named("navtree --ros-args -r /a:=/b"), None);
+    }
+
+    #[test]
+    fn only_the_enclave_of_the_arguments_of_ros_is_kept() {
+        let kept = |text: &str| {
+            let kept = without_nodes(text.split_ascii_whitespace().map(OsString::from));
+            kept.join(" ".as_ref()).into_string().unwrap()
+        };
+        assert_eq!(kept("navtree run"), "navtree run");
+        assert_eq!(
+            kept("navtree --ros-args -r __ns:=/a -p x:=1 -- run --ros-args --params-file -- -e y"),
+            "navtree run -e y"
+        );
+        assert_eq!(
+            kept("navtree --ros-args -r a:=b -e /robot --log-level debug"),
+            "navtree --ros-args --enclave /robot"
+        );
     }
 }

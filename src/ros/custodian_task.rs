@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::custodian_fault::{self, Actions, attempt, guarded};
 use super::goals_view::{GoalsBoard, GoalsView};
+use super::guardian::GuardedGoals;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
 use super::piggyback::{Message, Piggyback};
@@ -31,6 +32,8 @@ pub(super) enum Input {
     Action(ServerId, Box<dyn ActionTransport>),
     /// One of them seems to be gone.
     LookForServers,
+    /// Every goal that lives on a server is to be kept here, from now on.
+    Guard(GuardedGoals),
     /// A leaf wants the feedback of its goals there.
     Hear(ServerId),
     Service(ServerId, Box<dyn ServiceTransport>),
@@ -185,6 +188,7 @@ impl CustodianTask {
             names: FxHashMap::default(),
             warned: FxHashMap::default(),
             refused: FxHashSet::default(),
+            guarded: None,
             effects: Vec::new(),
             changed: false,
         };
@@ -367,6 +371,11 @@ impl CustodianHandle {
             .collect()
     }
 
+    /// Keeps a list of the goals that live on servers, for a guardian. To be called before anything is opened.
+    pub fn guard(&self, goals: GuardedGoals) {
+        self.inlet().send(Input::Guard(goals));
+    }
+
     /// Has a bell rung whenever the set of live goals has changed.
     pub fn ring_on_change(&self, wake: Wake) {
         self.board.ring_on_change(wake);
@@ -416,6 +425,7 @@ struct Owner {
     warned: FxHashMap<ServerId, usize>,
     /// Servers of which people were told that nothing more is sent to them.
     refused: FxHashSet<ServerId>,
+    guarded: Option<GuardedGoals>,
     effects: Vec<Effect<Payload>>,
     /// Whether the view is out of date.
     changed: bool,
@@ -486,6 +496,7 @@ impl Owner {
                 if self.unheard.remove(&server) {
                     self.ros.post(transport.hear_feedback());
                 }
+                self.name_cancel_service(server);
                 self.actions.insert(server, transport);
             }
             Input::Hear(server) => {
@@ -498,6 +509,7 @@ impl Owner {
             Input::LookForServers => {
                 self.ros.post(RosNode::look_hastily);
             }
+            Input::Guard(guarded) => self.guarded = Some(guarded),
             Input::Service(server, transport) => {
                 self.services.insert(server, transport);
             }
@@ -603,6 +615,9 @@ impl Owner {
                 goal,
                 payload,
             } => {
+                if let Some(guarded) = &mut self.guarded {
+                    guarded.add(server, goal);
+                }
                 let sent = match self.actions.get_mut(&server) {
                     Some(transport) => transport.send_goal(goal, &payload),
                     None => Err(absent()),
@@ -670,6 +685,13 @@ impl Owner {
 
     fn name(&self, server: ServerId) -> Arc<str> {
         self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
+    }
+
+    /// So that the guardian finds it.
+    fn name_cancel_service(&mut self, server: ServerId) {
+        let Some(guarded) = &mut self.guarded else { return };
+        let name = self.names.get(&server).map_or("?", |name| name);
+        guarded.name_service(server, self.ros.remapped(&format!("{name}/_action/cancel_goal")));
     }
 
     /// Says so where something was not sent.
@@ -745,6 +767,12 @@ impl Owner {
     fn show(&mut self) {
         self.changed = false;
         let live = self.custodian.live_goals();
+        if let Some(guarded) = &mut self.guarded {
+            let may_live = |phase: Phase| phase.may_execute() || phase == Phase::Unreachable;
+            let alive = live.iter().filter(|goal| may_live(goal.phase));
+            let given_up = self.given_up.goals().map(|goal| (goal.server, goal.goal));
+            guarded.set(alive.map(|goal| (goal.server, goal.goal)).chain(given_up));
+        }
         let servers = live.iter().map(|goal| self.name(goal.server)).collect();
         let given_up = self
             .given_up

@@ -19,6 +19,7 @@
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] is the way to it.
 //! - [`CustodianTask`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.
 //! - [`ActionServer`], [`serve_service`]: what others ask of us.
+//! - [`guardian`]: the process that cancels goals where this one was killed.
 
 mod action_client;
 mod action_server;
@@ -36,6 +37,7 @@ mod error;
 mod executor;
 mod fan;
 mod goals_view;
+pub mod guardian;
 mod inbox;
 pub mod interfaces;
 mod interrupt;

@@ -1,0 +1,237 @@
+//! What a guardian becomes when its parent has ended without a farewell: a process that cancels goals, and ends.
+//!
+//! Most of its time goes into finding servers. Fast DDS 2.14 announces a new participant before it takes what comes for
+//! it, and a server that answers at once answers too early: more than half of all answers were lost so on one machine, and
+//! the next comes with the server's own announcement, which is every three seconds. To a further participant the server
+//! answers anew, so participants are added until all servers are found.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::goals::{self, Left};
+use super::participant::{Participant, Response};
+use super::sleeper;
+use crate::goal::{CancelCode, GoalId, Selection};
+use crate::ros::action_client::{cancel_code, cancel_request};
+use crate::ros::console::{start_log, take_log};
+use crate::ros::{Clock, Executor, Listening, RosError, middleware};
+
+/// How long all goals may take to be cancelled: longer than any server is unknown to a new node.
+const GIVE_UP: Duration = Duration::from_secs(10);
+/// How often a cancel is asked for until there is an answer.
+const RETRY: Duration = Duration::from_millis(250);
+/// How long a server that does not know a goal is asked again: its request may still be under way.
+const UNKNOWN: Duration = Duration::from_secs(2);
+/// Between two looks for servers and answers.
+const LOOK: Duration = Duration::from_millis(5);
+/// How many participants there are from the first look on, after how long there is one more, and how many at most.
+const FIRST_PARTICIPANTS: usize = 4;
+const NEXT_PARTICIPANT: Duration = Duration::from_millis(60);
+const MOST_PARTICIPANTS: usize = 16;
+/// How long the process stays so that its log is heard: as long as the readers of `/rosout` may be unknown to it.
+const STAY: Duration = Duration::from_secs(4);
+
+/// Cancels the goals that an open file of this number names. False where it could not do that for all.
+pub(super) fn run(file: &OsStr) -> bool {
+    sleeper::name_process();
+    // Read by the first participant.
+    let _profile = middleware::set_up();
+    let left = File::open(Path::new("/proc/self/fd").join(file)).and_then(|file| goals::read(&file));
+    let _log = start_log();
+    let done = match left {
+        Ok(left) if left.goals.is_empty() => return true,
+        Ok(left) => cancel(&left),
+        Err(error) => Err(RosError::Context(error.to_string())),
+    };
+    done.unwrap_or_else(|error| {
+        tracing::error!(
+            "goals of a navigator that has ended go on, because they cannot be cancelled: {error}"
+        );
+        false
+    })
+}
+
+fn cancel(left: &Left) -> Result<bool, RosError> {
+    let (namespace, name) = left.node.rsplit_once('/').unwrap_or_default();
+    let name = format!("_{name}_guardian");
+    tracing::warn!(
+        "{} has ended without stopping its goals: cancelling {}",
+        left.node,
+        left.goals.len()
+    );
+    let mut canceller = Canceller::new(left);
+    canceller.run(&name, namespace)?;
+    let all = canceller.report();
+    drop(canceller);
+    if let Some(log) = take_log() {
+        let (executor, _) = Executor::start(&name, namespace, Listening::Together)?;
+        log.attach(executor.handle(), &Clock::new(false))?;
+        std::thread::sleep(STAY);
+    }
+    Ok(all)
+}
+
+struct Goal {
+    id: GoalId,
+    service: usize,
+    ask_at: Instant,
+    requests: u32,
+    unknown_since: Option<Instant>,
+    /// Whether a server has refused to cancel it.
+    was_refused: bool,
+    is_done: bool,
+}
+
+struct Canceller {
+    services: Vec<String>,
+    was_found: Vec<bool>,
+    goals: Vec<Goal>,
+    participants: Vec<Participant>,
+    /// Which goal is meant by the answer to a request: by participant, service and number.
+    asked: HashMap<(usize, usize, i64), usize>,
+}
+
+impl Canceller {
+    fn new(left: &Left) -> Self {
+        let mut services: Vec<String> = Vec::new();
+        let now = Instant::now();
+        let goals = left
+            .goals
+            .iter()
+            .map(|(id, name)| {
+                let service = services
+                    .iter()
+                    .position(|known| known == name)
+                    .unwrap_or_else(|| {
+                        services.push(name.clone());
+                        services.len() - 1
+                    });
+                Goal {
+                    id: *id,
+                    service,
+                    ask_at: now,
+                    requests: 0,
+                    unknown_since: None,
+                    was_refused: false,
+                    is_done: false,
+                }
+            })
+            .collect();
+        Self {
+            was_found: vec![false; services.len()],
+            services,
+            goals,
+            participants: Vec::new(),
+            asked: HashMap::new(),
+        }
+    }
+
+    /// Until all goals are done, or it is too late.
+    fn run(&mut self, name: &str, namespace: &str) -> Result<(), RosError> {
+        let until = Instant::now() + GIVE_UP;
+        let mut next_participant = Instant::now();
+        while self.goals.iter().any(|goal| !goal.is_done) {
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            let count = self.participants.len();
+            let is_due = count < FIRST_PARTICIPANTS || now >= next_participant;
+            if is_due && count < MOST_PARTICIPANTS && self.was_found.contains(&false) {
+                match Participant::new(name, namespace, &self.services) {
+                    Ok(participant) => self.participants.push(participant),
+                    Err(error) if count == 0 => return Err(error),
+                    Err(error) => tracing::debug!("no further participant: {error}"),
+                }
+                tracing::debug!("participant {count} made in {:?}", now.elapsed());
+                next_participant = Instant::now() + NEXT_PARTICIPANT;
+            }
+            for participant in 0..self.participants.len() {
+                self.ask_through(participant);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Asks for all that is due and takes all that has come.
+    fn ask_through(&mut self, index: usize) {
+        let Some(participant) = self.participants.get(index) else {
+            return;
+        };
+        for (service, name) in self.services.iter().enumerate() {
+            let now = Instant::now();
+            while let Some((number, answer)) = participant.take(service) {
+                let goal = self.asked.remove(&(index, service, number));
+                if let Some(goal) = goal.and_then(|goal| self.goals.get_mut(goal)) {
+                    goal.answered(&answer, name, now);
+                }
+            }
+            let goals = self.goals.iter_mut().enumerate();
+            let mut due = goals
+                .filter(|(_, goal)| goal.service == service && !goal.is_done && goal.ask_at <= now)
+                .peekable();
+            if due.peek().is_none() || !participant.is_there(service) {
+                continue;
+            }
+            if let Some(was_found) = self.was_found.get_mut(service) {
+                *was_found = true;
+            }
+            tracing::debug!("{name}: found by participant {index}");
+            for (number, goal) in due {
+                goal.ask_at = now + RETRY;
+                match participant.ask(service, &cancel_request(Selection::Goal(goal.id))) {
+                    Ok(request) => {
+                        goal.requests += 1;
+                        self.asked.insert((index, service, request), number);
+                    }
+                    Err(error) => tracing::error!("{name}: {error}"),
+                }
+            }
+        }
+    }
+
+    /// Says what was not cancelled. Whether there was nothing.
+    fn report(&self) -> bool {
+        for goal in self.goals.iter().filter(|goal| !goal.is_done) {
+            let service = self.services.get(goal.service).map_or("?", |service| service);
+            let why = match goal.requests {
+                _ if goal.was_refused => "its server has refused to cancel it",
+                0 => "its server was not found",
+                _ => "its server has not answered",
+            };
+            tracing::error!("{service}: goal {} was not cancelled: {why}", goal.id);
+        }
+        self.goals.iter().all(|goal| goal.is_done)
+    }
+}
+
+impl Goal {
+    fn answered(&mut self, answer: &Response, service: &str, now: Instant) {
+        if self.is_done {
+            return;
+        }
+        let id = self.id;
+        match cancel_code(Selection::Goal(id), answer) {
+            // rcl answers so where the goal is over, and also where it stops already: after an answer that was lost.
+            CancelCode::GoalTerminated if self.requests == 1 => {
+                tracing::info!("{service}: goal {id} is over, or stops already");
+                self.is_done = true;
+            }
+            CancelCode::None | CancelCode::GoalTerminated => {
+                tracing::warn!("{service}: cancelled goal {id}");
+                self.is_done = true;
+            }
+            CancelCode::UnknownGoal => {
+                if now - *self.unknown_since.get_or_insert(now) >= UNKNOWN {
+                    tracing::info!("{service}: goal {id} is not known there");
+                    self.is_done = true;
+                }
+            }
+            CancelCode::Rejected => self.was_refused = true,
+        }
+    }
+}

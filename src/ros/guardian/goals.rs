@@ -1,0 +1,254 @@
+//! The goals that live on servers, in memory that outlives the process.
+//!
+//! A file in memory (`memfd`) of records of one size: the first names the node, each other one holds a goal or nothing.
+//! It is written with one call for each change. No page boundary divides a record, so a process that is killed leaves
+//! each record as it was or as it was to be.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::goal::{GoalId, ServerId};
+
+/// Bytes of a record. Divides a page.
+const RECORD: usize = 512;
+/// How many goals the file holds.
+pub(super) const MOST_GOALS: u64 = 256;
+/// Where a record has what: whether it is in use, the goal's id, the length of the name, the name.
+const USED: usize = 0;
+const GOAL: usize = 1;
+const LENGTH: usize = 17;
+const NAME: usize = 19;
+/// Stands in the first record in the place of a goal.
+const MAGIC: GoalId = GoalId(*b"navtree guardian");
+
+/// Where a record is in the file; that of a goal or, with 0, of the node.
+pub(super) const fn place(record: u64) -> u64 {
+    record * RECORD as u64
+}
+
+fn encode(goal: GoalId, name: &str) -> Option<[u8; RECORD]> {
+    let mut record = [0; RECORD];
+    record[USED] = 1;
+    record[GOAL..LENGTH].copy_from_slice(&goal.0);
+    record[LENGTH..NAME].copy_from_slice(&u16::try_from(name.len()).ok()?.to_le_bytes());
+    record
+        .get_mut(NAME..NAME + name.len())?
+        .copy_from_slice(name.as_bytes());
+    Some(record)
+}
+
+/// `None` where a record is not in use, or not one of [`encode`].
+fn decode(record: &[u8]) -> Option<(GoalId, String)> {
+    if *record.get(USED)? == 0 {
+        return None;
+    }
+    let goal = GoalId::from_slice(record.get(GOAL..LENGTH)?)?;
+    let length = u16::from_le_bytes(record.get(LENGTH..NAME)?.try_into().ok()?);
+    let name = record.get(NAME..NAME + usize::from(length))?;
+    Some((goal, String::from_utf8(name.to_vec()).ok()?))
+}
+
+/// A new file in memory.
+pub(super) fn create() -> io::Result<File> {
+    // SAFETY: the name is a C string; the result is checked, and nothing else owns it.
+    let file = unsafe {
+        let file = libc::memfd_create(c"navtree-goals".as_ptr(), libc::MFD_CLOEXEC);
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        File::from_raw_fd(file)
+    };
+    file.set_len(place(MOST_GOALS + 1))?;
+    Ok(file)
+}
+
+/// What a file says.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Left {
+    /// The full name of the node.
+    pub(super) node: String,
+    /// The goals, each with the service that cancels it.
+    pub(super) goals: Vec<(GoalId, String)>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Where it cannot be read, or is none of these.
+pub(super) fn read(file: &File) -> io::Result<Left> {
+    let mut bytes = vec![0; RECORD * (1 + MOST_GOALS as usize)];
+    file.read_exact_at(&mut bytes, 0)?;
+    let mut records = bytes.chunks_exact(RECORD).map(decode);
+    match records.next().flatten() {
+        Some((MAGIC, node)) => Ok(Left {
+            node,
+            goals: records.flatten().collect(),
+        }),
+        _ => Err(io::Error::other("no list of goals")),
+    }
+}
+
+/// The writing end, for the thread that owns the goals.
+#[derive(Debug)]
+pub struct GuardedGoals {
+    file: Arc<File>,
+    /// The service that cancels the goals of a server.
+    services: FxHashMap<ServerId, String>,
+    held: FxHashMap<GoalId, Held>,
+    free: Vec<u64>,
+    round: u64,
+    /// Whether people were told that a goal is not in it.
+    has_told: bool,
+}
+
+#[derive(Debug)]
+struct Held {
+    record: u64,
+    round: u64,
+}
+
+impl GuardedGoals {
+    /// An empty list of the goals of a node of this full name.
+    ///
+    /// # Errors
+    /// Where the file cannot be written, or the name is too long.
+    pub(super) fn new(file: &Arc<File>, node: &str) -> io::Result<Self> {
+        let record = encode(MAGIC, node).ok_or_else(|| io::Error::other("the node's name is too long"))?;
+        file.write_all_at(&record, 0)?;
+        Ok(Self {
+            file: Arc::clone(file),
+            services: FxHashMap::default(),
+            held: FxHashMap::default(),
+            free: (1..=MOST_GOALS).rev().collect(),
+            round: 0,
+            has_told: false,
+        })
+    }
+
+    /// The name on the wire of the service that cancels the goals of a server.
+    pub(in crate::ros) fn name_service(&mut self, server: ServerId, service: String) {
+        self.services.insert(server, service);
+    }
+
+    /// Puts a goal in, before its request leaves.
+    pub(in crate::ros) fn add(&mut self, server: ServerId, goal: GoalId) {
+        if let Some(held) = self.held.get_mut(&goal) {
+            held.round = self.round;
+            return;
+        }
+        if let Err(reason) = self.write(server, goal)
+            && !std::mem::replace(&mut self.has_told, true)
+        {
+            tracing::error!("the guardian does not know of goal {goal}, and maybe of others: {reason}");
+        }
+    }
+
+    /// Puts in what is missing, and takes out what is not among these.
+    pub(in crate::ros) fn set(&mut self, goals: impl IntoIterator<Item = (ServerId, GoalId)>) {
+        self.round += 1;
+        for (server, goal) in goals {
+            self.add(server, goal);
+        }
+        let round = self.round;
+        for (_, over) in self.held.extract_if(|_, held| held.round != round) {
+            // One that stays costs a cancel request for a goal that is over.
+            let _ = self.file.write_all_at(&[0], place(over.record) + USED as u64);
+            self.free.push(over.record);
+        }
+    }
+
+    fn write(&mut self, server: ServerId, goal: GoalId) -> Result<(), String> {
+        let service = self.services.get(&server).ok_or("its server has no name")?;
+        let bytes = encode(goal, service).ok_or_else(|| format!("{service} is too long a name"))?;
+        let record = self.free.last().ok_or("there are too many goals")?;
+        self.file
+            .write_all_at(&bytes, place(*record))
+            .map_err(|error| error.to_string())?;
+        let held = Held {
+            record: *record,
+            round: self.round,
+        };
+        self.free.pop();
+        self.held.insert(goal, held);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: ServerId = ServerId(1);
+    const SECOND: ServerId = ServerId(2);
+
+    fn goal(number: u16) -> GoalId {
+        let mut id = [9; 16];
+        id[..2].copy_from_slice(&number.to_be_bytes());
+        GoalId(id)
+    }
+
+    fn goals() -> (Arc<File>, GuardedGoals) {
+        let file = Arc::new(create().unwrap());
+        let mut goals = GuardedGoals::new(&file, "/robot1/bt_navigator").unwrap();
+        goals.name_service(FIRST, "/spin/_action/cancel_goal".to_owned());
+        goals.name_service(SECOND, "/wait/_action/cancel_goal".to_owned());
+        (file, goals)
+    }
+
+    #[test]
+    fn g11_the_file_holds_the_goals_that_live_and_no_others() {
+        let (file, mut goals) = goals();
+        let read = || read(&file).unwrap();
+        assert_eq!(read().node, "/robot1/bt_navigator");
+        assert_eq!(read().goals, []);
+        goals.add(FIRST, goal(1));
+        goals.add(SECOND, goal(2));
+        goals.add(SECOND, goal(2));
+        let spin = (goal(1), "/spin/_action/cancel_goal".to_owned());
+        let wait = (goal(2), "/wait/_action/cancel_goal".to_owned());
+        assert_eq!(read().goals, [spin.clone(), wait.clone()]);
+        goals.set([(SECOND, goal(2)), (FIRST, goal(3))]);
+        assert_eq!(
+            read().goals,
+            [wait, (goal(3), "/spin/_action/cancel_goal".to_owned())]
+        );
+        goals.add(FIRST, goal(1));
+        assert_eq!(read().goals[0], spin, "the place that was free");
+        goals.set([]);
+        assert_eq!(read().goals, []);
+    }
+
+    #[test]
+    fn a_goal_too_many_takes_the_place_of_none() {
+        let (file, mut goals) = goals();
+        let all = || (0..300).map(|number| (FIRST, goal(number)));
+        goals.set(all());
+        let read = || read(&file).unwrap().goals;
+        assert_eq!(read().len(), MOST_GOALS as usize);
+        goals.set(all().skip(100));
+        assert_eq!(
+            read().len(),
+            156,
+            "those for which there was no place are not known yet"
+        );
+        goals.set(all().skip(100));
+        assert_eq!(read().len(), 200);
+        goals.add(ServerId(7), goal(400));
+        assert_eq!(read().len(), 200, "a server without a name");
+    }
+
+    #[test]
+    fn what_is_no_list_of_goals_is_not_read() {
+        let file = create().unwrap();
+        assert!(read(&file).is_err());
+        file.set_len(7).unwrap();
+        assert!(read(&file).is_err());
+        assert_eq!(decode(&[255; RECORD]), None);
+        assert!(encode(goal(1), &"x".repeat(RECORD)).is_none());
+    }
+}

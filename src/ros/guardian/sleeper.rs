@@ -1,0 +1,226 @@
+//! The child process that sleeps until its parent has ended.
+//!
+//! It is forked, also from a process that has threads, and so calls only what is safe in a signal handler: no memory is
+//! allocated, no lock is taken. What it needs was made before.
+
+use std::ffi::{CString, OsStr, c_char, c_int, c_uint};
+use std::fs::File;
+use std::io::{self, PipeReader};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+
+use super::goals::{MOST_GOALS, place};
+
+/// What the child becomes when its parent has ended: this program again, with other arguments and variables.
+pub(super) struct Program {
+    arguments: Strings,
+    variables: Strings,
+}
+
+/// A list as `execve` wants it.
+struct Strings {
+    pointers: Vec<*const c_char>,
+    #[expect(dead_code, reason = "the pointers point there")]
+    strings: Vec<CString>,
+}
+
+impl Strings {
+    fn new(texts: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Self> {
+        let strings: Vec<CString> = texts
+            .into_iter()
+            .map(|text| CString::new(text.as_ref().as_bytes()))
+            .collect::<Result<_, _>>()?;
+        let pointers = strings.iter().map(|string| string.as_ptr());
+        Ok(Self {
+            pointers: pointers.chain([ptr::null()]).collect(),
+            strings,
+        })
+    }
+}
+
+impl Program {
+    pub(super) fn new(
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        variables: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            arguments: Strings::new(arguments)?,
+            variables: Strings::new(variables)?,
+        })
+    }
+}
+
+/// What the child keeps open besides standard error.
+pub(super) struct Kept<'f> {
+    /// See [`super::goals`].
+    pub(super) goals: &'f File,
+    /// A pipe whose other end the parent has: a byte is its farewell.
+    pub(super) farewell: &'f PipeReader,
+    /// The parent itself. `None` where the kernel has no such thing (before 5.3): then the end of the pipe is its end.
+    pub(super) parent: Option<&'f OwnedFd>,
+}
+
+/// This process, for its children to wait for its end.
+pub(super) fn own_process() -> io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: two plain numbers go in; the result is checked, and nothing else owns it.
+    unsafe {
+        let process = libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0);
+        match c_int::try_from(process) {
+            Ok(process) if process >= 0 => Ok(OwnedFd::from_raw_fd(process)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Starts the child, and returns its process id.
+pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_t> {
+    // SAFETY: both sets are filled by the call that gets them. A signal that comes for the child before it ignores it
+    // would run a handler of the parent's, so none comes before.
+    let (pid, before) = unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        (libc::fork(), before)
+    };
+    if pid == 0 {
+        // SAFETY: this is the child of a fork; see the module.
+        unsafe { sleep(program, kept, &before) }
+    }
+    let error = io::Error::last_os_error();
+    // SAFETY: the set was filled above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
+    if pid > 0 { Ok(pid) } else { Err(error) }
+}
+
+/// Whether a child has ended; then the system forgets it.
+pub(super) fn has_ended(pid: libc::pid_t) -> bool {
+    // SAFETY: the status may be null.
+    unsafe { libc::waitpid(pid, ptr::null_mut(), libc::WNOHANG) != 0 }
+}
+
+/// Names this process, as `ps` and `top` show it.
+pub(super) fn name_process() {
+    // SAFETY: the name is a C string of less than 16 bytes.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"navtree-guard".as_ptr()) };
+}
+
+/// # Safety
+/// To be called in the child of a fork only.
+unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) -> ! {
+    let goals = kept.goals.as_raw_fd();
+    let farewell = kept.farewell.as_raw_fd();
+    let parent = kept.parent.map_or(-1, AsRawFd::as_raw_fd);
+    // SAFETY: system calls with numbers, and with memory that lives as long as the call.
+    unsafe {
+        // What ends a terminal, a shell's job or a service ends the parent, which says farewell then.
+        libc::setsid();
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const *signals, ptr::null_mut());
+        name_process();
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        if null >= 0 {
+            libc::dup2(null, libc::STDIN_FILENO);
+            libc::dup2(null, libc::STDOUT_FILENO);
+        }
+        close_all_but([goals, farewell, parent]);
+        // Read after each wait, whatever has ended it, and never waited for.
+        libc::fcntl(farewell, libc::F_SETFL, libc::O_NONBLOCK);
+        wait(farewell, parent);
+        if !any_goal(goals) {
+            libc::_exit(0);
+        }
+        libc::fcntl(goals, libc::F_SETFD, 0);
+        libc::execve(
+            c"/proc/self/exe".as_ptr(),
+            program.arguments.pointers.as_ptr(),
+            program.variables.pointers.as_ptr(),
+        );
+        let text =
+            "navtree: the guardian could not be started, so goals of the navigator, which has ended, go on\n";
+        libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+        libc::_exit(1)
+    }
+}
+
+/// Closes what the process has open but standard input, output and error, and these: a socket or a lock of the parent's
+/// must not outlive it.
+unsafe fn close_all_but(mut kept: [c_int; 3]) {
+    kept.sort_unstable();
+    let close = |first: c_int, last: c_int| {
+        let (Ok(from), Ok(to)) = (c_uint::try_from(first), c_uint::try_from(last)) else {
+            return;
+        };
+        if from > to {
+            return;
+        }
+        // SAFETY: nothing here uses what is closed.
+        unsafe {
+            if libc::syscall(libc::SYS_close_range, from, to, 0) != 0 {
+                // A kernel before 5.9.
+                for file in first..=last.min(MOST_FILES) {
+                    libc::close(file);
+                }
+            }
+        }
+    };
+    let mut next = libc::STDERR_FILENO + 1;
+    for file in kept.into_iter().filter(|file| *file >= 0) {
+        close(next, file - 1);
+        next = file + 1;
+    }
+    close(next, c_int::MAX);
+}
+
+/// Files that are closed one by one where the kernel cannot close all.
+const MOST_FILES: c_int = 4096;
+
+/// Until the parent has ended; does not return where it has said farewell.
+///
+/// The end of the pipe is not the end of the parent where that can be waited for itself: a process that replaces itself
+/// closes the pipe and lives on, and another child of it may keep the pipe open after its end.
+unsafe fn wait(farewell: c_int, parent: c_int) {
+    let event = |fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut events = [event(farewell), event(parent)];
+    loop {
+        let mut byte = 0_u8;
+        // SAFETY: there are two events, and a byte to read into.
+        let (count, read) = unsafe {
+            let count = libc::poll(events.as_mut_ptr(), 2, -1);
+            (count, libc::read(farewell, (&raw mut byte).cast(), 1))
+        };
+        if read > 0 {
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(0) }
+        }
+        if count <= 0 {
+            continue;
+        }
+        if events[1].revents != 0 || (read == 0 && parent < 0) {
+            return;
+        }
+        if read == 0 {
+            events[0].fd = -1;
+        }
+    }
+}
+
+unsafe fn any_goal(goals: c_int) -> bool {
+    (1..=MOST_GOALS).any(|record| {
+        let mut used = 0_u8;
+        let Ok(place) = libc::off_t::try_from(place(record)) else {
+            return false;
+        };
+        // SAFETY: reads one byte into one.
+        let read = unsafe { libc::pread(goals, (&raw mut used).cast(), 1, place) };
+        read == 1 && used != 0
+    })
+}

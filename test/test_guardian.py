@@ -1,0 +1,159 @@
+"""G11: a navigator that is killed leaves no goal behind: its guardian, a process of its own, cancels them."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from nav2_msgs.action import FollowPath
+from rcl_interfaces.msg import Log
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from support.client import Client
+from support.executable import Executable
+from support.fixtures import DEFAULTS
+from support.graph import PATIENCE, wait_for
+
+# From the end of the navigator to the cancel at the server: that is measured.
+pytestmark = pytest.mark.alone
+
+#: Seconds within which the robot's goal is cancelled; see docs/guardian.md.
+BOUND = 1.5
+NAME = "navtree-guard"
+FIRED = "has ended without stopping its goals"
+
+
+def guardians(parent):
+    """The process ids of the guardians among a process's children that have not ended."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        # Processes end while they are looked at.
+        with contextlib.suppress(OSError):
+            name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
+            state, its_parent = fields.split()[:2]
+            if name == NAME and int(its_parent) == parent and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def guardian_of(node, but=None):
+    return wait_for(
+        lambda: [pid for pid in guardians(node.pid) if pid != but], PATIENCE, lambda: f"a guardian: {node.output}"
+    )[0]
+
+
+def wait_for_end(pid):
+    wait_for(lambda: not Path(f"/proc/{pid}").exists(), PATIENCE, f"the end of process {pid}")
+
+
+def private_kib(pid):
+    """Memory that is the process's alone."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:")))
+
+
+def navigate(stack):
+    """A goal on the controller that does not end by itself."""
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.awaited, PATIENCE, "the controller to execute")
+    return controller, goal
+
+
+def kill(stack, controller, how=signal.SIGKILL):
+    """Seconds from the end of the navigator until the robot stands."""
+    since = time.monotonic()
+    stack.node.process.send_signal(how)
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {stack.node.output}")
+    ended = controller.seen("ended")
+    assert [event.detail for event in ended] == ["canceled"]
+    return ended[0].time - since
+
+
+def test_g11_goals_of_a_navigator_that_is_killed_are_cancelled_and_no_others(stack):
+    said = []
+    latched = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    stack.graph.node.create_subscription(Log, "/rosout", said.append, latched, callback_group=stack.graph.group)
+    other = Client(stack.graph.node, FollowPath, "follow_path", callback_group=stack.graph.group)
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    wait_for(other.server_is_ready, PATIENCE, "the controller")
+    foreign = stack.graph.ask(lambda: other.send_goal_async(FollowPath.Goal()), "acceptance of another client's goal")
+    navigate(stack)
+    wait_for(lambda: controller.executing() == 2, PATIENCE, "the controller to execute both")
+    guardian = guardian_of(stack.node)
+    assert kill(stack, controller) < BOUND, stack.node.output
+    stack.node.wait_for_line("/follow_path/_action/cancel_goal: cancelled goal")
+    wait_for(lambda: any("cancelled goal" in log.msg for log in said), PATIENCE, "the guardian on /rosout")
+    wait_for_end(guardian)
+    assert controller.executing() == 1
+    assert bytes(foreign.goal_id.uuid) not in controller.cancelled()
+
+
+def test_g11_a_navigator_that_aborts_is_killed_as_well(stack):
+    controller, _ = navigate(stack)
+    assert kill(stack, controller, signal.SIGABRT) < BOUND, stack.node.output
+
+
+def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cancels(stack, request):
+    controller, _ = navigate(stack)
+    stack.node.kill()
+    successor = Executable("navtree", stack.domain, DEFAULTS)
+    request.addfinalizer(successor.close)
+    successor.wait_for_line("goals are accepted")
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {stack.node.output}")
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+    assert FIRED not in successor.output and guardians(successor.pid)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
+    """Also where a goal goes on, which was told to the client."""
+    controller, _ = navigate(stack)
+    controller.behaviour.accept_cancel = False
+    guardian = guardian_of(stack.node)
+    # As Ctrl-C reaches all processes of a terminal.
+    os.kill(guardian, how)
+    stack.node.process.send_signal(how)
+    assert stack.node.wait(20.0)[0] == 0
+    wait_for_end(guardian)
+    assert FIRED not in stack.node.output
+    assert controller.executing() == 1
+
+
+def test_g11_a_navigator_that_is_stopped_for_a_while_is_not_killed(stack):
+    controller, goal = navigate(stack)
+    guardian = guardian_of(stack.node)
+    stack.node.process.send_signal(signal.SIGSTOP)
+    # Twice as long as a cancel takes at most.
+    time.sleep(2 * BOUND)
+    stack.node.process.send_signal(signal.SIGCONT)
+    stack.goes_on(goal)
+    assert guardians(stack.node.pid) == [guardian]
+    assert not controller.seen("cancel") and FIRED not in stack.node.output
+
+
+def test_g11_a_guardian_is_small_and_is_replaced_when_it_is_killed(stack):
+    controller, goal = navigate(stack)
+    first = guardian_of(stack.node)
+    assert private_kib(first) <= 2048
+    os.kill(first, signal.SIGKILL)
+    second = guardian_of(stack.node, but=first)
+    stack.node.wait_for_line(f"the guardian (process {first}) was killed")
+    # The parent has buried it, and goes on.
+    wait_for_end(first)
+    stack.goes_on(goal)
+    assert guardians(stack.node.pid) == [second]
+    assert kill(stack, controller) < BOUND, stack.node.output
+
+
+def test_g11_there_is_no_guardian_where_none_is_wanted(stack_factory):
+    stack = stack_factory({"guardian": False})
+    controller, goal = navigate(stack)
+    wait_for(lambda: not guardians(stack.node.pid), PATIENCE, "the guardian to end")
+    stack.goes_on(goal)
+    stack.node.kill()
+    time.sleep(BOUND)
+    assert controller.executing() == 1 and FIRED not in stack.node.output
