@@ -116,14 +116,13 @@ def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_d
         goal = stack.navigation.send(1.0, 0.0)
         assert server.stdout.readline().strip() == "executing"
         stack.goes_on(goal)
-    # The endpoints of the dead one stay on the graph: it is not missed.
+    # Whether the dead one is missed or its successor is asked for the result: both happen at once.
     with lone_controller(ros_domain):
         started = time.monotonic()
         status, result = goal.result()
         assert status == "ABORTED"
         assert result.error_code != 0
         assert time.monotonic() - started < 2.5
-    assert "server vanished" not in stack.node.output
 
 
 @pytest.mark.alone
