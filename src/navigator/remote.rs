@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::goal::{Ending, NavigationError, Report};
 use super::rig::{bench, load, registry, request};
 use super::{Navigator, NavigatorKind, Options, Pulse, TickClock, TickThread, Unacknowledged};
-use crate::bt::{HaltReason, Time, TreeDef};
+use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Tick, Time, TreeDef};
 use crate::goal::GoalId;
 use crate::job::Roster;
 use crate::msg::PoseStamped;
@@ -148,6 +148,34 @@ impl Remote {
         // Answered after the wake-up was worked off.
         self.ticks();
     }
+}
+
+/// A leaf whose tree takes half a second to make.
+struct LongInTheMaking(VirtualClock);
+
+impl Behavior for LongInTheMaking {
+    fn tick(&self, _: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Running)
+    }
+
+    fn attach(&self, _: &mut Context<'_>) {
+        self.0.advance(500);
+    }
+}
+
+#[test]
+fn g10_what_a_period_took_counts_all_that_the_thread_did_in_it() {
+    let remote = Remote::new();
+    let (mut registry, clock) = (registry(), remote.clock.clone());
+    registry
+        .register_with("LongInTheMaking", NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(LongInTheMaking(clock.clone()))
+        })
+        .unwrap();
+    remote.goal(1, &load(&registry, "<LongInTheMaking/>"));
+    let survey = remote.thread.handle().survey().wait(PATIENCE).unwrap();
+    assert_eq!(survey.statistics.durations.total(), 1);
+    assert!(survey.statistics.durations.longest() >= Duration::from_millis(500));
 }
 
 #[test]

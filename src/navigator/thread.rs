@@ -320,6 +320,8 @@ impl TickThread {
                     statistics: TickStatistics::default(),
                     missed: MissedTicks::default(),
                     slow_clock: SlowClock::default(),
+                    worked: Duration::ZERO,
+                    uncounted: Time::ZERO,
                     waits_for_time: false,
                     waits_since: None,
                 }
@@ -377,6 +379,9 @@ struct Loop {
     statistics: TickStatistics,
     missed: MissedTicks,
     slow_clock: SlowClock,
+    /// How long the thread has worked since the last tick, and from when on that is not counted yet.
+    worked: Duration,
+    uncounted: Time,
     /// People were told that goals wait for the clock to start.
     waits_for_time: bool,
     /// Since when they do, by the clock that no simulation stops.
@@ -408,6 +413,7 @@ impl Loop {
             let received = receiver.recv_timeout(timeout);
             fault::point();
             self.pulse.begin();
+            self.uncounted = self.clock.steady();
             self.mend();
             let goes_on = match received {
                 Ok(message) => self.handle(message),
@@ -418,6 +424,11 @@ impl Loop {
             self.navigator.hand_over();
             if goes_on {
                 self.step();
+            }
+            if self.schedule.is_some() {
+                self.worked += self.clock.steady().since(self.uncounted);
+            } else {
+                self.worked = Duration::ZERO;
             }
             self.pulse.end();
             if !goes_on || (self.ending && self.navigator.is_idle()) {
@@ -550,7 +561,10 @@ impl Loop {
             } else {
                 self.navigator.tick(now);
                 // How long it took is a matter of this machine, whatever a simulation's time did meanwhile.
-                let took = self.clock.steady().since(began);
+                // And of all that the thread did in this period, not of the tick alone.
+                let end = self.clock.steady();
+                let took = std::mem::take(&mut self.worked) + end.since(self.uncounted);
+                self.uncounted = end;
                 self.statistics.durations.record(took);
                 let before = schedule.clone();
                 let (now, steps) = self.clock.now_and_due_steps(schedule.start(), schedule.period());
