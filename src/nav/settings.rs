@@ -37,6 +37,8 @@ pub struct Settings {
     pub goal_updater_topic: String,
     /// `goals_updater_topic`.
     pub goals_updater_topic: String,
+    /// `max_goal_poses`: how many poses a goal, or a list of goals on a topic, may have.
+    pub max_goal_poses: usize,
     /// A goal that somebody else cancelled counts as a success of its leaf, as in Nav2. Default false: a failure.
     pub canceled_is_success: bool,
     /// `GoalUpdated` and its kin forget their reference when a reactive parent resets them, as in Nav2 (E7), where
@@ -80,6 +82,7 @@ impl Default for Settings {
             goal_reached_tolerance: 0.25,
             goal_updater_topic: "goal_update".to_owned(),
             goals_updater_topic: "goals_update".to_owned(),
+            max_goal_poses: 10_000,
             canceled_is_success: false,
             latch_on_activation: false,
             battery_unknown_is_low: false,

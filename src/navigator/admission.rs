@@ -34,10 +34,10 @@ pub(crate) struct WantedGoal {
 }
 
 impl WantedGoal {
-    fn refuse(self, reason: &str) {
+    pub(crate) fn refuse(self, error: NavigationError, reason: &str) {
         let Self { kind, client, .. } = self;
         tracing::warn!("{}: goal {} not taken up: {reason}", kind.action(), client.id());
-        client.finish_now(Report::aborted(NavigationError::None.code(kind), reason));
+        client.finish_now(Report::aborted(error.code(kind), reason));
     }
 }
 
@@ -113,7 +113,7 @@ impl Waiting {
     fn refuse_all(&self, reason: &str) {
         let goals = std::mem::take(&mut self.line().goals);
         for (_, _, goal) in goals {
-            goal.refuse(reason);
+            goal.refuse(NavigationError::None, reason);
         }
     }
 }
@@ -229,7 +229,7 @@ impl Admission {
                     self.waiting.refuse_all(NOBODY_READS);
                 }
             }
-            Err(goal) => goal.refuse(SHUT),
+            Err(goal) => goal.refuse(NavigationError::None, SHUT),
         }
     }
 

@@ -5,18 +5,21 @@ use std::collections::VecDeque;
 use super::goal::{NavigationError, Request};
 use crate::bt::Time;
 use crate::goal::GoalId;
-use crate::msg::PoseStamped;
 
 /// One of them: its tree is there, and its poses may not be expressible in the global frame yet.
 struct Arrival {
     request: Request,
     deadline: Time,
+    /// So many of its poses are in the global frame already.
+    expressed: usize,
 }
 
 /// Whether a goal can be taken up.
 pub(crate) enum Prospect {
-    /// At once, with these poses.
-    Ready(Vec<PoseStamped>),
+    /// At once, its poses in the global frame.
+    Ready,
+    /// Its poses are being put into the global frame.
+    Unfinished,
     /// A transform is missing, which may come yet.
     NotYet(String),
     /// Never.
@@ -47,7 +50,11 @@ impl Arrivals {
 
     /// Takes in the newest.
     pub(crate) fn push(&mut self, request: Request, deadline: Time) {
-        self.0.push_back(Arrival { request, deadline });
+        self.0.push_back(Arrival {
+            request,
+            deadline,
+            expressed: 0,
+        });
     }
 
     /// Takes one out, for its client does not want it any more.
@@ -66,14 +73,18 @@ impl Arrivals {
         self.0.iter_mut().map(|arrival| &mut arrival.request)
     }
 
-    /// Looks at them, the newest first, until one can be taken up.
-    pub(crate) fn settle(&mut self, now: Time, mut look: impl FnMut(&Request) -> Prospect) -> Settled {
+    /// Looks at them, the newest first, until one can be taken up. `look` is told how many of its poses are in the global
+    /// frame, and tells it.
+    pub(crate) fn settle(
+        &mut self,
+        now: Time,
+        mut look: impl FnMut(&mut Request, &mut usize) -> Prospect,
+    ) -> Settled {
         let mut settled = Settled::default();
         let mut waiting = VecDeque::new();
         while let Some(mut arrival) = self.0.pop_back() {
-            match look(&arrival.request) {
-                Prospect::Ready(poses) => {
-                    arrival.request.poses = poses;
+            match look(&mut arrival.request, &mut arrival.expressed) {
+                Prospect::Ready => {
                     settled.taken = Some(arrival.request);
                     settled.displaced = self.drain().collect();
                 }
@@ -81,7 +92,7 @@ impl Arrivals {
                     let error = NavigationError::TransformFailed;
                     settled.refused.push((arrival.request, error, reason));
                 }
-                Prospect::NotYet(_) => waiting.push_front(arrival),
+                Prospect::NotYet(_) | Prospect::Unfinished => waiting.push_front(arrival),
                 Prospect::Hopeless(error, reason) => settled.refused.push((arrival.request, error, reason)),
             }
         }

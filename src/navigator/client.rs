@@ -14,6 +14,7 @@ use crate::ros::{CustodianHandle, ServerGoal};
 /// The two navigate actions, as far as they are alike.
 pub(crate) trait NavigateAction: ActionType {
     const KIND: NavigatorKind;
+    fn pose_count(goal: &Self::Goal) -> usize;
     fn poses(goal: &Self::Goal) -> Vec<PoseStamped>;
     fn tree(goal: &Self::Goal) -> &str;
     fn feedback(feedback: &Feedback) -> Self::Feedback;
@@ -26,6 +27,10 @@ fn saturated<N: TryFrom<i64>>(number: i64, most: N) -> N {
 
 impl NavigateAction for NavigateToPose {
     const KIND: NavigatorKind = NavigatorKind::ToPose;
+
+    fn pose_count(_: &NavigateToPoseGoal) -> usize {
+        1
+    }
 
     fn poses(goal: &NavigateToPoseGoal) -> Vec<PoseStamped> {
         vec![goal.pose.clone()]
@@ -55,6 +60,10 @@ impl NavigateAction for NavigateToPose {
 
 impl NavigateAction for NavigateThroughPoses {
     const KIND: NavigatorKind = NavigatorKind::ThroughPoses;
+
+    fn pose_count(goal: &NavigateThroughPosesGoal) -> usize {
+        goal.poses.len()
+    }
 
     fn poses(goal: &NavigateThroughPosesGoal) -> Vec<PoseStamped> {
         goal.poses.clone()

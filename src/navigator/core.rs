@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arrivals::{Arrivals, Prospect};
+use super::global_frame::Unexpressed;
 use super::goal::{ClientGoal, NavigationError, Report, Request};
 use super::goal_log::{self, REPLACED};
 use super::log::ChangeLog;
@@ -474,7 +475,10 @@ impl Navigator {
             return;
         }
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        let settled = arrivals.settle(self.steady, |request| self.prospect(request));
+        let mut lookups = global_frame::LOOKUPS;
+        let settled = arrivals.settle(self.steady, |request, expressed| {
+            self.prospect(request, expressed, &mut lookups)
+        });
         self.arrivals = arrivals;
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);
@@ -488,7 +492,7 @@ impl Navigator {
     }
 
     /// Whether a goal can be taken up now.
-    fn prospect(&mut self, request: &Request) -> Prospect {
+    fn prospect(&mut self, request: &mut Request, expressed: &mut usize, lookups: &mut usize) -> Prospect {
         let busy = match &self.state {
             State::Running(session)
             | State::Stopping {
@@ -506,10 +510,13 @@ impl Navigator {
         if !self.options.allow_tree_preemption && busy == Some(request.kind) && self.has_other_tree(request) {
             return Prospect::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
         }
-        match self.world().map(|world| global_frame::poses(world, request)) {
-            Some(Ok(poses)) => Prospect::Ready(poses),
-            Some(Err(reason)) => Prospect::NotYet(reason),
-            None => Prospect::NotYet("there is no world".to_owned()),
+        let Some(world) = self.world() else {
+            return Prospect::NotYet("there is no world".to_owned());
+        };
+        match global_frame::express(world, request, expressed, lookups) {
+            Ok(()) => Prospect::Ready,
+            Err(Unexpressed::Missing(reason)) => Prospect::NotYet(reason),
+            Err(Unexpressed::Unfinished) => Prospect::Unfinished,
         }
     }
 
@@ -543,17 +550,18 @@ impl Navigator {
                             world.begin_navigation(request.accepted);
                             world.failures.forget();
                         }
-                        super::seed::goal(tree, &self.options, request.kind, &request.poses);
-                        tree.renew_sources();
-                        if let Some(pulse) = &self.pulse {
-                            pulse.pursue(request.client.id());
-                        }
-                        let request_kind = request.kind;
+                        let kind = request.kind;
                         let old = session.replace(request, now);
-                        goal_log::finish(request_kind, old, Report::aborted(0, REPLACED));
+                        super::seed::goal(tree, &self.options, kind, session.poses());
+                        tree.renew_sources();
+                        let goal = session.id();
+                        if let Some(pulse) = &self.pulse {
+                            pulse.pursue(goal);
+                        }
+                        goal_log::finish(kind, old, Report::aborted(0, REPLACED));
                         let robot = Robot::of(tree).pose;
-                        let (goal, poses) = (session.id(), session.poses());
-                        goal_log::began(request_kind, goal, robot.as_ref(), poses, tree.definition());
+                        let poses = &session.poses().0;
+                        goal_log::began(kind, goal, robot.as_ref(), poses, tree.definition());
                     }
                     None => {
                         self.replace_next(request);
@@ -604,11 +612,12 @@ impl Navigator {
             world.begin_session();
             world.begin_navigation(request.accepted);
         }
-        super::seed::goal(tree, &self.options, request.kind, &request.poses);
+        let session = Session::new(request, now);
+        super::seed::goal(tree, &self.options, session.kind(), session.poses());
         let robot = Robot::of(tree).pose;
-        let (kind, goal) = (request.kind, request.client.id());
-        goal_log::began(kind, goal, robot.as_ref(), &request.poses, &def);
-        self.state = State::Running(Session::new(request, now));
+        let poses = &session.poses().0;
+        goal_log::began(session.kind(), session.id(), robot.as_ref(), poses, &def);
+        self.state = State::Running(session);
     }
 
     /// One tick, when the schedule says so.

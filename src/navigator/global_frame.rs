@@ -7,68 +7,113 @@ use rustc_hash::FxHashMap;
 
 use super::NavigatorKind;
 use super::goal::Request;
-use crate::msg::{Header, PoseStamped, TransformStamped};
+use crate::msg::{FrameId, PoseStamped, TransformStamped};
 use crate::nav::World;
 
-/// A goal's poses in the global frame, where the robot has a pose too.
+/// How many transforms at certain times may be looked up in one turn of the tick thread: a goal may want another for each
+/// of its poses (guarantee G1).
+pub(crate) const LOOKUPS: usize = 500;
+
+/// Why a goal's poses are not in the global frame.
+#[derive(Debug)]
+pub(crate) enum Unexpressed {
+    /// Which transform is missing, or that a pose names no frame.
+    Missing(String),
+    /// The rest is looked up in the turns that follow.
+    Unfinished,
+}
+
+/// Puts a goal's poses into the global frame, where the robot has a pose too. Those before `expressed` were, in earlier
+/// turns. `lookups`: how many transforms at certain times may be looked up yet.
 ///
 /// # Errors
-/// Which transform is missing, or that a pose names no frame. As tf2, nothing guesses one: a goal whose fields were never
-/// set would be the origin of the map.
-pub(crate) fn poses(world: &World, request: &Request) -> Result<Vec<PoseStamped>, String> {
+/// [`Unexpressed`]. As tf2, nothing guesses a frame: a goal whose fields were never set would be the origin of the map.
+pub(crate) fn express(
+    world: &World,
+    request: &mut Request,
+    expressed: &mut usize,
+    lookups: &mut usize,
+) -> Result<(), Unexpressed> {
     let settings = &world.settings;
     let global: Arc<str> = settings.global_frame.as_str().into();
     // First, for no transform that comes late mends it.
     if request.poses.iter().any(|pose| pose.header.frame_id.is_empty()) {
-        return Err(format!(
+        return Err(Unexpressed::Missing(format!(
             "the goal's header names no frame: set its frame_id, to `{global}` for instance"
-        ));
+        )));
     }
     if request.kind == NavigatorKind::ToPose {
         let base = &settings.robot_base_frame;
         world
             .transform(&global, base, None)
-            .map_err(|error| format!("the robot's pose is unknown: {error}"))?;
+            .map_err(|error| Unexpressed::Missing(format!("the robot's pose is unknown: {error}")))?;
     }
-    // Each transform once, whatever the number of poses: a goal may have many, and is looked at before every tick until all
-    // are there. So a frame that moves is also in one place for all poses that name it.
-    let mut transforms = FxHashMap::default();
-    for Header { frame_id, stamp } in request.poses.iter().map(|pose| &pose.header) {
-        if *frame_id == global {
-            continue;
+    // All poses share the name of the frame they lead to.
+    let mut target: Option<FrameId> = None;
+    let mut look_up = |frame: &str, at| match world.transform(&global, frame, at) {
+        Ok(mut transform) => {
+            let name = &mut transform.header.frame_id;
+            let target = target.get_or_insert_with(|| Arc::clone(name));
+            if target == name {
+                *name = Arc::clone(target);
+            }
+            Ok(transform)
         }
-        if let Entry::Vacant(vacant) = transforms.entry((Arc::clone(frame_id), *stamp)) {
-            let transform = world
-                .transform(&global, frame_id, (!stamp.is_zero()).then_some(*stamp))
-                .map_err(|error| format!("the goal cannot be expressed in `{global}`: {error}"))?;
+        Err(error) => Err(Unexpressed::Missing(format!(
+            "the goal cannot be expressed in `{global}`: {error}"
+        ))),
+    };
+    // Where a frame was at a certain time stays as it is: each transform is looked up once, whatever is missing yet.
+    let mut transforms = FxHashMap::default();
+    for pose in request.poses.iter_mut().skip(*expressed) {
+        let (frame, stamp) = (&pose.header.frame_id, pose.header.stamp);
+        if !stamp.is_zero() && *frame != global {
+            let transform = match transforms.entry((Arc::clone(frame), stamp)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(_) if *lookups == 0 => return Err(Unexpressed::Unfinished),
+                Entry::Vacant(vacant) => {
+                    *lookups -= 1;
+                    vacant.insert(look_up(frame, Some(stamp))?)
+                }
+            };
+            apply(transform, pose);
+        }
+        *expressed += 1;
+    }
+    // Where it is now is asked when all is there, so that a frame that moves is in one place for all poses that name it.
+    let wants_newest =
+        |pose: &&mut PoseStamped| pose.header.stamp.is_zero() && pose.header.frame_id != global;
+    let mut newest = FxHashMap::default();
+    for pose in request.poses.iter_mut().filter(wants_newest) {
+        if let Entry::Vacant(vacant) = newest.entry(Arc::clone(&pose.header.frame_id)) {
+            let transform = look_up(&pose.header.frame_id, None)?;
             vacant.insert(transform);
         }
     }
-    let express = |pose: &PoseStamped| {
-        let key = (Arc::clone(&pose.header.frame_id), pose.header.stamp);
-        transforms
-            .get(&key)
-            .map_or_else(|| pose.clone(), |transform| express(pose, transform))
-    };
-    Ok(request.poses.iter().map(express).collect())
+    for pose in request.poses.iter_mut().filter(wants_newest) {
+        if let Some(transform) = newest.get(&pose.header.frame_id) {
+            apply(transform, pose);
+        }
+    }
+    Ok(())
 }
 
-/// A pose in the frame that a transform leads to.
-fn express(pose: &PoseStamped, transform: &TransformStamped) -> PoseStamped {
-    let mut expressed = pose.clone();
-    expressed.pose = transform.transform.apply(&pose.pose);
-    expressed.header.frame_id = Arc::clone(&transform.header.frame_id);
-    expressed
+/// Puts a pose into the frame that a transform leads to.
+fn apply(transform: &TransformStamped, pose: &mut PoseStamped) {
+    pose.pose = transform.transform.apply(&pose.pose);
+    pose.header.frame_id = Arc::clone(&transform.header.frame_id);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::goal::{Ending, NavigationError};
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
+    use super::super::Options;
+    use super::super::goal::{Ending, NavigationError};
     use super::super::rig::{Rig, bench, load, registry, request};
     use super::*;
-    use crate::msg::Pose;
+    use crate::msg::{Header, Pose, Stamp};
     use crate::nav::Settings;
 
     #[test]
@@ -85,7 +130,7 @@ mod tests {
             goal.poses = poses
                 .map(|(frame, at)| PoseStamped::in_frame(*frame, at))
                 .collect();
-            poses_of(&world, &goal)
+            poses_of(&world, goal)
         };
         assert_eq!(
             goal(&["odom", "map", "ship", "odom"]).unwrap(),
@@ -96,9 +141,95 @@ mod tests {
         assert!(missing.contains("nowhere"), "{missing}");
     }
 
-    fn poses_of(world: &World, goal: &Request) -> Result<Vec<(String, f64)>, String> {
-        let place = |pose: &PoseStamped| (pose.header.frame_id.to_string(), pose.pose.position.x);
-        Ok(poses(world, goal)?.iter().map(place).collect())
+    fn place(pose: &PoseStamped) -> (String, f64) {
+        (pose.header.frame_id.to_string(), pose.pose.position.x)
+    }
+
+    fn poses_of(world: &World, mut goal: Request) -> Result<Vec<(String, f64)>, String> {
+        match express(world, &mut goal, &mut 0, &mut 0) {
+            Ok(()) => Ok(goal.poses.iter().map(place).collect()),
+            Err(Unexpressed::Missing(reason)) => Err(reason),
+            Err(Unexpressed::Unfinished) => panic!("no pose has a stamp"),
+        }
+    }
+
+    /// A goal to 1 m, 2 m, ... in a frame, each at a time of its own.
+    fn stamped(rig: &Rig, tree: &str, count: i32, frame: &str) -> Request {
+        let mut goal = request(1, &load(&registry(), tree), &rig.clients);
+        goal.poses = (1..=count)
+            .map(|number| PoseStamped {
+                header: Header::new(
+                    Stamp {
+                        sec: number,
+                        nanosec: 0,
+                    },
+                    frame,
+                ),
+                pose: Pose::planar(f64::from(number), 0.0, 0.0),
+            })
+            .collect();
+        goal
+    }
+
+    #[test]
+    fn g1_transforms_of_many_times_are_looked_up_in_several_turns_and_each_once() {
+        let mut rig = Rig::new();
+        rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
+        let world = World::new(rig.bench.link(), Settings::default());
+        let mut goal = stamped(&rig, "<AlwaysSuccess/>", 1200, "odom");
+        let (mut expressed, mut turns) = (0, vec![]);
+        loop {
+            let mut lookups = LOOKUPS;
+            let end = express(&world, &mut goal, &mut expressed, &mut lookups);
+            turns.push(LOOKUPS - lookups);
+            match end {
+                Ok(()) => break,
+                Err(Unexpressed::Unfinished) => {}
+                Err(Unexpressed::Missing(reason)) => panic!("{reason}"),
+            }
+        }
+        assert_eq!(turns, [500, 500, 200]);
+        let places = (1..=1200).map(|x| ("map".to_owned(), f64::from(x) + 10.0));
+        assert!(goal.poses.iter().map(place).eq(places));
+        assert_eq!(goal.poses[7].header.stamp.sec, 8, "the time stays as it was");
+        let frame = |index: usize| &goal.poses[index].header.frame_id;
+        assert!(Arc::ptr_eq(frame(0), frame(499)), "shared within a turn");
+    }
+
+    #[test]
+    fn g1_what_was_expressed_is_not_looked_up_again_while_a_transform_is_missing() {
+        let mut rig = Rig::new();
+        rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
+        let world = World::new(rig.bench.link(), Settings::default());
+        let mut goal = stamped(&rig, "<AlwaysSuccess/>", 100, "odom");
+        goal.poses.push(PoseStamped::in_frame("ship", Pose::default()));
+        let mut expressed = 0;
+        for looked_up in [100, 0, 0] {
+            let mut lookups = LOOKUPS;
+            let end = express(&world, &mut goal, &mut expressed, &mut lookups);
+            assert!(matches!(end, Err(Unexpressed::Missing(_))), "{end:?}");
+            assert_eq!(LOOKUPS - lookups, looked_up);
+        }
+        rig.bench.transform("map", "ship", Pose::planar(20.0, 0.0, 0.0));
+        assert!(express(&world, &mut goal, &mut expressed, &mut 0).is_ok());
+        assert_eq!(place(&goal.poses[100]), ("map".to_owned(), 20.0));
+    }
+
+    #[test]
+    fn g1_a_goal_that_takes_several_turns_begins_after_them_and_its_patience_counts_only_what_is_missing() {
+        let options = Options {
+            arrival_patience: Duration::ZERO,
+            ..Options::default()
+        };
+        let mut rig = Rig::with(Settings::default(), options);
+        rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
+        let goal = stamped(&rig, "<AlwaysSuccess/>", 1200, "odom");
+        let now = rig.now();
+        rig.navigator.goal(goal, now);
+        rig.ticks(1);
+        assert!(rig.reports.try_recv().is_err() && !rig.navigator.is_idle());
+        rig.ticks(2);
+        assert_eq!(rig.report().1.ending, Ending::Succeeded);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::admission::{Admission, WantedGoal};
 use super::client::{NavigateAction, WireGoal};
+use super::goal::NavigationError;
 use crate::goal::GoalId;
 use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
 
@@ -12,14 +13,17 @@ use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
 pub(crate) struct Handler<A> {
     admission: Admission,
     sender: CustodianHandle,
+    /// How many poses a goal may have.
+    max_poses: usize,
     action: PhantomData<fn(A)>,
 }
 
 impl<A> Handler<A> {
-    pub(crate) fn new(admission: &Admission, sender: &CustodianHandle) -> Self {
+    pub(crate) fn new(admission: &Admission, sender: &CustodianHandle, max_poses: usize) -> Self {
         Self {
             admission: admission.clone(),
             sender: sender.clone(),
+            max_poses,
             action: PhantomData,
         }
     }
@@ -40,14 +44,29 @@ where
         if let Ok(goal) = request.execute() {
             let wanted = Arc::clone(goal.goal());
             let sender = self.sender.clone();
+            let count = A::pose_count(&wanted);
+            let is_too_long = count > self.max_poses;
+            let poses = if is_too_long {
+                Vec::new()
+            } else {
+                A::poses(&wanted)
+            };
             let goal = WantedGoal {
                 kind: A::KIND,
-                poses: A::poses(&wanted),
+                poses,
                 tree: A::tree(&wanted).to_owned(),
                 accepted: sender.clock().steady(),
                 client: Box::new(WireGoal { goal, sender }),
             };
-            self.admission.goal(pass, goal);
+            if is_too_long {
+                let max = self.max_poses;
+                let reason = format!(
+                    "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
+                );
+                goal.refuse(NavigationError::Unknown, &reason);
+            } else {
+                self.admission.goal(pass, goal);
+            }
         }
     }
 

@@ -328,8 +328,9 @@ impl Node {
         let retention = parameters.result_retention;
         // A goal's feedback and result are said by the tick thread.
         let sender = &self.from_ticks;
-        let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender);
-        let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender);
+        let max_poses = parameters.settings.max_goal_poses;
+        let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender, max_poses);
+        let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender, max_poses);
         let [to, through] =
             NavigatorKind::ALL.map(|kind| parameters.navigators.contains(&kind).then(|| kind.action()));
         let servers =

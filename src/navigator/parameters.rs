@@ -360,6 +360,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             &default.goals_updater_topic,
             "Where GoalUpdater finds new goals to pass through.",
         )?,
+        max_goal_poses: max_goal_poses(read, default.max_goal_poses)?,
         canceled_is_success: read.flag(
             "canceled_is_success",
             default.canceled_is_success,
@@ -386,6 +387,24 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             "IsBatteryLow succeeds as long as no battery has said anything.",
         )?,
     })
+}
+
+/// How many poses a goal may have.
+fn max_goal_poses(read: &Reader<'_>, default: usize) -> Result<usize, ParameterError> {
+    let declaration = Declaration::new(
+        "max_goal_poses",
+        i64::try_from(default).unwrap_or(i64::MAX),
+        "Maximum number of poses of a goal, and of a list on `goals_updater_topic`. A goal with more is aborted before it is \
+         taken up, with the reason in `error_msg`. The tick thread copies a list when its goal begins, and where these \
+         nodes run: AppendGoalPoseToGoals, ComputePathThroughPoses, RemoveInCollisionGoals, RemovePassedGoals.",
+    )
+    .within(1.0, 1e6)
+    .read_only();
+    let value = read.value(declaration)?;
+    Ok(value
+        .as_integer()
+        .and_then(|number| usize::try_from(number).ok())
+        .unwrap_or(default))
 }
 
 /// The time that a server may take to answer where a node of a tree has no `server_timeout` port.

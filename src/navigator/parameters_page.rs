@@ -19,6 +19,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "navigate_to_pose.plugin",
             "navigate_through_poses.plugin",
             "goal_topic",
+            "max_goal_poses",
             "allow_navigator_preemption",
             "allow_tree_preemption",
             "feedback_rate",

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use super::NavigatorKind;
 use super::options::Options;
 use crate::bt::{PortValue, ScopeId, Tree, Value};
-use crate::msg::{Goals, Path, PoseStamped};
+use crate::msg::{Goals, Path};
 use crate::nav::World;
 
 /// Writes a new goal. The path of an earlier goal is emptied, so that no tree drives to it (nav2 #3156).
-pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &[PoseStamped]) {
+pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &Arc<Goals>) {
     match kind {
         NavigatorKind::ToPose => {
-            if let Some(pose) = poses.first() {
+            if let Some(pose) = poses.0.first() {
                 write(tree, &options.goal_key, Arc::new(pose.clone()));
             }
         }
-        NavigatorKind::ThroughPoses => write(tree, &options.goals_key, Arc::new(Goals(poses.to_vec()))),
+        NavigatorKind::ThroughPoses => write(tree, &options.goals_key, Arc::clone(poses)),
     }
     write(tree, &options.path_key, Arc::new(Path::default()));
     write(tree, "number_recoveries", 0_i32);

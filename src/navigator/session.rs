@@ -8,14 +8,14 @@ use super::options::Options;
 use super::{NavigatorKind, Robot, feedback, seed};
 use crate::bt::{Time, Tree, TreeDef};
 use crate::goal::GoalId;
-use crate::msg::PoseStamped;
+use crate::msg::Goals;
 
 /// The goal that is pursued.
 pub(crate) struct Session {
     kind: NavigatorKind,
     client: Box<dyn ClientGoal>,
-    /// Where to, in the global frame: for a tree that takes over.
-    poses: Vec<PoseStamped>,
+    /// Where to, in the global frame. Shared with the blackboard: there may be many.
+    poses: Arc<Goals>,
     started: Time,
     accepted: Time,
     last_feedback: Option<Time>,
@@ -36,7 +36,7 @@ impl Session {
         Self {
             kind,
             client,
-            poses,
+            poses: Arc::new(Goals(poses)),
             started: now,
             accepted,
             last_feedback: None,
@@ -56,7 +56,7 @@ impl Session {
     pub(crate) fn into_request(self, tree: Arc<TreeDef>) -> Request {
         Request {
             kind: self.kind,
-            poses: self.poses,
+            poses: Arc::unwrap_or_clone(self.poses).0,
             tree: Ok(tree),
             accepted: self.accepted,
             client: self.client,
@@ -68,7 +68,7 @@ impl Session {
     }
 
     /// Where to, in the global frame.
-    pub(crate) fn poses(&self) -> &[PoseStamped] {
+    pub(crate) fn poses(&self) -> &Arc<Goals> {
         &self.poses
     }
 
@@ -80,7 +80,7 @@ impl Session {
 
     /// Another goal of the same action takes over; the old client is still to be told.
     pub(crate) fn replace(&mut self, request: Request, now: Time) -> Box<dyn ClientGoal> {
-        self.poses = request.poses;
+        self.poses = Arc::new(Goals(request.poses));
         self.accepted = request.accepted;
         self.started = now;
         self.last_feedback = None;

@@ -88,8 +88,17 @@ impl GoalUpdater {
     fn update_goals(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
         let mut goals = self.input_goals.optional(cx)?;
         if let Some(published) = newest::<StampedGoals>(cx, |state| &state.goals)? {
-            let given = goals.as_ref().map(|goals| goals.stamp());
-            if is_taken(cx, published.stamp(), given)? {
+            let max = world!(cx).settings.max_goal_poses;
+            let count = published.goals.0.len();
+            if count > max {
+                let path = path_of(cx);
+                world!(cx).note(
+                    &path,
+                    format!(
+                        "{count} goals were published, more than max_goal_poses ({max}): they are not taken"
+                    ),
+                );
+            } else if is_taken(cx, published.stamp(), goals.as_ref().map(|goals| goals.stamp()))? {
                 goals = Some(Arc::clone(&published.goals));
             }
         }
@@ -136,6 +145,7 @@ mod tests {
     use super::*;
     use crate::bt::NodeStatus::Success;
     use crate::msg::{Header, Pose};
+    use crate::nav::Settings;
     use crate::nav::testing::Bench;
 
     fn goal(seconds: i32, x: f64) -> PoseStamped {
@@ -192,6 +202,33 @@ mod tests {
         let updated = bench.object::<Goals>("updated").unwrap();
         assert!(Arc::ptr_eq(&updated, &newer.goals), "shared, not copied");
         assert_eq!(&*bench.topics()[0].type_name, "nav_msgs/msg/Goals");
+    }
+
+    #[test]
+    fn g1_a_list_of_more_goals_than_a_goal_may_have_poses_is_not_taken() {
+        let settings = Settings {
+            max_goal_poses: 2,
+            ..Settings::default()
+        };
+        let mut bench = Bench::with(
+            "<GoalUpdater input_goals=\"{goals}\" output_goals=\"{updated}\"><AlwaysSuccess/></GoalUpdater>",
+            &crate::nav::registry(),
+            settings,
+        );
+        bench.set("goals", Arc::new(Goals(vec![goal(10, 1.0)])));
+        for (published, taken) in [(3, 1), (2, 2)] {
+            let list = StampedGoals {
+                header: goal(11, 0.0).header,
+                goals: Arc::new(Goals(vec![goal(11, 1.0); published])),
+            };
+            bench.publish("goals_update", list);
+            assert_eq!(bench.tick(), Success);
+            assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), taken);
+        }
+        assert_eq!(
+            bench.notes(),
+            ["3 goals were published, more than max_goal_poses (2): they are not taken"]
+        );
     }
 
     #[test]
