@@ -110,9 +110,7 @@ def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cance
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
-    """Also where a goal goes on, which was told to the client."""
     controller, _ = navigate(stack)
-    controller.behaviour.accept_cancel = False
     guardian = guardian_of(stack.node)
     # As Ctrl-C reaches all processes of a terminal.
     os.kill(guardian, how)
@@ -120,7 +118,22 @@ def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
     assert stack.node.wait(20.0)[0] == 0
     wait_for_end(guardian)
     assert FIRED not in stack.node.output
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+
+
+def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian(stack):
+    controller, _ = navigate(stack)
+    controller.behaviour.accept_cancel = False
+    guardian = guardian_of(stack.node)
+    stack.node.process.send_signal(signal.SIGTERM)
+    assert stack.node.wait(20.0)[0] == 0
+    exited = time.monotonic()
     assert controller.executing() == 1
+    controller.behaviour.accept_cancel = True
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {stack.node.output}")
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+    assert controller.seen("cancel")[-1].time > exited
+    wait_for_end(guardian)
 
 
 def test_g11_a_navigator_that_is_stopped_for_a_while_is_not_killed(stack):

@@ -437,14 +437,9 @@ impl Node {
             }
         }
         drop(self.watchdog);
+        // The guardian is not dismissed: it ends with this process, unless a goal did not stop; that it cancels once more.
         match fault {
-            None => {
-                if let Some(guardian) = self.guardian {
-                    guardian.dismiss();
-                }
-                ExitCode::SUCCESS
-            }
-            // The guardian is not dismissed: what this process could not stop is cancelled once more.
+            None => ExitCode::SUCCESS,
             Some(fault) => {
                 tracing::error!("{fault}");
                 ExitCode::from(1)

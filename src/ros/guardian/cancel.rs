@@ -1,4 +1,4 @@
-//! What a guardian becomes when its parent has ended without a farewell: a process that cancels goals, and ends.
+//! What a guardian becomes when its parent has ended and left goals: a process that cancels them, and ends.
 //!
 //! Most of its time goes into finding servers. Fast DDS 2.14 announces a new participant before it takes what comes for
 //! it, and a server that answers at once answers too early: more than half of all answers were lost so on one machine, and

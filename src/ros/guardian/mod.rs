@@ -2,8 +2,8 @@
 //!
 //! A process that is killed, or that aborts in C++ code, says nothing to the servers of its goals: the robot drives on. So
 //! a child is forked before there is a thread. It holds nothing of ROS and sleeps until its parent has ended. Where the
-//! parent has said no farewell, and goals of its live on servers, the child becomes this program anew, cancels them and
-//! ends.
+//! parent has not dismissed it, and goals of its live on servers, the child becomes this program anew, cancels them and
+//! ends. An orderly end is no dismissal: a server may have refused to cancel a goal, or not have answered.
 //!
 //! ```text
 //!   navigator ── goals ──▶ memory ◀── reads ── navtree-guard, a process of one thread
@@ -163,7 +163,7 @@ impl Guardian {
         }
     }
 
-    /// Says farewell: the child ends without a look at the goals.
+    /// Says farewell, where no guardian is wanted: the child ends without a look at the goals.
     pub fn dismiss(self) {
         let Some(mut child) = self.child else { return };
         if child.farewell.write_all(&[1]).is_err() {

@@ -115,7 +115,7 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) ->
     let parent = kept.parent.map_or(-1, AsRawFd::as_raw_fd);
     // SAFETY: system calls with numbers, and with memory that lives as long as the call.
     unsafe {
-        // What ends a terminal, a shell's job or a service ends the parent, which says farewell then.
+        // What ends a terminal, a shell's job or a service ends the parent too, which cancels its goals then.
         libc::setsid();
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
             libc::signal(signal, libc::SIG_IGN);
