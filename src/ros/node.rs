@@ -520,7 +520,7 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
 }
 
 /// Identifies an endpoint among all that ever were.
-type Gid = Box<[u8]>;
+pub(super) type Gid = Box<[u8]>;
 
 /// The endpoints that write to a DDS topic. Empty where they cannot be known.
 fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
 
 use super::custodian_task::{CustodianHandle, Input};
+use super::node::Gid;
 use super::{Nudge, RosHandle};
 use crate::goal::Command;
 
@@ -18,6 +21,9 @@ const LOOK: Duration = Duration::from_millis(500);
 const TOPIC: &str = "/parameter_events";
 /// What the graph says of a node whose name has not arrived yet: it may be ours.
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
+/// How long a name may take to arrive. The endpoints of a program that is no ROS node (a bridge of DDS, an agent of
+/// micro-ROS) never have one.
+const NAMELESS: Duration = Duration::from_secs(10);
 
 /// Tells the Custodian.
 pub(super) struct Takeover {
@@ -54,10 +60,16 @@ impl Takeover {
             ros.full_name(),
             (ros.namespace().to_owned(), ros.name().to_owned()),
         );
+        let mut namesakes = Namesakes::default();
         let (mut told, mut warned) = (false, false);
         let look = move |node: &r2r::Node| {
             let active = active.load(Ordering::Acquire);
-            let (named, unknown) = if active { count(node, &own) } else { (0, 0) };
+            let (named, unknown) = if active {
+                // A graph that cannot be read may hold one.
+                writers(node, &own).map_or((0, 1), |writers| namesakes.count(writers, Instant::now()))
+            } else {
+                (0, 0)
+            };
             if named > 1 && !warned {
                 tracing::warn!(
                     "another node on the graph is named {name}: goals of an earlier run are not cancelled while it is \
@@ -77,16 +89,115 @@ impl Takeover {
     }
 }
 
-/// How many nodes on the graph have a name, and how many may have it. The guardian of a node and its listener have names of
-/// their own. A graph that cannot be read may hold one.
-fn count(node: &r2r::Node, name: &(String, String)) -> (usize, usize) {
-    let Ok(publishers) = node.get_publishers_info_by_topic(TOPIC, false) else {
-        return (0, 1);
-    };
-    let of_this_name = publishers
-        .iter()
-        .filter(|one| (&one.node_namespace, &one.node_name) == (&name.0, &name.1))
-        .count();
-    let unknown = publishers.iter().filter(|one| one.node_name == UNKNOWN).count();
-    (of_this_name, unknown)
+/// Whose an endpoint is, by the name of its node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owner {
+    OfThisName,
+    Unknown,
+    Other,
+}
+
+/// The endpoints that write to [`TOPIC`], of which every node has one. The guardian of a node and its listener have names of
+/// their own.
+fn writers(node: &r2r::Node, name: &(String, String)) -> Option<Vec<(Gid, Owner)>> {
+    let infos = node.get_publishers_info_by_topic(TOPIC, false).ok()?;
+    let writers = infos.into_iter().map(|info| {
+        let owner = if (&info.node_namespace, &info.node_name) == (&name.0, &name.1) {
+            Owner::OfThisName
+        } else if info.node_name == UNKNOWN {
+            Owner::Unknown
+        } else {
+            Owner::Other
+        };
+        (Gid::from(info.endpoint_gid), owner)
+    });
+    Some(writers.collect())
+}
+
+/// Counts the nodes of one name.
+#[derive(Default)]
+struct Namesakes {
+    /// The endpoints on the graph that have no name, with when each was seen first.
+    nameless: FxHashMap<Gid, Instant>,
+    has_warned: bool,
+}
+
+impl Namesakes {
+    /// How many nodes have the name, and how many may have it.
+    fn count(&mut self, writers: Vec<(Gid, Owner)>, now: Instant) -> (usize, usize) {
+        let of_this_name = writers
+            .iter()
+            .filter(|(_, owner)| *owner == Owner::OfThisName)
+            .count();
+        self.nameless = writers
+            .into_iter()
+            .filter(|(_, owner)| *owner == Owner::Unknown)
+            .map(|(gid, _)| {
+                let since = self.nameless.get(&gid).copied().unwrap_or(now);
+                (gid, since)
+            })
+            .collect();
+        let is_new = |since: &Instant| now.saturating_duration_since(*since) < NAMELESS;
+        let unknown = self.nameless.values().filter(|since| is_new(since)).count();
+        let others = self.nameless.len() - unknown;
+        if others > 0 && !self.has_warned {
+            self.has_warned = true;
+            tracing::warn!(
+                "{others} publishers of {TOPIC} have had no node name for {} s: they are taken for no nodes of this name, \
+                 and goals of an earlier run of this node are cancelled. If another node of this name runs, stop or \
+                 rename it",
+                NAMELESS.as_secs()
+            );
+        }
+        (of_this_name, unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writers(of: &[(u8, Owner)]) -> Vec<(Gid, Owner)> {
+        of.iter()
+            .map(|(gid, owner)| (Gid::from([*gid]), *owner))
+            .collect()
+    }
+
+    #[test]
+    fn g3_a_publisher_without_a_node_name_may_be_a_namesake_for_ten_seconds_only() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut namesakes = Namesakes::default();
+        let own = (1, Owner::OfThisName);
+        let mut count = |of: &[(u8, Owner)], seconds| namesakes.count(writers(of), at(seconds));
+        assert_eq!(count(&[own, (2, Owner::Unknown), (3, Owner::Other)], 0), (1, 1));
+        assert_eq!(count(&[own, (2, Owner::Unknown)], 9), (1, 1));
+        assert_eq!(count(&[own, (2, Owner::Unknown)], 10), (1, 0));
+        // Each has its own time, and one that was gone has it anew.
+        assert_eq!(
+            count(&[own, (2, Owner::Unknown), (4, Owner::Unknown)], 12),
+            (1, 1)
+        );
+        assert_eq!(count(&[own, (4, Owner::Unknown)], 21), (1, 1));
+        assert_eq!(
+            count(&[own, (2, Owner::Unknown), (4, Owner::Unknown)], 22),
+            (1, 1)
+        );
+        assert_eq!(count(&[own, (2, Owner::Unknown)], 32), (1, 0));
+        // A name that arrives counts at once.
+        assert_eq!(count(&[own, (2, Owner::OfThisName)], 33), (2, 0));
+    }
+
+    #[test]
+    fn g3_a_publisher_that_has_never_a_node_name_is_warned_of_once() {
+        let start = Instant::now();
+        let mut namesakes = Namesakes::default();
+        for (seconds, warned) in [(0, false), (9, false), (10, true), (60, true)] {
+            namesakes.count(
+                writers(&[(2, Owner::Unknown)]),
+                start + Duration::from_secs(seconds),
+            );
+            assert_eq!(namesakes.has_warned, warned);
+        }
+    }
 }
