@@ -62,6 +62,23 @@ def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_go
     assert len(controller.cancelled()) == 1
 
 
+#: Seconds from the end of a node until its successor, which starts at once, has cancelled its goals. A process that saw the
+#: dead one alive keeps its endpoints for 20 s; the successor did not.
+TAKEOVER = 12.0
+
+
+def test_g3_goal_of_a_killed_node_is_stopped_long_before_its_lease_ends(stack, request):
+    controller = kill_while_navigating(stack)
+    killed = time.monotonic()
+    node = Executable("navtree", stack.domain, DEFAULTS)
+    request.addfinalizer(node.close)
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal left behind to be stopped: {node.output}")
+    ended = controller.seen("ended")
+    assert [event.detail for event in ended] == ["canceled"]
+    assert ended[0].time - killed < TAKEOVER, node.output
+    assert "another node on the graph is named" not in node.output
+
+
 def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
     node = restarted(stack, request, tmp_path, {"stop_goals_of_earlier_run": False})

@@ -174,6 +174,12 @@ machine's id (`/etc/machine-id`) and host name; set it where both change with ea
 
 A goal of an earlier run is cancelled four seconds after its server has first shown it: a node that drives may be found on
 the graph three seconds later than the server that it uses.
+
+A node that was killed stays on the graph of each process that saw it alive until the middleware's lease on it ends: 20 s
+with Fast DDS. A successor that starts after the kill does not see it and does not wait for the lease
+(`test/test_process_death.py`). A node of the same name that was there before does. A discovery server hands on the
+endpoints of the killed node, but not its name. A publisher of `/parameter_events` without a node name may be a node of this
+name for 10 s; after that the node logs a warning and cancels the goals.
 ";
 
 /// One row a transition; the edges go into the diagram.

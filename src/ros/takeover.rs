@@ -73,7 +73,8 @@ impl Takeover {
             if named > 1 && !warned {
                 tracing::warn!(
                     "another node on the graph is named {name}: goals of an earlier run are not cancelled while it is \
-                     there. Stop or rename one of the two"
+                     there. Stop or rename one of the two; one that was killed leaves the graph when the middleware's lease \
+                     on it ends (20 s with Fast DDS)"
                 );
             }
             warned = named > 1;
