@@ -609,8 +609,7 @@ impl Navigator {
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {
-            world.begin_session();
-            world.begin_navigation(request.accepted);
+            world.begin_session(request.accepted);
         }
         let session = Session::new(request, now);
         super::seed::goal(tree, &self.options, session.kind(), session.poses());

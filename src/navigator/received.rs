@@ -6,6 +6,7 @@ use super::NavigatorKind::ToPose;
 use super::goal::{Ending, Request};
 use super::rig::{Client, Rig, load, registry};
 use crate::bt::{Time, TreeDef};
+use crate::goal::GoalId;
 use crate::msg::action::{ComputePathToPose, Spin};
 use crate::msg::{Header, Pose, PoseStamped, Stamp};
 use crate::nav::testing::Plan;
@@ -123,4 +124,51 @@ fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
     rig.unstamped(2, 1.0, &tree, 0);
     rig.ticks(10);
     assert_eq!(rig.report().1.ending, Ending::Succeeded);
+}
+
+/// A robot that turns as long as it is not paused; its tree has been resumed in an earlier navigation.
+fn turning() -> (Rig, Arc<TreeDef>) {
+    let mut rig = rig();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(
+        &registry(),
+        r#"<PauseResumeController pause_service_name="pause" resume_service_name="resume">
+             <Spin/></PauseResumeController>"#,
+    );
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("resume", ());
+    rig.ticks(3);
+    let now = rig.now();
+    rig.navigator.cancel(GoalId([1; 16]), now);
+    rig.ticks(5);
+    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    rig.unstamped(2, 1.0, &tree, 0);
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
+    (rig, tree)
+}
+
+#[test]
+fn a_goal_that_takes_the_place_of_a_paused_one_stays_paused() {
+    let (mut rig, tree) = turning();
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 0);
+    rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.bench.active("spin"), 0, "no client called resume");
+    rig.bench.publish("resume", ());
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
+}
+
+#[test]
+fn a_pause_between_the_last_tick_and_a_goal_that_replaces_another_counts() {
+    let (mut rig, tree) = turning();
+    rig.bench.publish("pause", ());
+    rig.bench.wait(5);
+    rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(5);
+    assert_eq!(rig.bench.active("spin"), 0);
 }

@@ -33,7 +33,8 @@ impl Node for PauseResumeController {
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks its first child until the pause service is called, then its second (if any) until \
         the resume service is called. The third and fourth, if any, are ticked to their end in between: on pausing, on \
-        resuming. Calls that came before this navigation was accepted do not count.";
+        resuming. Calls that came before this navigation was accepted do not count; one whose goal replaces that of a \
+        running tree goes on as it was, paused or not.";
     const CHILDREN: (usize, usize) = (1, 4);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -62,7 +63,7 @@ impl Node for PauseResumeController {
 }
 
 impl PauseResumeController {
-    /// The last request, by its number, and whether it was to pause.
+    /// The last request since the tree's run began, by its number, and whether it was to pause. 0: there is none.
     fn last_request(cx: &mut Context<'_>) -> (u64, bool) {
         let services = cx.state::<Services>();
         let (pause, resume) = (services.pause, services.resume);
@@ -71,7 +72,7 @@ impl PauseResumeController {
         };
         let last = |topic: Option<TopicId>| {
             topic
-                .and_then(|topic| world.current_sample(topic))
+                .and_then(|topic| world.session_sample(topic))
                 .map_or(0, |sample| sample.order)
         };
         let (pause, resume) = (last(pause), last(resume));
@@ -82,6 +83,9 @@ impl PauseResumeController {
     /// in the present state is forgotten, not kept for later.
     fn is_asked(cx: &mut Context<'_>) -> bool {
         let (number, to_pause) = Self::last_request(cx);
+        if number == 0 {
+            return false;
+        }
         let is_new = std::mem::replace(&mut cx.state::<Services>().seen, number) != number;
         let is_at_work = matches!(cx.memory().index, RESUMED | ON_RESUME);
         is_new && to_pause == is_at_work
