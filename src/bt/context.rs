@@ -492,13 +492,31 @@ impl<'t> Context<'t> {
     #[inline]
     pub fn write(&mut self, slot: SlotId, value: Value, info: &'static TypeInfo) -> Result<(), TypeClash> {
         let now = self.run.now;
-        self.run.blackboard.set(slot, value, info, &self.def.enums, now)
+        let enums = &self.def.enums;
+        self.write_by(|blackboard| blackboard.set(slot, value, info, enums, now))
+    }
+
+    /// Has the node write entries.
+    #[inline(always)]
+    fn write_by<R>(&mut self, write: impl FnOnce(&mut Blackboard) -> R) -> R {
+        let Run {
+            blackboard,
+            provenance,
+            ..
+        } = &mut *self.run;
+        let Some(provenance) = provenance else {
+            return write(blackboard);
+        };
+        provenance.begin_write(blackboard, self.node);
+        let result = write(blackboard);
+        provenance.end_write(blackboard, self.node);
+        result
     }
 
     /// As [`Context::write`] of a text, if the entry holds this one already; whether it does.
     pub(crate) fn write_same_text(&mut self, slot: SlotId, text: *const str) -> bool {
         let now = self.run.now;
-        self.run.blackboard.set_same_text(slot, text, now)
+        self.write_by(|blackboard| blackboard.set_same_text(slot, text, now))
     }
 
     /// Takes the value from an entry, which stays and keeps its type.
@@ -539,8 +557,8 @@ impl<'t> Context<'t> {
     /// [`Thrown`] with the script's own words.
     pub fn run(&mut self, script: &Script) -> Result<Value, Thrown> {
         let now = self.run.now;
-        script
-            .evaluate(&mut self.run.blackboard, &self.def.enums, now)
+        let enums = &self.def.enums;
+        self.write_by(|blackboard| script.evaluate(blackboard, enums, now))
             .map_err(|error| self.throw(error.to_string()))
     }
 
@@ -550,8 +568,8 @@ impl<'t> Context<'t> {
     /// [`Thrown`] with the script's own words.
     pub fn test(&mut self, script: &Script) -> Result<bool, Thrown> {
         let now = self.run.now;
-        script
-            .test(&mut self.run.blackboard, &self.def.enums, now)
+        let enums = &self.def.enums;
+        self.write_by(|blackboard| script.test(blackboard, enums, now))
             .map_err(|error| self.throw(error.to_string()))
     }
 }

@@ -27,6 +27,8 @@ struct Reader {
     /// Of these entries only.
     reads: Vec<SlotId>,
     writes: Vec<SlotId>,
+    /// Those that it both reads and writes.
+    in_place: Vec<SlotId>,
     is_leaf: bool,
     /// It may go on beyond the tick that activates it.
     starts: bool,
@@ -60,6 +62,7 @@ impl Readers {
                     Reader {
                         reads: Vec::new(),
                         writes,
+                        in_place: Vec::new(),
                         is_leaf: matches!(kind, NodeKind::Action | NodeKind::Condition),
                         starts: compiled.behavior.conduct(kind, &[]).starts,
                         acts: compiled.behavior.acts(),
@@ -73,6 +76,8 @@ impl Readers {
                 .map(|access| access.slot)
                 .filter(|slot| derived.contains(slot))
                 .collect();
+            let in_place = reader.reads.iter().filter(|slot| reader.writes.contains(slot));
+            reader.in_place = in_place.copied().collect();
         }
         Self { sources, nodes }
     }
@@ -99,6 +104,8 @@ pub(crate) struct Provenance {
     before: FxHashMap<SlotId, u64>,
     /// Entries that are current, and how often they had been written when they became so.
     current: FxHashMap<SlotId, u64>,
+    /// Entries that were current until a node that reads them wrote them: by which, and how often written then.
+    overwritten: FxHashMap<SlotId, (u32, u64)>,
     /// Leaves that run on current entries.
     at_work: FxHashSet<u32>,
     /// Leaves that have acted with success, and whether the last time on current entries.
@@ -114,6 +121,7 @@ impl Provenance {
             is_renewed: false,
             before: FxHashMap::default(),
             current: FxHashMap::default(),
+            overwritten: FxHashMap::default(),
             at_work: FxHashSet::default(),
             done: FxHashMap::default(),
             last: false,
@@ -130,6 +138,7 @@ impl Provenance {
     fn forget(&mut self) {
         self.before.clear();
         self.current.clear();
+        self.overwritten.clear();
         self.at_work.clear();
         self.last = false;
     }
@@ -142,6 +151,9 @@ impl Provenance {
         let writes = self.readers.nodes.values().flat_map(|reader| &reader.writes);
         self.before
             .extend(writes.map(|slot| (*slot, blackboard.entry(*slot).sequence())));
+        let sources = self.readers.sources.iter();
+        self.current
+            .extend(sources.map(|slot| (*slot, blackboard.entry(*slot).sequence())));
     }
 
     /// Whether a run that ended so has ended for what the sources were last written with: every leaf that has acted with
@@ -158,6 +170,8 @@ impl Provenance {
     pub(crate) fn read_again(&mut self, blackboard: &Blackboard, node: u32) {
         if self.is_renewed && self.reads_current(blackboard, node) {
             self.at_work.insert(node);
+        } else {
+            self.at_work.remove(&node);
         }
     }
 
@@ -173,10 +187,7 @@ impl Provenance {
                 self.at_work.remove(&node);
             }
             _ if !reader.is_leaf => self.write(blackboard, node),
-            NodeStatus::Running if from != NodeStatus::Running => {
-                self.at_work.remove(&node);
-                self.read_again(blackboard, node);
-            }
+            NodeStatus::Running if from != NodeStatus::Running => self.read_again(blackboard, node),
             NodeStatus::Running => {}
             NodeStatus::Success | NodeStatus::Failure if from == NodeStatus::Running => {
                 let is_current = self.at_work.remove(&node);
@@ -215,9 +226,35 @@ impl Provenance {
             .peekable();
         written.peek().is_some()
             && written.all(|slot| {
-                self.readers.sources.contains(slot)
-                    || self.current.get(slot) == Some(&blackboard.entry(*slot).sequence())
+                let sequence = blackboard.entry(*slot).sequence();
+                self.current.get(slot) == Some(&sequence)
+                    || self.overwritten.get(slot) == Some(&(node, sequence))
             })
+    }
+
+    /// A node is about to write entries. Its status follows, when an entry that it also reads is no longer what it read.
+    pub(crate) fn begin_write(&mut self, blackboard: &Blackboard, node: u32) {
+        let reader = self.readers.nodes.get(&node).filter(|_| self.is_renewed);
+        for slot in reader.iter().flat_map(|reader| &reader.in_place) {
+            let sequence = blackboard.entry(*slot).sequence();
+            if self.current.get(slot) == Some(&sequence) {
+                self.overwritten.insert(*slot, (node, sequence));
+            } else if self.overwritten.get(slot) != Some(&(node, sequence)) {
+                self.overwritten.remove(slot);
+            }
+        }
+    }
+
+    /// It has written.
+    pub(crate) fn end_write(&mut self, blackboard: &Blackboard, node: u32) {
+        let reader = self.readers.nodes.get(&node).filter(|_| self.is_renewed);
+        for slot in reader.iter().flat_map(|reader| &reader.in_place) {
+            if let Some((by, sequence)) = self.overwritten.get_mut(slot)
+                && *by == node
+            {
+                *sequence = blackboard.entry(*slot).sequence();
+            }
+        }
     }
 
     /// What a node has written is current, as far as it has written since the sources were.
@@ -231,5 +268,90 @@ impl Provenance {
                 self.current.insert(*slot, sequence);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Time;
+    use super::super::blackboard::Entry;
+    use super::super::value::Value;
+    use super::NodeStatus::{Idle, Running, Success};
+    use super::*;
+
+    const GOALS: SlotId = SlotId(0);
+    const PATH: SlotId = SlotId(1);
+    /// Asks a server, and writes the goals in place.
+    const FILTER: u32 = 1;
+    const PLAN: u32 = 2;
+
+    fn board() -> Blackboard {
+        let mut board = Blackboard::new(vec![Entry::default(); 2]);
+        board.put(GOALS, Value::Int(1), Time::ZERO);
+        board
+    }
+
+    fn provenance() -> Provenance {
+        let reader = |writes: SlotId, acts: bool| Reader {
+            reads: vec![GOALS],
+            writes: vec![writes],
+            in_place: if writes == GOALS { vec![GOALS] } else { Vec::new() },
+            is_leaf: true,
+            starts: true,
+            acts,
+        };
+        let nodes = [(FILTER, reader(GOALS, false)), (PLAN, reader(PATH, true))];
+        let readers = Readers {
+            sources: vec![GOALS],
+            nodes: nodes.into_iter().collect(),
+        };
+        Provenance {
+            readers: Arc::new(readers),
+            is_renewed: false,
+            before: FxHashMap::default(),
+            current: FxHashMap::default(),
+            overwritten: FxHashMap::default(),
+            at_work: FxHashSet::default(),
+            done: FxHashMap::default(),
+            last: false,
+        }
+    }
+
+    /// Whether a run that plans now has done so for the newest goals.
+    fn plan(provenance: &mut Provenance, board: &mut Blackboard) -> bool {
+        provenance.changed(board, PLAN, Idle, Running);
+        board.put(PATH, Value::Int(1), Time::ZERO);
+        provenance.changed(board, PLAN, Running, Success);
+        provenance.is_current(Success)
+    }
+
+    #[test]
+    fn a_source_that_was_overwritten_with_what_was_made_of_its_old_value_is_outdated() {
+        for is_late in [false, true] {
+            let (mut provenance, mut board) = (provenance(), board());
+            if is_late {
+                provenance.changed(&board, FILTER, Idle, Running);
+            }
+            board.put(GOALS, Value::Int(2), Time::ZERO);
+            provenance.renew(&board);
+            if !is_late {
+                provenance.changed(&board, FILTER, Idle, Running);
+            }
+            board.put(GOALS, Value::Int(3), Time::ZERO);
+            provenance.changed(&board, FILTER, Running, Success);
+            assert_eq!(plan(&mut provenance, &mut board), !is_late);
+        }
+    }
+
+    #[test]
+    fn a_leaf_that_goes_on_with_an_outdated_value_is_not_at_work_on_the_newest() {
+        let (mut provenance, mut board) = (provenance(), board());
+        provenance.renew(&board);
+        provenance.changed(&board, PLAN, Idle, Running);
+        // Written by a node of which nothing is known.
+        board.put(GOALS, Value::Int(2), Time::ZERO);
+        provenance.read_again(&board, PLAN);
+        provenance.changed(&board, PLAN, Running, Success);
+        assert!(!provenance.is_current(Success));
     }
 }

@@ -42,6 +42,14 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     /// [`Thrown`].
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<RequestOf<Self>, NodeStatus>, Thrown>;
 
+    /// Whether the inputs have changed so that the answer is of no use: then the node asks again.
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn is_outdated(&self, _cx: &mut Context<'_>, _request: &RequestOf<Self>) -> Result<bool, Thrown> {
+        Ok(false)
+    }
+
     /// What an answer means; where a node says nothing else, that there is one is the success. It is about what was asked,
     /// and not about what the ports say by now.
     ///
@@ -168,6 +176,11 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         let request = asked.as_ref().and_then(Payload::get::<RequestOf<N>>);
         match outcome {
             Some(Outcome::Response(payload)) => match (request, payload.get::<ResponseOf<N>>()) {
+                (Some(request), Some(_)) if self.node.is_outdated(cx, request)? => {
+                    let status = self.ask(cx);
+                    cx.note_inputs_read();
+                    status
+                }
                 (Some(request), Some(response)) => self.node.answered(cx, request, response),
                 _ => self.fail(cx, "the response is not of the service's type"),
             },

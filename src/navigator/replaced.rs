@@ -10,7 +10,7 @@ use crate::msg::action::{
     ComputePathThroughPoses, ComputePathThroughPosesResult, ComputePathToPose, ComputePathToPoseResult,
     FollowPath, SmoothPath, SmoothPathResult, Wait,
 };
-use crate::msg::service::{IsPathValid, IsPathValidResponse};
+use crate::msg::service::{GetCosts, GetCostsResponse, IsPathValid, IsPathValidResponse};
 use crate::msg::{Header, Path, Pose};
 use crate::nav::testing::Plan;
 use crate::xml::Loader;
@@ -25,7 +25,7 @@ fn end_of(path: &Path) -> f64 {
     path.poses.last().map_or(0.0, |pose| pose.pose.position.x)
 }
 
-/// A robot that plans for 30 ms, drives for 100 and waits for 40.
+/// A robot that plans for 30 ms, drives for 100 and waits for 40, and whose costmap answers after 20.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     let bench = &mut rig.bench;
@@ -58,6 +58,12 @@ fn rig() -> Rig {
         Some(IsPathValidResponse {
             is_valid: true,
             ..IsPathValidResponse::default()
+        })
+    });
+    bench.slow_service::<GetCosts>("costs", 20, |request| {
+        Some(GetCostsResponse {
+            costs: vec![0.0; request.poses.len()],
+            success: true,
         })
     });
     rig
@@ -198,6 +204,30 @@ fn a_goal_that_comes_in_any_tick_is_driven_to_by_trees_of_all_shapes() {
              </PipelineSequence>{WAIT}</Sequence>"#
     );
     assert!(is_driven_to(ThroughPoses, &through) > 13);
+}
+
+#[test]
+fn a_late_answer_does_not_put_earlier_goals_in_the_place_of_new_ones() {
+    let in_place =
+        r#"<RemoveInCollisionGoals service_name="costs" input_goals="{goals}" output_goals="{goals}"/>"#;
+    let plan = r#"<ComputePathThroughPoses goals="{goals}" path="{path}"/>"#;
+    let xml = format!("<Sequence>{in_place}{plan}{FOLLOW}{WAIT}</Sequence>");
+    assert!(is_driven_to(ThroughPoses, &xml) > 13);
+    let passed = r#"<RemovePassedGoals input_goals="{goals}" output_goals="{goals}" radius="0.1"/>"#;
+    let reactive = format!(
+        "<PipelineSequence><ReactiveSequence>{passed}{in_place}</ReactiveSequence>{plan}{FOLLOW}</PipelineSequence>"
+    );
+    assert!(is_driven_to(ThroughPoses, &reactive) > 13);
+}
+
+#[test]
+fn a_goal_that_a_node_writes_in_place_is_the_goal() {
+    let updated = format!(
+        r#"<GoalUpdater input_goal="{{goal}}" output_goal="{{goal}}"><Sequence>{PLAN}{FOLLOW}{WAIT}</Sequence></GoalUpdater>"#
+    );
+    assert!(is_driven_to(ToPose, &updated) > 13);
+    let scripted = format!(r#"<Sequence><Script code="goal := goal"/>{PLAN}{FOLLOW}{WAIT}</Sequence>"#);
+    assert!(is_driven_to(ToPose, &scripted) > 13);
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub struct RemoveInCollisionGoals {
 impl ServiceNode for RemoveInCollisionGoals {
     type Service = services::GetCosts;
     const ID: &'static str = "RemoveInCollisionGoals";
-    const DOC: &'static str =
-        "Leaves out the goals that are occupied and marks them as skipped. An empty list is a failure.";
+    const DOC: &'static str = "Leaves out the goals that are occupied and marks them as skipped. An empty list is a failure. Where the goals \
+        have changed by the time of the answer, it asks again.";
     const SERVER: &'static str = "/global_costmap/get_cost_global_costmap";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -54,6 +54,11 @@ impl ServiceNode for RemoveInCollisionGoals {
             use_footprint: self.costs.use_footprint.require(cx)?,
             poses: goals.0.clone(),
         }))
+    }
+
+    /// By value: nodes such as RemovePassedGoals write the same goals in every tick.
+    fn is_outdated(&self, cx: &mut Context<'_>, request: &RequestOf<Self>) -> Result<bool, Thrown> {
+        Ok(self.goals.require(cx)?.0 != request.poses)
     }
 
     fn answered(&self, cx: &mut Context<'_>, request: &RequestOf<Self>, response: &ResponseOf<Self>) -> Tick {
@@ -133,9 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn the_costs_are_those_of_the_goals_that_were_asked_about() {
+    fn goals_that_have_changed_by_the_time_of_the_answer_are_asked_about_again() {
         let mut bench = Bench::new(
-            "<RemoveInCollisionGoals service_name=\"costs\" input_goals=\"{goals}\" output_goals=\"{free}\"/>",
+            "<RemoveInCollisionGoals service_name=\"costs\" input_goals=\"{goals}\" output_goals=\"{goals}\"/>",
         );
         bench.service::<GetCosts>("costs", |_| {
             Some(GetCostsResponse {
@@ -151,13 +156,25 @@ mod tests {
         assert_eq!(bench.tick(), Running);
         // A client sends others meanwhile.
         bench.set("goals", goals([3.0, 4.0]));
+        assert_eq!(bench.tick(), Running);
+        assert_eq!(bench.object::<Goals>("goals"), Some(goals([3.0, 4.0])));
         assert_eq!(bench.tick(), Success);
-        assert_eq!(bench.object::<Goals>("free").unwrap().0, goals([1.0, 2.0]).0[1..]);
+        assert_eq!(
+            bench.object::<Goals>("goals").unwrap().0,
+            goals([3.0, 4.0]).0[1..]
+        );
+        assert_eq!(bench.requests::<GetCosts>("costs").len(), 2);
+        // The same goals, written again, are no others.
+        bench.set("goals", goals([5.0, 6.0]));
+        assert_eq!(bench.tick(), Running);
+        bench.set("goals", goals([5.0, 6.0]));
+        assert_eq!(bench.tick(), Success);
         bench.service::<GetCosts>("costs", |_| Some(GetCostsResponse::default()));
+        bench.set("goals", goals([7.0, 8.0]));
         assert_eq!(bench.run(3), Failure);
         assert_eq!(
-            bench.object::<Goals>("free"),
-            Some(goals([3.0, 4.0])),
+            bench.object::<Goals>("goals"),
+            Some(goals([7.0, 8.0])),
             "all are kept"
         );
     }

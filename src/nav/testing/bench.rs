@@ -205,11 +205,21 @@ impl Bench {
     pub fn service<S: Service>(
         &mut self,
         name: &str,
+        answer: impl FnMut(&S::Request) -> Option<S::Response> + Send + 'static,
+    ) {
+        self.slow_service::<S>(name, 0, answer);
+    }
+
+    /// As [`Bench::service`]; each answer comes so many milliseconds after its request.
+    pub fn slow_service<S: Service>(
+        &mut self,
+        name: &str,
+        milliseconds: u64,
         mut answer: impl FnMut(&S::Request) -> Option<S::Response> + Send + 'static,
     ) {
         let answer = move |payload: &Payload| {
             let response = answer(payload.get::<S::Request>()?)?;
-            Some((Duration::ZERO, Payload::new(response)))
+            Some((Duration::from_millis(milliseconds), Payload::new(response)))
         };
         self.network()
             .set_behaviour(name, Behaviour::Service(Box::new(answer)));
