@@ -171,6 +171,17 @@ impl Navigator {
         matches!(self.state, State::Idle) && self.arrivals.is_empty() && self.next.is_none()
     }
 
+    /// Whether there is a goal that is pursued, or will be.
+    pub fn has_goals(&self) -> bool {
+        let waits = !self.arrivals.is_empty() || self.next.is_some();
+        waits
+            || match &self.state {
+                State::Idle => false,
+                State::Running(_) => true,
+                State::Stopping { then, .. } => matches!(then, Then::Resume(_)),
+            }
+    }
+
     /// Whether a tree was halted and what it had started has not stopped yet.
     pub fn is_stopping(&self) -> bool {
         matches!(self.state, State::Stopping { .. })

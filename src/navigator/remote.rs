@@ -1,9 +1,13 @@
 //! A navigator on its own thread: when its handle acknowledges, and by which clock it waits.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
+
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::goal::{Ending, NavigationError, Report};
 use super::rig::{bench, load, registry, request};
@@ -69,8 +73,24 @@ pub(super) struct Remote {
     ended: Receiver<()>,
 }
 
+/// Counts the errors that a thread logs.
+#[derive(Clone, Default)]
+struct Errors(Arc<AtomicU64>);
+
+impl<S: tracing::Subscriber> Layer<S> for Errors {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        if *event.metadata().level() == tracing::Level::ERROR {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
 impl Remote {
     pub(super) fn new() -> Self {
+        Self::with_errors(Errors::default())
+    }
+
+    fn with_errors(errors: Errors) -> Self {
         let bench = bench();
         let clock = VirtualClock::default();
         clock.advance(bench.now().as_nanos() / 1_000_000);
@@ -81,6 +101,9 @@ impl Remote {
         let (end, ended) = channel();
         let thread = TickThread::start(
             move |_| {
+                let log = tracing_subscriber::registry().with(errors);
+                // The thread's own, to its end.
+                let _ = ManuallyDrop::new(tracing::subscriber::set_default(log));
                 let mut navigator = Navigator::new(World::new(link, Settings::default()), Options::default());
                 navigator.be_watched(watched, roster);
                 navigator
@@ -488,4 +511,33 @@ fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
     remote.goal(3, &tree);
     remote.periods(5);
     assert_eq!(remote.bench.active("spin"), 1);
+}
+
+#[test]
+fn g6_goals_are_aborted_once_for_a_clock_that_stays_away_and_each_has_its_own_time() {
+    let errors = Errors::default();
+    let mut remote = Remote::with_errors(errors.clone());
+    let tree = remote.turn(|| Plan::endless().unstoppable());
+    assert_eq!(remote.bench.active("spin"), 1);
+    remote.clock.1.store(true, Ordering::SeqCst);
+    remote.paused_periods(990);
+    assert_eq!(errors.0.load(Ordering::SeqCst), 0);
+    // The server does not stop: three seconds more.
+    remote.paused_periods(100);
+    assert_eq!(errors.0.load(Ordering::SeqCst), 1);
+    remote.goal(2, &tree);
+    remote.paused_periods(300);
+    let (client, report) = remote.reports.try_recv().unwrap();
+    assert_eq!((client, report.error_code), (1, 9100));
+    remote.paused_periods(690);
+    assert!(
+        remote.reports.try_recv().is_err(),
+        "goal 2 has its own ten seconds"
+    );
+    assert_eq!(errors.0.load(Ordering::SeqCst), 1);
+    remote.paused_periods(20);
+    let (client, report) = remote.reports.try_recv().unwrap();
+    assert_eq!((client, report.error_code), (2, 9100));
+    remote.paused_periods(20);
+    assert_eq!(errors.0.load(Ordering::SeqCst), 2);
 }

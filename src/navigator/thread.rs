@@ -518,7 +518,8 @@ impl Loop {
     /// Whether there is a time to tick by. That goals wait for it is said once, and they do not wait for ever.
     fn has_time(&mut self, steady: Time, now: Time) -> bool {
         let has_started = self.clock.has_started();
-        if has_started || self.navigator.is_idle() {
+        // What only has to stop does so by the clock that no simulation stops.
+        if has_started || !self.navigator.has_goals() {
             self.waits_for_time &= !has_started;
             self.waits_since = None;
             return has_started;
@@ -535,6 +536,8 @@ impl Loop {
             );
             tracing::error!("goals are aborted: {reason}");
             self.navigator.abort_all(NavigationError::Unknown, &reason, now);
+            // A goal that comes before the next look has its own time.
+            self.waits_since = None;
         }
         false
     }
