@@ -221,6 +221,7 @@ impl ActionGoal {
             GoalEvent::ShutDown { deadline } => {
                 self.doom(now);
                 self.give_up_by(deadline);
+                self.cancel(now, steps);
             }
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
@@ -360,7 +361,10 @@ impl ActionGoal {
                 CancelCode::UnknownGoal => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
-            GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
+            GoalEvent::ShutDown { deadline } => {
+                self.give_up_by(deadline);
+                self.cancel(now, steps);
+            }
             GoalEvent::Deadline => {
                 if self.give_up.is_some_and(|deadline| deadline <= now) {
                     steps.push(Step::Report(What::GaveUpUnanswered));
@@ -543,7 +547,7 @@ impl ActionGoal {
 
     /// The leaf goes and the server has not answered. The cancel waits for the answer, because goal and
     /// cancel requests are not ordered and one that overtakes its goal stops nothing; but not longer than the
-    /// acceptance may take.
+    /// acceptance may take. A process that ends does not wait: its cancels are sent at once and repeated.
     fn doom(&mut self, now: Time) {
         self.hold_back(now);
         self.give_up = None;

@@ -344,7 +344,7 @@ The timers:
 | | Executing | `result_poll`, or `result_retry` after *server changed*; doubled with each question |
 | | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
 | | Superseded | `accept_timeout` + `cancel_timeout` |
-| | Doomed | what is left of `accept_timeout`, then `cancel_retry` |
+| | Doomed | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
 | | Canceling | `cancel_retry` |
 | result timeout | Executing | `result_timeout` |
 | cancel timeout | Doomed, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |

@@ -454,9 +454,11 @@ impl<P> Custodian<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::rig::Rig;
+    use std::time::Duration;
+
+    use super::rig::{Rig, options};
     use crate::bt::{HaltReason, Time};
-    use crate::goal::{Command, End, GoalStatus, WireEvent};
+    use crate::goal::{Command, End, GoalOptions, GoalStatus, Ticket, WireEvent};
 
     #[test]
     fn g8_shut_down_cancels_everything_tells_nobody_and_ends_at_its_deadline() {
@@ -468,7 +470,8 @@ mod tests {
         rig.command(Command::ShutDown {
             deadline: Time::from_millis(1_000),
         });
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        // One was accepted, the other is not answered yet.
+        assert_eq!(rig.wanted(), ["cancel #1", "cancel #1"]);
         let late = rig.start(4);
         assert_eq!(rig.wanted(), ["tell ShuttingDown"]);
         rig.halt(late);
@@ -480,6 +483,44 @@ mod tests {
         rig.pass(1);
         assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
         rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g8_a_goal_that_is_not_answered_is_cancelled_at_once_and_until_the_deadline() {
+        let slow = GoalOptions {
+            accept_timeout: Duration::from_secs(10),
+            ..options()
+        };
+        let deadline = Time::from_millis(1_000);
+        let before: [fn(&mut Rig, Ticket); 2] = [|_, _| {}, Rig::halt];
+        for before in before {
+            let mut rig = Rig::new();
+            let ticket = rig.start_with(1, slow);
+            before(&mut rig, ticket);
+            assert_eq!(rig.wanted(), ["send 1"]);
+            rig.command(Command::ShutDown { deadline });
+            assert_eq!(rig.wanted(), ["cancel #1"]);
+            rig.pass(999);
+            let cancels = rig
+                .wanted()
+                .iter()
+                .filter(|line| line.starts_with("cancel"))
+                .count();
+            assert_eq!(cancels, 19, "one each cancel_retry");
+            rig.pass(1);
+            assert_eq!(rig.wanted(), ["GaveUpUnanswered"]);
+            rig.assert_at_rest();
+        }
+        // Its server has vanished, and is back.
+        let mut rig = Rig::new();
+        let _ = rig.start_with(1, slow);
+        rig.gone();
+        rig.command(Command::ShutDown { deadline });
+        rig.out.clear();
+        rig.back();
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #2"]);
     }
 
     #[test]
