@@ -53,6 +53,7 @@ impl Link for Instantly {
                 self.planned += 1;
                 self.events.push(Event::Notice(Notice::Finished {
                     ticket,
+                    updates: 0,
                     outcome: Outcome::Succeeded(self.paths[self.planned % 2].clone()),
                 }));
             }

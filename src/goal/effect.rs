@@ -131,6 +131,8 @@ pub enum Notice<P> {
     Finished {
         /// The activation.
         ticket: Ticket,
+        /// How many of its updates the goal that ended includes, counted from the first. Later ones were not sent.
+        updates: u64,
         /// How.
         outcome: Outcome<P>,
     },

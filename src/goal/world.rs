@@ -159,6 +159,10 @@ pub(crate) struct World {
     /// Activations whose leaf has gone, and how long ago.
     left: BTreeMap<Ticket, Duration>,
     started: u64,
+    /// Updates of the running activation. The goal of each carries its number, and so does its result.
+    updated: u8,
+    /// What goals carry, where it is not 0.
+    payloads: BTreeMap<GoalId, u8>,
     net: BTreeSet<Message>,
     up: bool,
     /// Its process is another one, which the Custodian does not know yet.
@@ -229,6 +233,8 @@ impl World {
             running: None,
             left: BTreeMap::new(),
             started: 0,
+            updated: 0,
+            payloads: BTreeMap::new(),
             net: BTreeSet::new(),
             up: true,
             changed: false,
@@ -350,6 +356,7 @@ impl World {
         match action {
             Action::Start => {
                 self.started += 1;
+                self.updated = 0;
                 let ticket = Ticket(self.started);
                 self.running = Some((ticket, Duration::ZERO));
                 self.command(Command::Start {
@@ -362,8 +369,10 @@ impl World {
             }
             Action::Update => {
                 self.used.updates += 1;
+                self.updated += 1;
+                let payload = self.updated;
                 if let Some((ticket, _)) = self.running {
-                    self.command(Command::Update { ticket, payload: 1 });
+                    self.command(Command::Update { ticket, payload });
                 }
             }
             Action::Halt => {
@@ -502,6 +511,8 @@ impl World {
             | Message::Result(goal, _)
             | Message::ResultUnknown(goal) => known(goal) || arriving.contains(goal),
         });
+        self.payloads
+            .retain(|goal, _| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         for goals in [&mut self.slow, &mut self.given_up, &mut self.late] {
             goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         }
@@ -553,7 +564,7 @@ impl World {
             Message::Result(goal, end) => self.wire(WireEvent::Result {
                 goal,
                 end,
-                payload: 0,
+                payload: self.payloads.get(&goal).copied().unwrap_or(0),
             }),
             Message::ResultUnknown(goal) => self.wire(WireEvent::ResultUnknown { goal }),
             Message::Status(goals) => {
@@ -655,7 +666,10 @@ impl World {
     fn carry_out(&mut self, effects: Vec<Effect<u8>>) {
         for effect in effects {
             match effect {
-                Effect::SendGoal { goal, .. } => {
+                Effect::SendGoal { goal, payload, .. } => {
+                    if payload != 0 {
+                        self.payloads.insert(goal, payload);
+                    }
                     let live = self.custodian.live_goals();
                     let live = live.iter().find(|live| live.goal == goal);
                     let leaf = live
@@ -722,8 +736,11 @@ impl World {
     fn notify(&mut self, notice: &Notice<u8>) {
         match self.running {
             Some((ticket, _)) if ticket == notice.ticket() => {
-                if let Notice::Finished { outcome, .. } = notice {
+                if let Notice::Finished { updates, outcome, .. } = notice {
                     match outcome {
+                        Outcome::Succeeded(payload) if u64::from(*payload) != *updates => {
+                            self.wrong = Some("a leaf was told the success of a goal of other inputs");
+                        }
                         Outcome::Succeeded(_) => self.seen.succeeded = true,
                         Outcome::ServerGone => self.seen.server_gone = true,
                         Outcome::ResultLost => self.seen.result_lost = true,

@@ -8,7 +8,7 @@ use super::world::World;
 use crate::bt::{
     Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
 };
-use crate::goal::{GoalOptions, Outcome, Ticket};
+use crate::goal::{GoalOptions, Outcome, ServerId, Ticket};
 use crate::msg::Action;
 use crate::msg::action::{GOAL_REJECTED, SEND_GOAL_FAILURE};
 
@@ -109,6 +109,12 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     /// into the new.
     fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
         *sent != *new
+    }
+
+    /// Whether the inputs say nothing of what is to be done, so that the goal in work goes on without them: it is not
+    /// made of these inputs then, even if something else of them replaces it.
+    fn is_nothing(&self, _new: &GoalOf<Self>) -> bool {
+        false
     }
 
     /// Whether this node of this tree wants feedback: not where none of its ports takes anything of it.
@@ -282,6 +288,10 @@ impl<N: ActionNode> ActionLeaf<N> {
         let payload = state.renew(goal);
         state.version = version;
         cx.put_state(state);
+        self.send(cx, server, payload)
+    }
+
+    fn send(&self, cx: &mut Context<'_>, server: Result<ServerId, String>, payload: Payload) -> Tick {
         let server = match server {
             Ok(server) => server,
             Err(fault) => return self.fail(cx, SEND_GOAL_FAILURE, &fault),
@@ -341,8 +351,11 @@ impl<N: ActionNode> ActionLeaf<N> {
                 return Ok(());
             }
         };
-        cx.note_inputs_read();
+        let is_nothing = self.node.is_nothing(&goal);
         let replaces = self.node.replaces(sent, &mut goal);
+        if !is_nothing {
+            cx.note_inputs_read();
+        }
         let state = cx.state::<State<N>>();
         state.version = version;
         if replaces {
@@ -352,12 +365,32 @@ impl<N: ActionNode> ActionLeaf<N> {
         Ok(())
     }
 
+    /// Sends the goal in work as a new one: the one before it ended before the update was sent.
+    #[cold]
+    fn send_again(&self, cx: &mut Context<'_>, payload: Payload) -> Tick {
+        let mut state = cx.take_state::<State<N>>();
+        let server = self.endpoint.server(cx, &mut state.client);
+        cx.put_state(state);
+        self.send(cx, server, payload)
+    }
+
     #[cold]
     fn finish(&self, cx: &mut Context<'_>, ticket: Ticket, accepted: bool) -> Tick {
         let world = world!(cx);
+        let is_of_earlier_goal = world
+            .progress(ticket)
+            .is_some_and(|progress| progress.is_of_earlier_goal());
         let outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
+        // What the server said of an earlier goal says nothing of the one in work. Its silence or absence, and a cancel by
+        // another client, count for both.
+        if is_of_earlier_goal
+            && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
+            && let Some(payload) = cx.state::<State<N>>().sent.clone()
+        {
+            return self.send_again(cx, payload);
+        }
         cx.state::<State<N>>().retire();
         let timeout = N::timeout_code();
         match &outcome {

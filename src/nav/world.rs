@@ -26,6 +26,17 @@ pub struct Progress {
     pub feedback: Option<Payload>,
     /// How it ended.
     pub outcome: Option<Outcome<Payload>>,
+    /// Updates of the goal that were asked for.
+    asked: u64,
+    /// Updates that the goal which has ended includes.
+    applied: u64,
+}
+
+impl Progress {
+    /// Whether the outcome is that of an earlier goal: the goal ended before an update of it was sent.
+    pub fn is_of_earlier_goal(&self) -> bool {
+        self.outcome.is_some() && self.applied < self.asked
+    }
 }
 
 /// The newest message of a topic.
@@ -232,6 +243,9 @@ impl World {
 
     /// Replaces a running goal by a newer one for the same server; of several within a tick the last counts.
     pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
+        if let Some(progress) = self.waiting.get_mut(&ticket) {
+            progress.asked += 1;
+        }
         self.requests.push(Command::Update { ticket, payload });
     }
 
@@ -525,7 +539,10 @@ impl Resource for World {
                     match notice {
                         Notice::Accepted { .. } => progress.accepted = true,
                         Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
-                        Notice::Finished { outcome, .. } => progress.outcome = Some(outcome),
+                        Notice::Finished { updates, outcome, .. } => {
+                            progress.applied = updates;
+                            progress.outcome = Some(outcome);
+                        }
                     }
                 }
             }

@@ -25,10 +25,20 @@ fn end_of(path: &Path) -> f64 {
     path.poses.last().map_or(0.0, |pose| pose.pose.position.x)
 }
 
+/// How late things are, in milliseconds.
+#[derive(Clone, Copy, Default)]
+struct Delays {
+    /// Commands, after the tick that wants them.
+    commands: u64,
+    /// The results of the controller, after its status.
+    results: u64,
+}
+
 /// A robot that plans for 30 ms, drives for 100 and waits for 40, and whose costmap answers after 20.
-fn rig() -> Rig {
+fn rig(delays: Delays) -> Rig {
     let mut rig = Rig::new();
     let bench = &mut rig.bench;
+    bench.delay_commands(delays.commands);
     bench.action::<ComputePathToPose>("compute_path_to_pose", |wanted| {
         Plan::result(ComputePathToPoseResult {
             path: path_to(wanted.goal.pose.position.x),
@@ -52,7 +62,9 @@ fn rig() -> Rig {
         })
         .after(20)
     });
-    bench.action::<FollowPath>("follow_path", |_| Plan::success().after(100));
+    bench.action::<FollowPath>("follow_path", move |_| {
+        Plan::success().after(100).result_after(delays.results)
+    });
     bench.action::<Wait>("wait", |_| Plan::success().after(40));
     bench.service::<IsPathValid>("is_path_valid", |_| {
         Some(IsPathValidResponse {
@@ -78,8 +90,8 @@ struct Replaced {
     waits: usize,
 }
 
-fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize) -> Replaced {
-    let mut rig = rig();
+fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize, delays: Delays) -> Replaced {
+    let mut rig = rig(delays);
     let goal = |rig: &mut Rig, number: u8, x: f64| {
         rig.bench.transform("map", "base_link", Pose::default());
         rig.goal_to(number, kind, "map", x, tree);
@@ -121,13 +133,13 @@ fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize) -> Replaced {
 
 /// A goal that comes in any tick of a run is driven to before its client is told SUCCEEDED.
 fn is_driven_to(kind: NavigatorKind, xml: &str) -> usize {
-    is_driven_to_by(kind, xml, &load(&registry(), xml))
+    is_driven_to_by(kind, xml, &load(&registry(), xml), Delays::default())
 }
 
-fn is_driven_to_by(kind: NavigatorKind, xml: &str, tree: &Arc<TreeDef>) -> usize {
+fn is_driven_to_by(kind: NavigatorKind, xml: &str, tree: &Arc<TreeDef>, delays: Delays) -> usize {
     let mut after = 1;
     loop {
-        let replaced = replace(kind, tree, after);
+        let replaced = replace(kind, tree, after, delays);
         if replaced.is_late {
             return after;
         }
@@ -243,7 +255,10 @@ fn a_goal_that_comes_in_any_tick_is_driven_to_by_the_trees_that_come_with_navtre
         let loaded = Loader::new(&registry)
             .load_text(name, &text, &folder, None)
             .unwrap();
-        assert!(is_driven_to_by(kind, name, &loaded.def) > 13, "{name}");
+        assert!(
+            is_driven_to_by(kind, name, &loaded.def, Delays::default()) > 13,
+            "{name}"
+        );
     }
 }
 
@@ -255,6 +270,73 @@ fn a_tree_that_works_on_the_new_goal_by_itself_is_not_started_again() {
              {WAIT}{WAIT}</Sequence>"#
     );
     let tree = load(&registry(), &xml);
-    let waits: Vec<usize> = (1..6).map(|after| replace(ToPose, &tree, after).waits).collect();
+    let waits_of = |after| replace(ToPose, &tree, after, Delays::default()).waits;
+    let waits: Vec<usize> = (1..6).map(waits_of).collect();
     assert_eq!(waits, [2; 5]);
+}
+
+/// Plans once for each goal.
+fn planning_by_goal() -> String {
+    format!(
+        "<PipelineSequence><GoalUpdatedController>{PLAN}</GoalUpdatedController>{FOLLOW}</PipelineSequence>"
+    )
+}
+
+#[test]
+fn a_goal_that_comes_between_the_end_of_another_and_its_result_is_driven_to() {
+    let replanned = format!(
+        r#"<PipelineSequence><RateController hz="20">{PLAN}</RateController>{FOLLOW}</PipelineSequence>"#
+    );
+    for xml in [replanned, planning_by_goal()] {
+        let tree = load(&registry(), &xml);
+        let delays = Delays {
+            results: 100,
+            ..Delays::default()
+        };
+        assert!(is_driven_to_by(ToPose, &xml, &tree, delays) > 20, "{xml}");
+    }
+}
+
+#[test]
+fn a_goal_whose_path_is_read_in_the_tick_in_which_another_ends_is_driven_to() {
+    let xml = planning_by_goal();
+    let tree = load(&registry(), &xml);
+    let delays = Delays {
+        commands: 5,
+        ..Delays::default()
+    };
+    assert!(is_driven_to_by(ToPose, &xml, &tree, delays) > 13);
+}
+
+#[test]
+fn a_goal_without_a_path_has_not_succeeded_when_the_robot_arrives_where_it_was_going() {
+    let mut rig = rig(Delays::default());
+    rig.bench
+        .action::<ComputePathToPose>("compute_path_to_pose", |wanted| {
+            let x = wanted.goal.pose.position.x;
+            Plan::result(ComputePathToPoseResult {
+                path: if x < 1.5 { path_to(x) } else { Arc::default() },
+                ..ComputePathToPoseResult::default()
+            })
+        });
+    rig.bench.action::<FollowPath>("follow_path", |goal| {
+        if goal.path.is_empty() {
+            Plan::abort(FollowPath::INVALID_PATH)
+        } else {
+            Plan::success().after(100)
+        }
+    });
+    let tree = load(&registry(), &planning_by_goal());
+    for (number, x) in [(1, 1.0), (2, 2.0)] {
+        rig.bench.transform("map", "base_link", Pose::default());
+        rig.goal_to(number, ToPose, "map", x, &tree);
+        rig.ticks(8);
+    }
+    rig.ticks(30);
+    let told: Vec<_> = rig
+        .reports
+        .try_iter()
+        .map(|(number, report)| (number, report.ending))
+        .collect();
+    assert_eq!(told, [(1, Ending::Aborted), (2, Ending::Aborted)]);
 }

@@ -174,6 +174,7 @@ mod tests {
         inbox.notice(feedback(1, 2));
         inbox.notice(Notice::Finished {
             ticket: Ticket(1),
+            updates: 0,
             outcome: Outcome::Rejected,
         });
         assert_eq!(

@@ -270,6 +270,7 @@ fn feedback(ticket: u64, number: u32) -> Notice<Payload> {
 fn finished(ticket: u64) -> Notice<Payload> {
     Notice::Finished {
         ticket: Ticket(ticket),
+        updates: 0,
         outcome: Outcome::Rejected,
     }
 }

@@ -95,7 +95,7 @@ impl Rig {
 
     fn outcome(&mut self, wanted: Ticket) -> Outcome<Payload> {
         self.hear("an outcome", |notice| match notice {
-            Notice::Finished { ticket, outcome } if *ticket == wanted => Some(outcome.clone()),
+            Notice::Finished { ticket, outcome, .. } if *ticket == wanted => Some(outcome.clone()),
             _ => None,
         })
     }

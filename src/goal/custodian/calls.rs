@@ -103,7 +103,11 @@ impl<P> Custodian<P> {
                         (CallVerdict::SendFailed, _) => Outcome::SendFailed,
                         (CallVerdict::ServerGone, _) => Outcome::ServerGone,
                     };
-                    out.push(Effect::Notify(Notice::Finished { ticket, outcome }));
+                    out.push(Effect::Notify(Notice::Finished {
+                        ticket,
+                        updates: 0,
+                        outcome,
+                    }));
                 }
                 CallStep::CountLate => self.counters.late += 1,
                 CallStep::CountAbandoned => {

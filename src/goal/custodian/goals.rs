@@ -150,8 +150,12 @@ impl<P> Custodian<P> {
             (Verdict::ServerGone, _) => Outcome::ServerGone,
             (Verdict::ResultLost | Verdict::Ended(_), _) => Outcome::ResultLost,
         };
-        self.leaves.remove(&ticket);
-        out.push(Effect::Notify(Notice::Finished { ticket, outcome }));
+        let updates = self.leaves.remove(&ticket).map_or(0, |leaf| leaf.applied);
+        out.push(Effect::Notify(Notice::Finished {
+            ticket,
+            updates,
+            outcome,
+        }));
         // What this activation has besides: a goal that the update, now failed, should have replaced.
         for other in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
             let left_behind = self

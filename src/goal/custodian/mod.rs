@@ -96,7 +96,20 @@ struct Lost {
 struct Leaf<P> {
     options: GoalOptions,
     current: GoalId,
+    /// The newest update, until it is applied.
     update: Option<P>,
+    /// How many updates have come.
+    updates: u64,
+    /// How many of them the current goal includes.
+    applied: u64,
+}
+
+impl<P> Leaf<P> {
+    /// The update that waits, which the current goal includes from now on.
+    fn apply_update(&mut self) -> Option<P> {
+        self.applied = self.updates;
+        self.update.take()
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -159,6 +172,8 @@ impl<P> Custodian<P> {
                             options,
                             current,
                             update: None,
+                            updates: 0,
+                            applied: 0,
                         },
                     );
                 }
@@ -166,6 +181,7 @@ impl<P> Custodian<P> {
             Command::Update { ticket, payload } => {
                 if let Some(leaf) = self.leaves.get_mut(&ticket) {
                     leaf.update = Some(payload);
+                    leaf.updates += 1;
                 }
             }
             Command::Halt { ticket, reason } => {
@@ -379,6 +395,7 @@ impl<P> Custodian<P> {
         if self.shut_down.is_some() {
             out.push(Effect::Notify(Notice::Finished {
                 ticket,
+                updates: 0,
                 outcome: Outcome::ShuttingDown,
             }));
             return false;

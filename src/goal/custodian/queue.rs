@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Custodian, Entry};
+use super::{Custodian, Entry, Leaf};
 use crate::bt::Time;
 use crate::goal::{
     ActionGoal, AfterHalt, CallEvent, Effect, GoalEvent, GoalId, GoalOptions, Phase, ServerId, Ticket,
@@ -157,15 +157,16 @@ impl<P> Custodian<P> {
             };
             match entry.goal.phase() {
                 // Not sent yet: send the newer one instead.
-                Phase::Queued | Phase::Absent => entry.payload = leaf.update.take(),
+                Phase::Queued | Phase::Absent => entry.payload = leaf.apply_update(),
                 Phase::Sent => {
                     if let Some(unsent) = Self::unsent_payload(current, out)
-                        && let Some(newer) = leaf.update.take()
+                        && let Some(newer) = leaf.apply_update()
                     {
                         *unsent = newer;
                     }
                 }
-                Phase::Executing => {
+                // Over, with its result under way: that is the result of the earlier goal.
+                Phase::Executing | Phase::Finishing => {
                     let (server, name) = (entry.server, entry.leaf.clone());
                     let two = self
                         .goals
@@ -174,7 +175,7 @@ impl<P> Custodian<P> {
                     if two {
                         continue;
                     }
-                    let payload = self.leaves.get_mut(&ticket).and_then(|leaf| leaf.update.take());
+                    let payload = self.leaves.get_mut(&ticket).and_then(Leaf::apply_update);
                     let Some(payload) = payload else {
                         continue;
                     };
@@ -485,7 +486,7 @@ mod tests {
         rig.accept(second);
         assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
         rig.result(second, End::Succeeded);
-        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
         rig.assert_at_rest();
     }
 
@@ -511,7 +512,7 @@ mod tests {
         let second = rig.sent_goal();
         rig.out.clear();
         rig.wire(WireEvent::Rejected { goal: second });
-        assert_eq!(rig.wanted(), ["tell Rejected", "cancel #1"]);
+        assert_eq!(rig.wanted(), ["tell Rejected of update 1", "cancel #1"]);
     }
 
     #[test]
@@ -527,6 +528,75 @@ mod tests {
         assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
         rig.status(&[(first, GoalStatus::Canceled), (second, GoalStatus::Canceled)]);
         rig.assert_at_rest();
+    }
+
+    #[test]
+    fn an_update_of_a_goal_that_is_over_is_sent_though_its_result_is_not_here() {
+        for update in [UpdatePolicy::ServerPreempts, UpdatePolicy::CancelFirst] {
+            let mut rig = Rig::new();
+            let ticket = rig.start_with(1, GoalOptions { update, ..options() });
+            let first = rig.sent_goal();
+            rig.accept(first);
+            rig.status(&[(first, GoalStatus::Succeeded)]);
+            rig.out.clear();
+            rig.update(ticket, 2);
+            assert_eq!(rig.wanted(), ["send 2"]);
+            rig.result(first, End::Succeeded);
+            assert_eq!(rig.wanted(), NOTHING, "it is the result of the earlier goal");
+            let second = rig.sent_goal();
+            rig.accept(second);
+            rig.out.clear();
+            rig.result(second, End::Succeeded);
+            assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g5_an_update_of_a_goal_that_may_be_over_waits_until_it_is() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.status(&[(first, GoalStatus::Executing)]);
+        rig.status(&[]);
+        rig.out.clear();
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.result(first, End::Succeeded);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn a_leaf_is_told_how_many_of_its_updates_the_goal_that_ended_includes() {
+        // The result was handled before the update.
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        rig.batch(|rig| {
+            rig.result(goal, End::Succeeded);
+            rig.update(ticket, 2);
+        });
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        // It came while the update waited for the answer to the goal request.
+        let mut rig = Rig::new();
+        let ticket = rig.start(1);
+        let goal = rig.sent_goal();
+        rig.update(ticket, 2);
+        rig.out.clear();
+        rig.result(goal, End::Aborted);
+        assert_eq!(rig.wanted(), ["tell Aborted(9)"]);
+        // Updates that are coalesced are included, all of them.
+        let mut rig = Rig::new();
+        let (ticket, _) = rig.run(1);
+        rig.batch(|rig| {
+            rig.update(ticket, 2);
+            rig.update(ticket, 3);
+        });
+        let second = rig.sent_goal();
+        rig.accept(second);
+        // This one waits for the first goal to end.
+        rig.update(ticket, 4);
+        rig.out.clear();
+        rig.result(second, End::Succeeded);
+        assert_eq!(rig.wanted()[0], "tell Succeeded(9) of update 2");
     }
 
     #[test]

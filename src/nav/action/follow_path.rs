@@ -84,10 +84,8 @@ impl ActionNode for FollowPath {
     }
 
     fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
-        // A planner that is at work, or has failed, leaves an empty path: the robot goes on along the old one, also with
-        // another plugin.
-        let is_nothing = new.path.is_empty() && new.path.header == Header::default();
-        let is_new_path = !Arc::ptr_eq(&sent.path, &new.path) && !is_nothing && new.path != sent.path;
+        let is_new_path =
+            !Arc::ptr_eq(&sent.path, &new.path) && !self.is_nothing(new) && new.path != sent.path;
         if !is_new_path {
             new.path = Arc::clone(&sent.path);
         }
@@ -95,6 +93,12 @@ impl ActionNode for FollowPath {
             || !super::same_text(&sent.controller_id, &new.controller_id)
             || !super::same_text(&sent.goal_checker_id, &new.goal_checker_id)
             || !super::same_text(&sent.progress_checker_id, &new.progress_checker_id)
+    }
+
+    /// A planner that is at work, or has failed, leaves an empty path: the robot goes on along the old one, also with
+    /// another plugin.
+    fn is_nothing(&self, new: &GoalOf<Self>) -> bool {
+        new.path.is_empty() && new.path.header == Header::default()
     }
 
     fn running(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
@@ -188,6 +192,30 @@ mod tests {
         bench.set("path", path(1.0));
         bench.run(3);
         assert_eq!(bench.goals::<FollowPath>(SERVER).len(), 1);
+    }
+
+    #[test]
+    fn a_path_that_came_when_the_goal_had_ended_is_driven_along() {
+        for first in [Plan::success as fn() -> Plan<FollowPath>, || Plan::abort(105)] {
+            let mut bench = bench();
+            bench.action::<FollowPath>(SERVER, move |goal| {
+                let plan = if goal.path == path(1.0) {
+                    first()
+                } else {
+                    Plan::success()
+                };
+                plan.after(100)
+            });
+            bench.delay_commands(5);
+            assert_eq!(bench.run(10), Running);
+            // The result is handled in this tick, before the update that the tick asks for.
+            bench.set("path", path(3.0));
+            assert_eq!((bench.letters(2), bench.active(SERVER)), ("RR".to_owned(), 1));
+            assert_eq!(bench.run(20), Success);
+            let goals = bench.goals::<FollowPath>(SERVER);
+            let paths: Vec<_> = goals.into_iter().map(|goal| goal.path).collect();
+            assert_eq!(paths, [path(1.0), path(3.0)]);
+        }
     }
 
     #[test]

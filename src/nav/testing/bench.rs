@@ -201,6 +201,12 @@ impl Bench {
             .set_behaviour(name, Behaviour::Action(Box::new(act)));
     }
 
+    /// Has commands reach the Custodian so many milliseconds after the tick that wants them. What happens meanwhile it
+    /// handles first.
+    pub fn delay_commands(&mut self, milliseconds: u64) {
+        self.network().delay_commands(Duration::from_millis(milliseconds));
+    }
+
     /// Puts a service there, or another behaviour into one; `None` is no answer.
     pub fn service<S: Service>(
         &mut self,

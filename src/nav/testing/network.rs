@@ -51,6 +51,8 @@ enum Thing {
 /// Servers, topics and transforms.
 pub(super) struct Network {
     now: Time,
+    /// How long commands are under way to the Custodian, which handles what comes meanwhile first.
+    command_delay: Duration,
     custodian: Custodian<Payload>,
     given_up: GivenUp,
     behaviours: BTreeMap<String, Behaviour>,
@@ -82,6 +84,7 @@ impl Network {
         let ids = GoalIds::new(GoalIds::mark_of("/test"), 1);
         Self {
             now: Time::ZERO,
+            command_delay: Duration::ZERO,
             custodian: Custodian::new(ids, GoalOptions::default()),
             given_up: GivenUp::default(),
             behaviours: BTreeMap::new(),
@@ -181,6 +184,9 @@ impl Network {
     }
 
     pub(super) fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+        if !self.command_delay.is_zero() {
+            self.advance(self.now + self.command_delay);
+        }
         for command in commands.drain(..) {
             let mut effects = Vec::new();
             self.custodian.command(command, self.now, &mut effects);
@@ -270,6 +276,10 @@ impl Network {
         for server in self.ids_of(name) {
             self.wire(WireEvent::ServerBack { server });
         }
+    }
+
+    pub(super) fn delay_commands(&mut self, by: Duration) {
+        self.command_delay = by;
     }
 
     pub(super) fn remove_server(&mut self, name: &str) {
@@ -454,13 +464,24 @@ impl Network {
                 let ended = self.server(server).goals.finish(goal, end, result.clone(), now);
                 if let Ok(waiters) = ended {
                     self.tell_status(server);
+                    let after = self.result_after(server, goal);
                     for () in waiters {
                         let payload = result.clone();
-                        self.wire(WireEvent::Result { goal, end, payload });
+                        let event = WireEvent::Result { goal, end, payload };
+                        if after.is_zero() {
+                            self.wire(event);
+                        } else {
+                            self.later(after, Thing::Wire(event));
+                        }
                     }
                 }
             }
         }
+    }
+
+    fn result_after(&self, server: ServerId, goal: GoalId) -> Duration {
+        let script = self.servers[server.0 as usize].scripts.get(&goal);
+        script.map_or(Duration::ZERO, |script| script.result_after)
     }
 
     fn server(&mut self, server: ServerId) -> &mut Server {
@@ -605,7 +626,7 @@ impl Network {
                         crate::goal::ResultAnswer::Later => None,
                     };
                     if let Some(answer) = answer {
-                        self.later(Duration::ZERO, Thing::Wire(answer));
+                        self.later(self.result_after(server, goal), Thing::Wire(answer));
                     }
                 }
                 Effect::CallService {

@@ -15,6 +15,7 @@ pub struct Plan<A: Action> {
     run: Option<Duration>,
     end: End,
     result: A::Result,
+    result_after: Duration,
     stop_after: Option<Duration>,
 }
 
@@ -26,6 +27,7 @@ pub(super) struct Script {
     pub(super) run: Option<Duration>,
     pub(super) end: End,
     pub(super) result: Payload,
+    pub(super) result_after: Duration,
     pub(super) stop_after: Option<Duration>,
     pub(super) canceled: Payload,
 }
@@ -39,6 +41,7 @@ impl<A: Action> Plan<A> {
             run: Some(Duration::ZERO),
             end,
             result,
+            result_after: Duration::ZERO,
             stop_after: Some(Duration::ZERO),
         }
     }
@@ -96,6 +99,13 @@ impl<A: Action> Plan<A> {
         self
     }
 
+    /// Its result comes so many milliseconds after the status that says that it is over.
+    #[must_use]
+    pub fn result_after(mut self, milliseconds: u64) -> Self {
+        self.result_after = Duration::from_millis(milliseconds);
+        self
+    }
+
     /// Gives feedback so many milliseconds after acceptance.
     #[must_use]
     pub fn feedback(mut self, milliseconds: u64, feedback: A::Feedback) -> Self {
@@ -130,6 +140,7 @@ impl<A: Action> Plan<A> {
             run: self.run,
             end: self.end,
             result: Payload::new(self.result),
+            result_after: self.result_after,
             stop_after: self.stop_after,
             canceled: Payload::new(A::Result::default()),
         }
