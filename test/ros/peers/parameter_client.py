@@ -27,7 +27,11 @@ def set_one(name, value):
 
 
 names = wait(client.list_parameters()).result.names
-assert set(names) == {"rate", "tree", "frame", "use_sim_time"}, names
+# What every node of rclcpp declares too.
+usual = {"use_sim_time", "start_type_description_service"} | {
+    f"qos_overrides./clock.subscription.{policy}" for policy in ("depth", "durability", "history", "reliability")
+}
+assert set(names) == {"rate", "tree", "frame"} | usual, names
 
 values = wait(client.get_parameters(["rate", "tree", "nobody"])).values
 assert values[0].type == ParameterType.PARAMETER_DOUBLE and values[0].double_value == 100.0
