@@ -18,7 +18,8 @@ def idle_share(node, seconds=3.0):
 
 def test_two_hundred_goals_in_a_row(stack):
     stack.robot.controller.behaviour.duration = 0.0
-    for _ in range(20):
+    # /rosout keeps the last thousand lines for who subscribes late, two for each goal.
+    for _ in range(510):
         assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
     idle_before = idle_share(stack.node)
     memory, threads = stack.node.own_kib(), stack.node.threads()
@@ -27,7 +28,7 @@ def test_two_hundred_goals_in_a_row(stack):
     wait_for(lambda: stack.node.threads() == threads, 10, lambda: f"{threads} threads: {stack.node.thread_names()}")
     grown = stack.node.own_kib() - memory
     assert grown < 1024, f"memory grew by {grown} KiB"
-    assert len(stack.robot.controller.requests()) == 220
+    assert len(stack.robot.controller.requests()) == 710
     # r2r's own action server burns a core from ten seconds after the first finished goal on; ours must not.
     time.sleep(12.0)
     idle_after = idle_share(stack.node)

@@ -125,16 +125,25 @@ def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_d
         assert time.monotonic() - started < 2.5
 
 
+def drive_for_six_seconds(stack):
+    """A goal that was driven to for so long: the node looks for servers in haste for five seconds after it has lost or
+    found one. Or one that has ended before."""
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(lambda: goal.done() or len(goal.feedback) > 60, 60, "feedback of six seconds")
+    return goal
+
+
 @pytest.mark.alone
 def test_g6_client_is_told_soon_after_a_server_has_left_the_graph(stack):
     waits = []
     for _ in range(3):
         controller = stack.robot.controller
         controller.behaviour.duration = None
-        goal = stack.navigation.send(1.0, 0.0)
-        wait_for(controller.executing, 10, "the controller to execute")
-        # The node looks for servers in haste for five seconds after it has lost or found one.
-        wait_for(lambda goal=goal: len(goal.feedback) > 60, 60, "feedback of six seconds")
+        goal = drive_for_six_seconds(stack)
+        if goal.done():
+            # It was sent before the node noticed that this controller is another one.
+            goal = drive_for_six_seconds(stack)
+        assert not goal.done(), goal.result()
         watch = ActionClient(stack.graph.node, FollowPath, "follow_path")
         wait_for(watch.server_is_ready, 10, "the controller on the graph")
         threading.Thread(target=controller.destroy, daemon=True).start()
