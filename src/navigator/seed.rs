@@ -41,7 +41,7 @@ pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
     }
 }
 
-/// The lowest error code that a tree that has failed left behind (`spec/nav2.md` 2.9), and why it failed: the leaf that
+/// The lowest error code that a tree that has failed left behind, and why it failed: the leaf that
 /// wrote the code last, or where there is none the leaf that failed last, and how many recoveries ran.
 pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     let recoveries = match recoveries(tree) {
