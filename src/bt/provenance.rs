@@ -116,8 +116,12 @@ pub(crate) struct Provenance {
 
 impl Provenance {
     pub(crate) fn new(def: &TreeDef, sources: Vec<SlotId>) -> Self {
+        Self::with(Readers::of(def, sources))
+    }
+
+    fn with(readers: Readers) -> Self {
         Self {
-            readers: Arc::new(Readers::of(def, sources)),
+            readers: Arc::new(readers),
             is_renewed: false,
             before: FxHashMap::default(),
             current: FxHashMap::default(),
@@ -305,16 +309,7 @@ mod tests {
             sources: vec![GOALS],
             nodes: nodes.into_iter().collect(),
         };
-        Provenance {
-            readers: Arc::new(readers),
-            is_renewed: false,
-            before: FxHashMap::default(),
-            current: FxHashMap::default(),
-            overwritten: FxHashMap::default(),
-            at_work: FxHashSet::default(),
-            done: FxHashMap::default(),
-            last: false,
-        }
+        Provenance::with(readers)
     }
 
     /// Whether a run that plans now has done so for the newest goals.
