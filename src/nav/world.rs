@@ -68,8 +68,8 @@ pub struct World {
     since: Ticket,
     /// When the navigation that runs was accepted; see [`World::current_sample`].
     accepted: Time,
-    /// When the first goal of the session was accepted; see [`World::session_sample`].
-    session_accepted: Time,
+    /// Since when commands to the run count; see [`World::run_sample`].
+    run_accepted: Time,
     waiting: FxHashMap<Ticket, Progress>,
     topics: FxHashMap<TopicId, Sample>,
     /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
@@ -98,7 +98,7 @@ impl World {
             next_ticket: 1,
             since: Ticket(1),
             accepted: Time::ZERO,
-            session_accepted: Time::ZERO,
+            run_accepted: Time::ZERO,
             waiting: FxHashMap::default(),
             topics: FxHashMap::default(),
             halts: Vec::new(),
@@ -163,11 +163,11 @@ impl World {
             .filter(|sample| sample.received >= self.accepted)
     }
 
-    /// As [`World::sample`], where the message was received since the tree's run began: since the first goal of the
-    /// session was accepted. For commands to the run, which a goal that replaces another leaves in force.
-    pub fn session_sample(&self, topic: TopicId) -> Option<&Sample> {
+    /// As [`World::sample`], where the message was received since the run began: since the first goal was accepted of
+    /// those that replaced one another. For commands to the run, which such a goal leaves in force.
+    pub fn run_sample(&self, topic: TopicId) -> Option<&Sample> {
         self.sample(topic)
-            .filter(|sample| sample.received >= self.session_accepted)
+            .filter(|sample| sample.received >= self.run_accepted)
     }
 
     /// Serves a trigger; see [`Link::serve_trigger`].
@@ -336,10 +336,9 @@ impl World {
     }
 
     /// What is started from now on belongs to a session of its own, whose end waits for no goal of an earlier one
-    /// that did not stop in time. Its first goal was accepted at this time, by the clock that no simulation stops.
-    pub fn begin_session(&mut self, accepted: Time) {
-        self.session_accepted = accepted;
-        self.begin_navigation(accepted);
+    /// that did not stop in time. The run it belongs to began at this time, by the clock that no simulation stops.
+    pub fn begin_session(&mut self, run_accepted: Time) {
+        self.run_accepted = run_accepted;
         self.since = Ticket(self.next_ticket);
         self.notes.forget();
         self.failures.forget();

@@ -100,6 +100,7 @@ impl Waiting {
                 poses: goal.poses,
                 tree,
                 accepted: goal.accepted,
+                run_accepted: goal.accepted,
                 client: goal.client,
             });
         }

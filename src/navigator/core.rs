@@ -547,7 +547,7 @@ impl Navigator {
     }
 
     /// Runs a goal: at once, in place of the one that runs, or when that has stopped.
-    fn take_up(&mut self, request: Request, now: Time) {
+    fn take_up(&mut self, mut request: Request, now: Time) {
         match &mut self.state {
             State::Idle => self.start(request, now),
             State::Running(session) => {
@@ -575,12 +575,16 @@ impl Navigator {
                         goal_log::began(kind, goal, robot.as_ref(), poses, tree.definition());
                     }
                     None => {
+                        request.run_accepted = session.run_accepted();
                         self.replace_next(request);
                         self.stop(HaltReason::TreeSwapped, Report::aborted(0, REPLACED), now);
                     }
                 }
             }
-            State::Stopping { then, .. } => {
+            State::Stopping { session, then, .. } => {
+                if matches!(then, Then::Resume(_)) {
+                    request.run_accepted = session.run_accepted();
+                }
                 then.tell(Report::aborted(0, REPLACED));
                 self.replace_next(request);
             }
@@ -588,10 +592,12 @@ impl Navigator {
     }
 
     /// Of several goals that wait, the newest counts.
-    fn replace_next(&mut self, request: Request) {
-        if let Some(older) = self.next.replace(request) {
+    fn replace_next(&mut self, mut request: Request) {
+        if let Some(older) = self.next.take() {
+            request.run_accepted = older.run_accepted;
             goal_log::finish(older.kind, older.client, Report::aborted(0, REPLACED));
         }
+        self.next = Some(request);
     }
 
     fn start(&mut self, request: Request, now: Time) {
@@ -620,7 +626,8 @@ impl Navigator {
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {
-            world.begin_session(request.accepted);
+            world.begin_session(request.run_accepted);
+            world.begin_navigation(request.accepted);
         }
         let session = Session::new(request, now);
         super::seed::goal(tree, &self.options, session.kind(), session.poses());

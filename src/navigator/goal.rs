@@ -144,6 +144,9 @@ pub struct Request {
     /// When its client was told that it is accepted, by the clock that no simulation stops: what topics said before is
     /// not meant for it.
     pub accepted: Time,
+    /// When the first goal was accepted of those that replaced one another up to this one: commands to the run, such as
+    /// a pause, count from then on.
+    pub run_accepted: Time,
     /// To whom to answer.
     pub client: Box<dyn ClientGoal>,
 }

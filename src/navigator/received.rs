@@ -15,6 +15,9 @@ const UPDATED: &str = r#"<GoalUpdater input_goal="{goal}" output_goal="{updated}
     <Sequence><ComputePathToPose goal="{updated}" path="{path}"/><ComputePathToPose goal="{updated}" path="{path}"/></Sequence>
   </GoalUpdater>"#;
 
+const PAUSABLE: &str = r#"<PauseResumeController pause_service_name="pause" resume_service_name="resume">
+    <Spin/></PauseResumeController>"#;
+
 fn pose(seconds: i32, x: f64) -> PoseStamped {
     let stamp = Stamp {
         sec: seconds,
@@ -38,11 +41,13 @@ impl Rig {
     fn unstamped(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         self.bench.transform("map", "base_link", Pose::default());
         let now = self.now();
+        let accepted = Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000);
         let request = Request {
             kind: ToPose,
             poses: vec![pose(0, x)],
             tree: Ok(Arc::clone(tree)),
-            accepted: Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000),
+            accepted,
+            run_accepted: accepted,
             client: Box::new(Client {
                 number,
                 reports: self.clients.clone(),
@@ -111,11 +116,7 @@ fn an_update_that_came_while_the_tree_of_its_navigation_was_read_counts() {
 fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
     let mut rig = rig();
     rig.bench.action::<Spin>("spin", |_| Plan::success());
-    let tree = load(
-        &registry(),
-        r#"<PauseResumeController pause_service_name="pause" resume_service_name="resume">
-             <Spin/></PauseResumeController>"#,
-    );
+    let tree = load(&registry(), PAUSABLE);
     rig.unstamped(1, 1.0, &tree, 0);
     rig.ticks(10);
     assert_eq!(rig.report().1.ending, Ending::Succeeded);
@@ -130,11 +131,7 @@ fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
 fn turning() -> (Rig, Arc<TreeDef>) {
     let mut rig = rig();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
-    let tree = load(
-        &registry(),
-        r#"<PauseResumeController pause_service_name="pause" resume_service_name="resume">
-             <Spin/></PauseResumeController>"#,
-    );
+    let tree = load(&registry(), PAUSABLE);
     rig.unstamped(1, 1.0, &tree, 0);
     rig.ticks(3);
     rig.bench.publish("resume", ());
@@ -171,4 +168,69 @@ fn a_pause_between_the_last_tick_and_a_goal_that_replaces_another_counts() {
     rig.unstamped(3, 2.0, &tree, 0);
     rig.ticks(5);
     assert_eq!(rig.bench.active("spin"), 0);
+}
+
+#[test]
+fn a_pause_while_the_tree_of_its_navigation_is_read_holds_it_up() {
+    for (requests, active) in [(&["pause"][..], 0), (&["pause", "resume"], 1)] {
+        let (mut rig, _) = turning();
+        for request in requests {
+            rig.bench.publish(request, ());
+        }
+        rig.bench.wait(50);
+        // A tree of its own, for which that of the goal before makes room.
+        rig.unstamped(3, 2.0, &load(&registry(), PAUSABLE), 100);
+        rig.ticks(5);
+        assert_eq!(rig.bench.active("spin"), active, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
+    // The tree is swapped, also under a goal that took a paused one's place; a goal comes with another tree.
+    for case in 0..4 {
+        let (mut rig, tree) = turning();
+        rig.bench.publish("pause", ());
+        rig.ticks(3);
+        assert_eq!(rig.bench.active("spin"), 0);
+        if case == 1 {
+            rig.unstamped(3, 2.0, &tree, 0);
+            rig.ticks(3);
+        }
+        let other = load(&registry(), PAUSABLE);
+        if case < 2 {
+            let now = rig.now();
+            rig.navigator.swap(ToPose, &other, now).unwrap();
+        } else {
+            rig.unstamped(4, 3.0, &other, 0);
+        }
+        rig.ticks(10);
+        if case == 3 {
+            // The first tree once more.
+            rig.unstamped(5, 3.0, &tree, 0);
+            rig.ticks(10);
+        }
+        assert_eq!(
+            rig.bench.active("spin"),
+            0,
+            "no client called resume: case {case}"
+        );
+        rig.bench.publish("resume", ());
+        rig.ticks(3);
+        assert_eq!(rig.bench.active("spin"), 1, "case {case}");
+    }
+}
+
+#[test]
+fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
+    let (mut rig, tree) = turning();
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    let now = rig.now();
+    rig.navigator.cancel(GoalId([2; 16]), now);
+    rig.ticks(5);
+    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
 }

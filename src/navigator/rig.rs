@@ -118,6 +118,7 @@ pub(super) fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Rep
         poses: Vec::new(),
         tree: Ok(Arc::clone(tree)),
         accepted: Time::ZERO,
+        run_accepted: Time::ZERO,
         client: Box::new(Client {
             number,
             reports: reports.clone(),

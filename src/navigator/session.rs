@@ -18,6 +18,7 @@ pub(crate) struct Session {
     poses: Arc<Goals>,
     started: Time,
     accepted: Time,
+    run_accepted: Time,
     last_feedback: Option<Time>,
     /// The goal took another's place in a tree that ran.
     is_replacement: bool,
@@ -30,6 +31,7 @@ impl Session {
             kind,
             poses,
             accepted,
+            run_accepted,
             client,
             ..
         } = request;
@@ -39,6 +41,7 @@ impl Session {
             poses: Arc::new(Goals(poses)),
             started: now,
             accepted,
+            run_accepted,
             last_feedback: None,
             is_replacement: false,
         }
@@ -46,6 +49,11 @@ impl Session {
 
     pub(crate) fn kind(&self) -> NavigatorKind {
         self.kind
+    }
+
+    /// See [`Request::run_accepted`].
+    pub(crate) fn run_accepted(&self) -> Time {
+        self.run_accepted
     }
 
     pub(crate) fn id(&self) -> GoalId {
@@ -59,6 +67,7 @@ impl Session {
             poses: Arc::unwrap_or_clone(self.poses).0,
             tree: Ok(tree),
             accepted: self.accepted,
+            run_accepted: self.run_accepted,
             client: self.client,
         }
     }

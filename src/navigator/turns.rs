@@ -42,6 +42,7 @@ impl Rig {
             }],
             tree: Ok(Arc::clone(tree)),
             accepted: self.bench.now(),
+            run_accepted: self.bench.now(),
             client: Box::new(Client {
                 number,
                 reports: self.clients.clone(),

@@ -19,13 +19,11 @@ const PAUSED: u32 = 1;
 const ON_PAUSE: u32 = 2;
 const ON_RESUME: u32 = 3;
 
-/// The two services, and the last request that was looked at. They are shared with other trees: what was asked of one
-/// of these before is no request to this one.
+/// The two services. They are shared with other trees: a request to one of these holds for all of a run.
 #[derive(Default)]
 struct Services {
     pause: Option<TopicId>,
     resume: Option<TopicId>,
-    seen: u64,
 }
 
 impl Node for PauseResumeController {
@@ -33,8 +31,9 @@ impl Node for PauseResumeController {
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks its first child until the pause service is called, then its second (if any) until \
         the resume service is called. The third and fourth, if any, are ticked to their end in between: on pausing, on \
-        resuming. Calls that came before this navigation was accepted do not count; one whose goal replaces that of a \
-        running tree goes on as it was, paused or not.";
+        resuming. Calls that came before this navigation was accepted do not count. A pause holds until the resume \
+        service is called: also where the node is halted and ticked again, where another tree is put in the place of \
+        this one, and where another goal replaces this one.";
     const CHILDREN: (usize, usize) = (1, 4);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -63,32 +62,20 @@ impl Node for PauseResumeController {
 }
 
 impl PauseResumeController {
-    /// The last request since the tree's run began, by its number, and whether it was to pause. 0: there is none.
-    fn last_request(cx: &mut Context<'_>) -> (u64, bool) {
+    /// Whether the last request since the run began was to pause. One that makes no sense in the present state changes
+    /// nothing.
+    fn is_paused(cx: &mut Context<'_>) -> bool {
         let services = cx.state::<Services>();
         let (pause, resume) = (services.pause, services.resume);
         let Some(world) = cx.resource::<World>() else {
-            return (0, false);
+            return false;
         };
         let last = |topic: Option<TopicId>| {
             topic
-                .and_then(|topic| world.session_sample(topic))
+                .and_then(|topic| world.run_sample(topic))
                 .map_or(0, |sample| sample.order)
         };
-        let (pause, resume) = (last(pause), last(resume));
-        (pause.max(resume), pause > resume)
-    }
-
-    /// Whether there was a request to leave the present state. Of several the last counts, and one that makes no sense
-    /// in the present state is forgotten, not kept for later.
-    fn is_asked(cx: &mut Context<'_>) -> bool {
-        let (number, to_pause) = Self::last_request(cx);
-        if number == 0 {
-            return false;
-        }
-        let is_new = std::mem::replace(&mut cx.state::<Services>().seen, number) != number;
-        let is_at_work = matches!(cx.memory().index, RESUMED | ON_RESUME);
-        is_new && to_pause == is_at_work
+        last(pause) > last(resume)
     }
 
     fn go_to(cx: &mut Context<'_>, state: u32) {
@@ -101,8 +88,8 @@ impl Behavior for PauseResumeController {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         let has = |cx: &Context<'_>, state: u32| (state as usize) < cx.child_count();
-        if Self::is_asked(cx) {
-            let state = cx.memory().index;
+        let state = cx.memory().index;
+        if Self::is_paused(cx) == matches!(state, RESUMED | ON_RESUME) {
             let next = match state {
                 RESUMED | ON_RESUME if has(cx, ON_PAUSE) => ON_PAUSE,
                 RESUMED | ON_RESUME => PAUSED,
@@ -159,8 +146,6 @@ impl Behavior for PauseResumeController {
         let services = cx.state::<Services>();
         services.pause = pause;
         services.resume = resume;
-        let (number, _) = Self::last_request(cx);
-        cx.state::<Services>().seen = number;
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {
@@ -229,19 +214,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_of_another_tree_is_no_request_to_this_one() {
+    fn a_pause_holds_for_an_activation_after_a_halt_and_for_another_tree() {
         let mut bench = Bench::new(TREE);
         bench.action::<Spin>("spin", |_| Plan::endless());
         bench.run(3);
         bench.publish("pause", ());
         bench.run(3);
         assert_eq!(bench.active("spin"), 0);
-        // Another tree gets the same world.
+        bench.halt();
+        bench.run(3);
+        assert_eq!(bench.active("spin"), 0, "after a halt");
         bench.halt();
         let mut other = Tree::new(Arc::clone(bench.tree.definition()));
         other.put_resources(bench.tree.take_resources());
         other.attach(bench.now()).unwrap();
         bench.tree = other;
+        bench.run(3);
+        assert_eq!(bench.active("spin"), 0, "in another tree");
+        bench.publish("resume", ());
         bench.run(3);
         assert_eq!(bench.active("spin"), 1);
     }
