@@ -206,6 +206,24 @@ def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
     world.recovers()
 
 
+@pytest.mark.timeout(400)
+def test_g3_what_the_wire_loses_is_sent_again_at_once(world):
+    """A goal request is lost in a cut of 0.3 s. The middleware alone would repeat it 3 s after it was sent."""
+    planner = "compute_path_to_pose"
+    requests = world.servers.seen(planner, "requested")
+
+    def meanwhile():
+        goal = world.client.send()
+        wait_for(lambda: world.client.feedback(goal), 15.0, "the tree to be ticked")
+        return goal
+
+    goal = world.cut(0.3, meanwhile)
+    assert world.servers.seen(planner, "requested") == requests
+    wait_for(lambda: world.servers.seen(planner, "requested") > requests, 2.0, "the goal request at the planner")
+    assert world.client.result(goal, PATIENCE)[0] == "SUCCEEDED"
+    world.recovers()
+
+
 #: After so long without a word the middleware takes the other host for gone, and forgets what it had to tell it.
 LEASE = 20.0
 
