@@ -46,8 +46,9 @@ pub trait Behavior: Send + Sync {
         false
     }
 
-    /// Whether a leaf that has run for some ticks has done something with what it read, rather than only asked: see
-    /// [`Tree::is_current`](super::Tree::is_current).
+    /// Whether a leaf has done something with what it read, rather than only asked: see
+    /// [`Tree::is_current`](super::Tree::is_current). Of leaves that succeed in the tick that activates them it is asked
+    /// only of actions that write nothing.
     fn acts(&self) -> bool {
         true
     }

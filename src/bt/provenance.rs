@@ -34,6 +34,8 @@ struct Reader {
     starts: bool,
     /// It does something, rather than asks.
     acts: bool,
+    /// It does so within the tick that activates it: an action that makes nothing of what it reads in the blackboard.
+    acts_at_once: bool,
 }
 
 /// All of them in one tree.
@@ -59,13 +61,15 @@ impl Readers {
                     open.extend(writes.iter().copied().filter(|slot| derived.insert(*slot)));
                     let compiled = &def.nodes[node as usize];
                     let kind = def.info[node as usize].kind;
+                    let acts = compiled.behavior.acts();
                     Reader {
                         reads: Vec::new(),
+                        acts_at_once: acts && kind == NodeKind::Action && writes.is_empty(),
                         writes,
                         in_place: Vec::new(),
                         is_leaf: matches!(kind, NodeKind::Action | NodeKind::Condition),
                         starts: compiled.behavior.conduct(kind, &[]).starts,
-                        acts: compiled.behavior.acts(),
+                        acts,
                     }
                 });
             }
@@ -185,12 +189,14 @@ impl Provenance {
         let Some(reader) = self.readers.nodes.get(&node) else {
             return;
         };
-        let (acts, starts) = (reader.acts, reader.starts);
+        let (acts, acts_at_once, starts) = (reader.acts, reader.acts_at_once, reader.starts);
         match to {
             NodeStatus::Idle | NodeStatus::Skipped => {
                 self.at_work.remove(&node);
             }
-            _ if !reader.is_leaf => self.write(blackboard, node),
+            _ if !reader.is_leaf => {
+                self.write(blackboard, node);
+            }
             NodeStatus::Running if from != NodeStatus::Running => self.read_again(blackboard, node),
             NodeStatus::Running => {}
             NodeStatus::Success | NodeStatus::Failure if from == NodeStatus::Running => {
@@ -208,15 +214,23 @@ impl Provenance {
             NodeStatus::Failure => {}
             // A leaf that has started something and is ticked again gives the same answer once more.
             NodeStatus::Success if starts && from != NodeStatus::Idle => {}
-            NodeStatus::Success => self.write(blackboard, node),
+            NodeStatus::Success => {
+                let is_current = self.write(blackboard, node);
+                if acts_at_once {
+                    self.last = is_current;
+                    self.done.insert(node, is_current);
+                }
+            }
         }
     }
 
-    /// A node has read and written within one tick.
-    fn write(&mut self, blackboard: &Blackboard, node: u32) {
-        if self.is_renewed && self.reads_current(blackboard, node) {
+    /// A node has read and written within one tick; whether it has read current entries only.
+    fn write(&mut self, blackboard: &Blackboard, node: u32) -> bool {
+        let is_current = self.is_renewed && self.reads_current(blackboard, node);
+        if is_current {
             self.mark(blackboard, node);
         }
+        is_current
     }
 
     fn reads_current(&self, blackboard: &Blackboard, node: u32) -> bool {
@@ -303,6 +317,7 @@ mod tests {
             is_leaf: true,
             starts: true,
             acts,
+            acts_at_once: false,
         };
         let nodes = [(FILTER, reader(GOALS, false)), (PLAN, reader(PATH, true))];
         let readers = Readers {

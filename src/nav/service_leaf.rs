@@ -18,6 +18,8 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     type Service: Service;
     /// The ID in tree files.
     const ID: &'static str;
+    /// Whether the server does something with the request, rather than only answers; see [`Behavior::acts`].
+    const ACTS: bool = false;
     /// What palettes call it.
     const KIND: NodeKind = NodeKind::Action;
     /// Documentation.
@@ -129,7 +131,7 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
     }
 
     fn acts(&self) -> bool {
-        false
+        N::ACTS
     }
 
     /// An action whatever it is called: the answer takes its time.

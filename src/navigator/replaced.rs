@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value as JsonValue, json};
+
 use super::NavigatorKind::{self, ThroughPoses, ToPose};
 use super::goal::Ending;
 use super::rig::{Rig, load, registry};
@@ -11,7 +13,8 @@ use crate::msg::action::{
     FollowPath, SmoothPath, SmoothPathResult, Wait,
 };
 use crate::msg::service::{GetCosts, GetCostsResponse, IsPathValid, IsPathValidResponse};
-use crate::msg::{Header, Path, Pose};
+use crate::msg::{Header, Path, Pose, PoseStamped};
+use crate::nav::any::{JsonAction, JsonService};
 use crate::nav::testing::Plan;
 use crate::xml::Loader;
 
@@ -23,6 +26,11 @@ fn path_to(x: f64) -> Arc<Path> {
 
 fn end_of(path: &Path) -> f64 {
     path.poses.last().map_or(0.0, |pose| pose.pose.position.x)
+}
+
+/// Where a message that has a goal leads to.
+fn x_of(message: &JsonValue) -> f64 {
+    message["goal"]["pose"]["position"]["x"].as_f64().unwrap()
 }
 
 /// How late things are, in milliseconds.
@@ -66,6 +74,22 @@ fn rig(delays: Delays) -> Rig {
         Plan::success().after(100).result_after(delays.results)
     });
     bench.action::<Wait>("wait", |_| Plan::success().after(40));
+    // The same by messages whose types the tree names.
+    bench.action::<JsonAction>("any_plan", move |goal| {
+        Plan::result(json!({"path": &*path_to(x_of(goal))})).after(30)
+    });
+    bench.action::<JsonAction>("any_tell", move |goal| {
+        let told = |after| (after, json!({"path": &*path_to(x_of(goal))}));
+        let told = [5, 15, 25].map(told);
+        let plan = Plan::result(json!({})).after(30);
+        told.into_iter()
+            .fold(plan, |plan, (after, feedback)| plan.feedback(after, feedback))
+    });
+    bench.action::<JsonAction>("any_sort", |goal| Plan::result(goal.clone()).after(20));
+    bench.slow_service::<JsonService>("any_plan_service", 30, move |goal| {
+        Some(json!({"path": &*path_to(x_of(goal))}))
+    });
+    bench.slow_service::<JsonService>("any_sort_service", 20, |goal| Some(goal.clone()));
     bench.service::<IsPathValid>("is_path_valid", |_| {
         Some(IsPathValidResponse {
             is_valid: true,
@@ -90,8 +114,25 @@ struct Replaced {
     waits: usize,
 }
 
+/// Where the robot was sent so far, in order.
+type Sent = fn(&Rig) -> Vec<f64>;
+
 fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize, delays: Delays) -> Replaced {
-    let mut rig = rig(delays);
+    replace_with(rig(delays), kind, tree, after, driven_to)
+}
+
+fn driven_to(rig: &Rig) -> Vec<f64> {
+    let goals = rig.bench.goals::<FollowPath>("follow_path");
+    goals.iter().map(|goal| end_of(&goal.path)).collect()
+}
+
+fn replace_with(
+    mut rig: Rig,
+    kind: NavigatorKind,
+    tree: &Arc<TreeDef>,
+    after: usize,
+    sent: Sent,
+) -> Replaced {
     let goal = |rig: &mut Rig, number: u8, x: f64| {
         rig.bench.transform("map", "base_link", Pose::default());
         rig.goal_to(number, kind, "map", x, tree);
@@ -100,14 +141,9 @@ fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize, delays: Delay
     rig.ticks(after);
     let is_late = !rig.navigator.is_running();
     goal(&mut rig, 2, 2.0);
-    let mut ends = Vec::new();
-    let mut seen = 0;
     for _ in 0..400 {
         rig.bench.transform("map", "base_link", Pose::default());
         rig.ticks(1);
-        let goals = rig.bench.goals::<FollowPath>("follow_path");
-        ends.extend(goals.iter().skip(seen).map(|goal| end_of(&goal.path)));
-        seen = goals.len();
         if rig.navigator.is_idle() {
             break;
         }
@@ -126,7 +162,7 @@ fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize, delays: Delay
     assert_eq!(told, [(1, first), (2, Ending::Succeeded)], "after {after} ticks");
     Replaced {
         is_late,
-        ends,
+        ends: sent(&rig),
         waits: rig.bench.goals::<Wait>("wait").len(),
     }
 }
@@ -153,6 +189,24 @@ fn is_driven_to_by(kind: NavigatorKind, xml: &str, tree: &Arc<TreeDef>, delays: 
         assert_eq!(
             drives, 1,
             "a new goal after {after} ticks: driven to {drives} times\n{xml}"
+        );
+        after += 1;
+    }
+}
+
+/// As [`is_driven_to_by`], however often the robot is sent to the new goal.
+fn is_sent_to(kind: NavigatorKind, tree: &Arc<TreeDef>, delays: Delays, sent: Sent) -> usize {
+    let mut after = 1;
+    loop {
+        let replaced = replace_with(rig(delays), kind, tree, after, sent);
+        if replaced.is_late {
+            return after;
+        }
+        let ends = &replaced.ends;
+        assert_eq!(
+            ends.last(),
+            Some(&2.0),
+            "a new goal after {after} ticks: {ends:?}"
         );
         after += 1;
     }
@@ -339,4 +393,112 @@ fn a_goal_without_a_path_has_not_succeeded_when_the_robot_arrives_where_it_was_g
         .map(|(number, report)| (number, report.ending))
         .collect();
     assert_eq!(told, [(1, Ending::Aborted), (2, Ending::Aborted)]);
+}
+
+/// With goals, results, requests and responses whose types the tree names.
+#[test]
+fn a_goal_that_comes_in_any_tick_is_driven_to_by_trees_with_messages_of_any_type() {
+    let action = |server: &str, result: &str, on_change: &str| {
+        format!(
+            r#"<RosAction server_name="{server}" action_type="a/action/B" goal.goal="{{goal}}"
+                 {result}.path="{{path}}" on_change="{on_change}"/>"#
+        )
+    };
+    let service = r#"<RosService service_name="any_plan_service" service_type="a/srv/B" request.goal="{goal}"
+        response.path="{path}"/>"#;
+    let mut planners = vec![(service.to_owned(), true)];
+    for on_change in ["ignore", "preempt", "cancel_first"] {
+        planners.push((action("any_plan", "result", on_change), true));
+        // A path that is told before the end of its plan: what is driven along it is driven twice.
+        planners.push((action("any_tell", "feedback", on_change), false));
+    }
+    for (plan, is_driven_once) in planners {
+        let once = format!("<Sequence>{plan}{FOLLOW}{WAIT}</Sequence>");
+        let again = format!(
+            r#"<Sequence><PipelineSequence><RateController hz="20">{plan}</RateController>{FOLLOW}</PipelineSequence>
+                 {WAIT}</Sequence>"#
+        );
+        let by_goal = format!(
+            "<PipelineSequence><GoalUpdatedController>{plan}</GoalUpdatedController>{FOLLOW}</PipelineSequence>"
+        );
+        for xml in [once, again, by_goal] {
+            let tree = load(&registry(), &xml);
+            for commands in [0, 5] {
+                let delays = Delays {
+                    commands,
+                    ..Delays::default()
+                };
+                let ticks = if is_driven_once {
+                    is_driven_to_by(ToPose, &xml, &tree, delays)
+                } else {
+                    is_sent_to(ToPose, &tree, delays, driven_to)
+                };
+                assert!(ticks > 13, "{xml}");
+            }
+        }
+    }
+    let sorters = [
+        r#"<RosAction server_name="any_sort" action_type="a/action/B" goal.goals="{goals}" result.goals="{goals}"/>"#,
+        r#"<RosService service_name="any_sort_service" service_type="a/srv/B" request.goals="{goals}"
+             response.goals="{goals}"/>"#,
+    ];
+    for sort in sorters {
+        let plan = r#"<ComputePathThroughPoses goals="{goals}" path="{path}"/>"#;
+        let once = format!("<Sequence>{sort}{plan}{FOLLOW}{WAIT}</Sequence>");
+        let reactive = format!(
+            "<PipelineSequence><ReactiveSequence>{sort}</ReactiveSequence>{plan}{FOLLOW}</PipelineSequence>"
+        );
+        for xml in [once, reactive] {
+            assert!(is_driven_to(ThroughPoses, &xml) > 13, "{xml}");
+        }
+    }
+}
+
+#[test]
+fn a_goal_that_comes_in_any_tick_is_sent_by_trees_that_send_the_robot_by_messages_of_any_type() {
+    let called = r#"<Sequence><RosService service_name="any_plan_service" service_type="a/srv/B" request.goal="{goal}"/>
+        <Wait wait_duration="0.04"/><ComputePathToPose goal="{goal}" path="{path}"/></Sequence>"#;
+    let calls = is_sent_to(ToPose, &load(&registry(), called), Delays::default(), |rig| {
+        let requests = rig.bench.requests::<JsonService>("any_plan_service");
+        requests.iter().map(x_of).collect()
+    });
+    assert!(calls > 5);
+    let published = r#"<Sequence><RosPublish topic_name="any_goal" message_type="a/msg/B" message.goal="{goal}"/>
+        <Wait wait_duration="0.04"/><ComputePathToPose goal="{goal}" path="{path}"/></Sequence>"#;
+    let publications = is_sent_to(ToPose, &load(&registry(), published), Delays::default(), |rig| {
+        let messages = rig.bench.published::<JsonValue>("any_goal");
+        messages.iter().map(x_of).collect()
+    });
+    assert!(publications > 5);
+}
+
+#[test]
+fn a_run_that_takes_its_goal_from_a_topic_is_one_of_the_new_goal() {
+    let xml = format!(
+        r#"<Sequence><RosSubscribe topic_name="any_goal" message_type="a/msg/B" message.goal="{{goal}}"/>
+             {PLAN}{FOLLOW}{WAIT}</Sequence>"#
+    );
+    let tree = load(&registry(), &xml);
+    let mut after = 1;
+    loop {
+        let mut rig = rig(Delays::default());
+        rig.bench.transform("map", "base_link", Pose::default());
+        rig.goal_to(1, ToPose, "map", 1.0, &tree);
+        rig.ticks(1);
+        let goal = PoseStamped::in_frame("map", Pose::planar(3.0, 0.0, 0.0));
+        rig.bench.publish("any_goal", json!({"goal": goal}));
+        rig.ticks(after);
+        if !rig.navigator.is_running() {
+            break;
+        }
+        let before = rig.bench.goals::<FollowPath>("follow_path").len();
+        rig.bench.transform("map", "base_link", Pose::default());
+        rig.goal_to(2, ToPose, "map", 2.0, &tree);
+        rig.ticks(60);
+        assert_eq!(rig.reports.try_iter().count(), 2, "after {after} ticks");
+        let drives = rig.bench.goals::<FollowPath>("follow_path").len() - before;
+        assert!(drives > 0, "after {after} ticks");
+        after += 1;
+    }
+    assert!(after > 13);
 }

@@ -24,6 +24,7 @@ pub struct RosParameterSet {
 impl ServiceNode for RosParameterSet {
     type Service = JsonService;
     const ID: &'static str = "RosParameterSet";
+    const ACTS: bool = true;
     const DOC: &'static str = "Sets a parameter of another node. FAILURE if the node refuses it.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {

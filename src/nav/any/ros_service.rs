@@ -31,6 +31,7 @@ pub struct RosService {
 impl ServiceNode for RosService {
     type Service = JsonService;
     const ID: &'static str = "RosService";
+    const ACTS: bool = true;
     const DOC: &'static str = "Calls any service. Fields of request and response are attributes: request.data=\"true\", \
         response.message=\"{text}\".";
 
