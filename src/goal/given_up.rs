@@ -12,7 +12,7 @@ pub struct GivenUpGoal {
     pub goal: GoalId,
     /// Where it may be executing.
     pub server: ServerId,
-    /// The activation that started it; `None` for a goal of an earlier run, or one that was given up before.
+    /// The activation that started it; `None` for a goal of an earlier run.
     pub ticket: Option<Ticket>,
     /// The path of the leaf that started it; empty for a goal of an earlier run.
     pub leaf: Arc<str>,

@@ -124,12 +124,14 @@ impl<P> Custodian<P> {
         }
         let order = self.next_order();
         self.counters.adopted += u64::from(found != Found::Perhaps);
+        let started_by = lost.as_ref().and_then(|lost| lost.started_by);
         self.goals.insert(
             goal,
             Entry {
                 order,
                 server,
                 ticket: None,
+                started_by,
                 leaf: lost.map_or_else(|| Arc::from(""), |lost| lost.leaf),
                 after_halt: AfterHalt::Wait,
                 goal: adopted,
@@ -147,7 +149,7 @@ impl<P> Custodian<P> {
 #[cfg(test)]
 mod tests {
     use super::super::rig::{Rig, SERVER};
-    use crate::goal::{CancelCode, Command, End, GoalId, GoalIds, GoalStatus, WireEvent};
+    use crate::goal::{CancelCode, Command, End, GoalId, GoalIds, GoalStatus, Ticket, WireEvent};
     use std::time::Duration;
 
     const NOTHING: [&str; 0] = [];
@@ -325,7 +327,7 @@ mod tests {
         (|rig, goal| rig.accept(goal), "GaveUpStopping"),
     ];
 
-    fn lose(loss: Loss, given_up: &str) -> (Rig, GoalId) {
+    fn lose(loss: Loss, given_up: &str) -> (Rig, Ticket, GoalId) {
         let mut rig = Rig::new();
         let ticket = rig.start(7);
         let goal = rig.sent_goal();
@@ -334,17 +336,22 @@ mod tests {
         rig.pass(10_000);
         assert_eq!(rig.wanted().last().unwrap(), given_up);
         rig.pass(100_000);
-        (rig, goal)
+        (rig, ticket, goal)
     }
 
     #[test]
     fn g3_a_goal_that_was_given_up_is_stopped_whenever_it_is_seen_again() {
         for (loss, given_up) in LOSSES {
-            let (mut rig, goal) = lose(loss, given_up);
+            let (mut rig, ticket, goal) = lose(loss, given_up);
             rig.status(&[(goal, GoalStatus::Executing)]);
             assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
             let [live] = rig.custodian.live_goals().try_into().unwrap();
             assert_eq!(&*live.leaf, "tree/leaf");
+            assert_eq!(
+                live.ticket,
+                Some(ticket),
+                "its session's client is told of it as before"
+            );
             rig.cancel_answer(goal, 65_537, CancelCode::None);
             rig.status(&[(goal, GoalStatus::Canceled)]);
             rig.assert_at_rest();
@@ -354,7 +361,7 @@ mod tests {
     #[test]
     fn g3_a_goal_that_was_given_up_is_cancelled_again_when_its_server_is_back() {
         for (loss, given_up) in LOSSES {
-            let (mut rig, goal) = lose(loss, given_up);
+            let (mut rig, _, goal) = lose(loss, given_up);
             rig.gone();
             rig.back();
             assert_eq!(rig.wanted(), ["RetriedAfterGivingUp", "cancel #65537"]);
@@ -370,7 +377,7 @@ mod tests {
 
     #[test]
     fn g3_a_goal_whose_request_was_never_answered_may_be_accepted_after_its_server_was_back() {
-        let (mut rig, goal) = lose(|_, _| {}, "GaveUpUnanswered");
+        let (mut rig, _, goal) = lose(|_, _| {}, "GaveUpUnanswered");
         rig.gone();
         rig.back();
         // Not yet; and it is given up once more.
@@ -407,7 +414,7 @@ mod tests {
             |rig, goal| rig.wire(WireEvent::ResultUnknown { goal }),
         ];
         for over in overs {
-            let (mut rig, goal) = lose(LOSSES[1].0, LOSSES[1].1);
+            let (mut rig, _, goal) = lose(LOSSES[1].0, LOSSES[1].1);
             over(&mut rig, goal);
             rig.back();
             assert_eq!(rig.wanted(), NOTHING);

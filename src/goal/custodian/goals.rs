@@ -114,7 +114,7 @@ impl<P> Custodian<P> {
             out.push(Effect::Report(Report {
                 server: entry.server,
                 goal: Some(goal),
-                ticket: entry.ticket,
+                ticket: entry.started_by,
                 leaf: entry.leaf.clone(),
                 halted: entry.halted,
                 what,
@@ -183,6 +183,7 @@ impl<P> Custodian<P> {
                 self.lost.push_back(Lost {
                     goal,
                     server: entry.server,
+                    started_by: entry.started_by,
                     leaf: entry.leaf,
                     accepted: entry.goal.is_accepted(),
                     retried: entry.goal.is_found(),

@@ -62,7 +62,10 @@ struct Entry<P> {
     /// Orders goals by their start; ids order them by chance.
     order: u64,
     server: ServerId,
+    /// The activation that it may concern; `None` for one that was found.
     ticket: Option<Ticket>,
+    /// The activation that started it, for reports: known also when it was given up and found again.
+    started_by: Option<Ticket>,
     leaf: Arc<str>,
     after_halt: AfterHalt,
     goal: ActionGoal,
@@ -83,6 +86,7 @@ const LOST_REMEMBERED: usize = 64;
 struct Lost {
     goal: GoalId,
     server: ServerId,
+    started_by: Option<Ticket>,
     leaf: Arc<str>,
     accepted: bool,
     /// Whether it had been given up before.
@@ -328,7 +332,7 @@ impl<P> Custodian<P> {
                 Some(LiveGoal {
                     goal,
                     server: entry.server,
-                    ticket: entry.ticket,
+                    ticket: entry.started_by,
                     leaf: entry.leaf.clone(),
                     phase: entry.goal.phase(),
                     halted: entry.halted,

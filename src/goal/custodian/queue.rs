@@ -28,6 +28,7 @@ impl<P> Custodian<P> {
                 order,
                 server,
                 ticket: Some(ticket),
+                started_by: Some(ticket),
                 leaf,
                 after_halt: options.after_halt,
                 goal: ActionGoal::new(options, wait_until),
