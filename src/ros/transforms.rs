@@ -12,9 +12,13 @@ use super::{RosError, RosNode};
 use crate::msg::{FrameId, Header, Quaternion, Stamp, Transform, TransformStamped, Vector3};
 use crate::nav::TransformError;
 
-/// How long transforms are kept, as tf2 does. A message older than that is not late, it is of another time: the
-/// simulation or the recording has started over.
+/// How long transforms are kept, as tf2 does.
 const KEPT: i64 = 10_000_000_000;
+
+/// A message that is older than the newest by more than this is not late, it is of another time: the clock was set back,
+/// or the simulation or the recording has started over. tf2 tells that by [`KEPT`], so that after a step of the clock by
+/// 5 s it answers for 5 s with where the robot was.
+const SET_BACK: i64 = 2_000_000_000;
 
 /// The transforms between all frames of the robot. Cheap to clone; look-ups never wait for anything to arrive.
 ///
@@ -181,7 +185,7 @@ impl Samples {
         match self {
             Self::Dynamic(samples) if !fixed => {
                 let newest = samples.back().map_or(i64::MIN, |(newest, _)| *newest);
-                if time < newest.saturating_sub(KEPT) {
+                if time < newest.saturating_sub(SET_BACK) {
                     samples.clear();
                 }
                 let index = samples.partition_point(|(other, _)| *other < time);
@@ -460,6 +464,15 @@ mod tests {
             .lookup("odom", "base_link", None, at(60), TOLERANCE)
             .unwrap();
         assert!((found.transform.translation.x - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_clock_that_is_stepped_back_does_not_leave_the_robot_where_it_was() {
+        let buffer = TransformBuffer::new();
+        buffer.insert([link("odom", "base_link", 10_000, 1.0, 0.0)], false);
+        buffer.insert([link("odom", "base_link", 7_000, 2.0, 0.0)], false);
+        let found = buffer.lookup("odom", "base_link", None, at(7_000), TOLERANCE);
+        assert_eq!(found.unwrap().transform.translation.x, 2.0);
     }
 
     #[test]
