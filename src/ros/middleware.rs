@@ -8,10 +8,10 @@
 //! (`test/test_server_restart.py`). So this node uses UDP alone, unless the user has chosen something.
 
 use std::ffi::{CStr, OsString};
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 const PROFILE: &str = include_str!("../../config/fast_dds.xml");
 
@@ -48,14 +48,14 @@ const LOCALHOST: [(&str, &str); 3] = [
     ),
 ];
 
-/// The file of the profile, removed when this is dropped. Fast DDS reads it with the first node, and a file that has no
-/// name any more it does not find.
+/// The profile as a file in memory, which needs no directory and is gone when the process is. Fast DDS reads it with the
+/// first node.
 #[derive(Debug)]
-pub struct Profile(PathBuf);
+pub struct Profile(File);
 
-impl Drop for Profile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+impl Profile {
+    fn path(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
     }
 }
 
@@ -92,7 +92,7 @@ pub fn set_up() -> Option<Profile> {
     // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). What they may read
     // meanwhile is the list that the kernel made, which the first change copies and leaves where it is.
     unsafe {
-        std::env::set_var(VARIABLE, &profile.0);
+        std::env::set_var(VARIABLE, profile.path());
         match transport {
             Transport::AsItIs => {}
             Transport::Udp => std::env::set_var(TRANSPORTS, "UDPv4"),
@@ -131,16 +131,15 @@ fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -
     }
 }
 
-/// A new file with a text. `None` where there is no place for one: the node runs without it.
+/// A new file with a text. `None` where the kernel gives none: the node runs without it.
 fn written(text: &str) -> Option<Profile> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    let name = format!("navtree-{}-{}.xml", std::process::id(), now.as_nanos());
-    let path = std::env::temp_dir().join(name);
-    // A file that is there already is somebody else's.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path).ok()?;
-    let profile = Profile(path);
+    // SAFETY: the name is a C string; the descriptor is new, and only the file has it.
+    let mut file = unsafe {
+        let descriptor = libc::memfd_create(c"navtree-fast-dds".as_ptr(), libc::MFD_CLOEXEC);
+        (descriptor >= 0).then(|| File::from_raw_fd(descriptor))
+    }?;
     file.write_all(text.as_bytes()).ok()?;
-    Some(profile)
+    Some(Profile(file))
 }
 
 #[cfg(test)]
@@ -148,12 +147,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_there_as_long_as_it_is_needed() {
+    fn the_profile_can_be_read_by_its_name_more_than_once() {
         let profile = written(PROFILE).unwrap();
-        let path = profile.0.clone();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), PROFILE);
-        drop(profile);
-        assert!(!path.exists());
+        for _ in 0..2 {
+            assert_eq!(std::fs::read_to_string(profile.path()).unwrap(), PROFILE);
+        }
     }
 
     #[test]
