@@ -1,7 +1,8 @@
 //! Faults that a test injects into a thread: nothing, unless the crate is built with the feature `fault-injection`.
 
 /// Panics where the environment variable `NAVTREE_FAULT` is `THREAD:FILE`, the calling thread has that name, and the
-/// file exists. The file is removed first, so that there is one fault.
+/// file exists; where `hang` is in the file, the thread hangs instead. The file is removed first, so that there is one
+/// fault.
 #[cfg(feature = "fault-injection")]
 #[expect(clippy::panic, reason = "what it is for")]
 pub(crate) fn point() {
@@ -13,8 +14,12 @@ pub(crate) fn point() {
     });
     if let Some((thread, file)) = wanted
         && std::thread::current().name() == Some(thread)
+        && let Ok(text) = std::fs::read_to_string(file)
         && std::fs::remove_file(file).is_ok()
     {
+        while text == "hang" {
+            std::thread::park();
+        }
         panic!("a fault was injected into the thread `{thread}`");
     }
 }

@@ -1,6 +1,7 @@
 """G8: whichever thread of the node fails, the robot stands, the client has a result, and the process ends with a code; or,
 where nothing depends on the thread, the navigation goes on."""
 
+import signal
 import subprocess
 
 import pytest
@@ -26,7 +27,7 @@ def program(target_folder):
 def fail(stack_factory, program, monkeypatch, tmp_path):
     """Has a thread fail while the robot drives: the stack and the goal."""
 
-    def start(thread, cause=None):
+    def start(thread, cause=None, fault="panic"):
         trigger = tmp_path / "fail"
         monkeypatch.setenv("NAVTREE_FAULT", f"{thread}:{trigger}")
         stack = stack_factory(program=program)
@@ -35,7 +36,7 @@ def fail(stack_factory, program, monkeypatch, tmp_path):
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
         # A server drops a request for the result that has not come when its node ends.
         wait_for(lambda: goal.feedback, 10, "the navigation to be under way")
-        trigger.touch()
+        trigger.write_text(fault)
         if cause:
             cause(stack)
         wait_for(lambda: not trigger.exists(), 10, f"the thread {thread} to fail")
@@ -84,6 +85,28 @@ def test_g8_thread_that_fails_takes_every_goal_down_before_the_process_ends(fail
     assert len(controller.cancelled()) == 1, stack.node.output
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
     assert goal.result(5.0)[0] == "ABORTED"
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g11_guardian_cancels_what_a_thread_that_stalls_in_the_middleware_cannot(fail):
+    stack, _ = fail("ros-spin", fault="hang")
+    controller = stack.robot.controller
+    wait_for(lambda: controller.cancelled(), 20.0, lambda: f"the guardian's cancel: {stack.node.output}")
+    assert stack.node.wait(10.0)[0] == -signal.SIGABRT
+    assert "the thread `ros-spin` has not come back" in stack.node.output
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
+    stack, goal = fail("ros-listen", fault="hang")
+    stack.node.interrupt()
+    code, seconds = stack.node.wait(10.0)
+    assert (code, goal.result(5.0)[0]) == (0, "ABORTED"), stack.node.output
+    assert seconds < 2.0 + 3.0 + 1.0
+    assert len(stack.robot.controller.cancelled()) == 1
 
 
 @pytest.mark.timeout(1600)

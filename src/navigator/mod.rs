@@ -56,6 +56,8 @@ mod shelf;
 mod signals;
 mod slow_clock;
 mod snapshot;
+#[cfg(feature = "ros")]
+mod stalled_threads;
 #[cfg(test)]
 mod stuck;
 mod thread;

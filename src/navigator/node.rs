@@ -13,6 +13,7 @@ use super::handler::Handler;
 use super::life::Life;
 use super::parameters::Parameters;
 use super::signals::Signals;
+use super::stalled_threads::StalledThreads;
 use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
 use crate::bt::{HaltReason, Registry, Time};
 use crate::job::Roster;
@@ -23,9 +24,11 @@ use crate::ros::guardian::Guardian;
 use crate::ros::lifecycle::{State, Transition};
 use crate::ros::{
     ActionServer, Bond, Clock, CustodianHandle, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros,
-    RosError, arguments, guardian, memory, middleware,
+    RosError, arguments, exit_within, guardian, memory, middleware,
 };
 
+/// How long the destruction of what is left may take at the end of the process.
+const TEARDOWN: Duration = Duration::from_secs(3);
 /// How long the node's thread may take for what is done at start.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long what is left of the process may take to stop.
@@ -215,14 +218,18 @@ impl Node {
         let watchdog = (!parameters.watchdog_timeout.is_zero())
             .then(|| {
                 let report = |text| tracing::error!("watchdog: {text}");
-                let custodian = custodian.handle().clone();
-                let stop = move || custodian.halt_all(HaltReason::GoalCanceled);
+                let (stopping, watched) = (custodian.handle().clone(), custodian.handle().clone());
+                let stop = move || stopping.halt_all(HaltReason::GoalCanceled);
+                let mut stalled = StalledThreads::default();
+                let (ros, is_guarded) = (ros.handle().clone(), guardian.is_some());
+                let look = move || stalled.look(&ros, &watched, is_guarded);
                 Watchdog::start(
                     pulse.clone(),
                     jobs.clone(),
                     parameters.watchdog_timeout,
                     report,
                     stop,
+                    look,
                     mourn("watchdog"),
                 )
             })
@@ -436,15 +443,14 @@ impl Node {
                 server.abort_active(reason);
             }
         }
+        let code = u8::from(fault.is_some());
+        exit_within(TEARDOWN, code);
         drop(self.watchdog);
         // The guardian is not dismissed: it ends with this process, unless a goal did not stop; that it cancels once more.
-        match fault {
-            None => ExitCode::SUCCESS,
-            Some(fault) => {
-                tracing::error!("{fault}");
-                ExitCode::from(1)
-            }
+        if let Some(fault) = fault {
+            tracing::error!("{fault}");
         }
+        ExitCode::from(code)
     }
 
     /// Until a signal, or until one of the threads has failed: the fault, if it was one.

@@ -62,6 +62,7 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
         report,
         stop,
         || (),
+        || (),
     )
     .unwrap();
     let tree = load(
@@ -136,6 +137,7 @@ impl Kept {
                 halt_all();
                 let _ = stopping.send(());
             },
+            || (),
             || (),
         );
         Self {

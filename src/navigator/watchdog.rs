@@ -21,8 +21,8 @@ pub struct Watchdog {
 impl Watchdog {
     /// Watches the tick thread and the jobs of its trees. `limit`: how long work may take before it is reported. `stop` is
     /// called when a cancel of the goal that is pursued waits for a thread that hangs: what its leaves have started can
-    /// be cancelled without it. The tree is then halted as soon as the thread comes back. `tell` is called when the
-    /// watchdog's own thread has ended, by a panic or otherwise.
+    /// be cancelled without it. The tree is then halted as soon as the thread comes back. `look` is called each time, to
+    /// look after what else there is. `tell` is called when the watchdog's own thread has ended, by a panic or otherwise.
     ///
     /// # Errors
     /// Where no thread can be had.
@@ -32,6 +32,7 @@ impl Watchdog {
         limit: Duration,
         mut report: impl FnMut(String) + Send + 'static,
         mut stop: impl FnMut() + Send + 'static,
+        mut look: impl FnMut() + Send + 'static,
         tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (end, ended) = mpsc::channel();
@@ -74,6 +75,7 @@ impl Watchdog {
                     for text in jobs.look(now, limit) {
                         report(text);
                     }
+                    look();
                 }
             })?;
         Ok(Self {

@@ -337,6 +337,11 @@ impl CustodianHandle {
         self.board.is_settled(of_session)
     }
 
+    /// Grows with each request that its thread has handled; odd while one waits.
+    pub fn beats(&self) -> u64 {
+        self.board.beats()
+    }
+
     /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
     pub fn view(&self) -> GoalsView {
         self.board.view().clone()

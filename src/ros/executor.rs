@@ -304,6 +304,17 @@ impl RosHandle {
         self.shared.death.tell(tell);
     }
 
+    /// By thread, a number that is odd and grows with each round of its loop: at least once in half a second.
+    pub fn beats(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let own = (SPIN, self.lane.metrics());
+        let listener = self
+            .listener
+            .as_ref()
+            .map(|listener| (LISTEN, listener.metrics()));
+        let beats = |(thread, reading): (_, SpinReading)| (thread, 2 * reading.spins + 1);
+        std::iter::once(own).chain(listener).map(beats)
+    }
+
     /// What the loops have done so far, of the node and of the one that listens.
     pub fn metrics(&self) -> SpinReading {
         let own = self.lane.metrics();

@@ -84,6 +84,12 @@ impl GoalsBoard {
         self.handled.fetch_add(handled, Ordering::AcqRel);
     }
 
+    /// Grows with each input that was handled; odd while one waits.
+    pub(super) fn beats(&self) -> u64 {
+        let handled = self.handled.load(Ordering::Acquire);
+        2 * handled + u64::from(self.sent.load(Ordering::Acquire) > handled)
+    }
+
     /// Whether all inputs so far were handled and no goal keeps a session with these tickets from being over.
     pub(super) fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         let handled = self.handled.load(Ordering::Acquire) == self.sent.load(Ordering::Acquire);

@@ -1,0 +1,82 @@
+//! Notices a thread of the middleware that does not come back.
+
+use std::process;
+use std::time::{Duration, Instant};
+
+use crate::bt::Time;
+use crate::job::{Suspicion, Verdict};
+use crate::ros::{CustodianHandle, RosHandle};
+
+/// After so long without a round a thread is taken to have stalled. Fast DDS bounds a write at 0.1 s; a profile of the
+/// user's may not bound it at all.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A look may be this late. What is more was not time in which the process ran (SIGSTOP, a suspended machine).
+const LATE: Duration = Duration::from_secs(1);
+
+/// Looks after the threads that send and receive. Through a stalled one no cancel leaves and none arrives, so the robot
+/// drives on (G3). Where goals are alive and there is a guardian, the process is aborted, and the guardian cancels them
+/// (G11); otherwise it is reported.
+#[derive(Debug)]
+pub(super) struct StalledThreads {
+    threads: Vec<(&'static str, Suspicion)>,
+    /// Time in which the process ran.
+    now: Time,
+    looked: Instant,
+}
+
+impl Default for StalledThreads {
+    fn default() -> Self {
+        Self {
+            threads: Vec::new(),
+            now: Time::ZERO,
+            looked: Instant::now(),
+        }
+    }
+}
+
+impl StalledThreads {
+    /// Looks once. To be called at least once in [`LATE`].
+    pub(super) fn look(&mut self, ros: &RosHandle, custodian: &CustodianHandle, is_guarded: bool) {
+        let looked = Instant::now();
+        let passed = looked.duration_since(std::mem::replace(&mut self.looked, looked));
+        self.now = self.now + passed.min(LATE);
+        // A thread that has ended is another's concern.
+        if ros.death().is_some() {
+            return;
+        }
+        for (thread, beats) in ros.beats().chain([("custodian", custodian.beats())]) {
+            let Some((time, is_stalled)) = self.verdict(thread, beats) else {
+                continue;
+            };
+            if !is_stalled {
+                tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
+            } else if is_guarded && !custodian.view().live.is_empty() {
+                tracing::error!(
+                    "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: the process \
+                     is aborted, so that the guardian cancels its goals"
+                );
+                process::abort();
+            } else {
+                tracing::error!(
+                    "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: goals can \
+                     neither be sent nor cancelled"
+                );
+            }
+        }
+    }
+
+    /// For how long it has stalled, or had when it went on.
+    fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<(Duration, bool)> {
+        let index = self.threads.iter().position(|(known, _)| *known == thread);
+        let index = index.unwrap_or_else(|| {
+            self.threads.push((thread, Suspicion::default()));
+            self.threads.len() - 1
+        });
+        let (_, suspicion) = self.threads.get_mut(index)?;
+        match suspicion.look(beats, self.now, LIMIT)? {
+            Verdict::Hangs(time) => Some((time, true)),
+            Verdict::CameBack(time) => Some((time, false)),
+        }
+    }
+}
