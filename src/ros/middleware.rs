@@ -71,10 +71,10 @@ enum Transport {
 }
 
 /// Sets up Fast DDS for this process: UDP instead of shared memory, a quick repetition of what was lost, frequent
-/// announcements, and room for samples when they come. It makes room for a hundred in every endpoint at once, which for this node's endpoints are 3.3 MiB, a
-/// quarter of its private memory, never used. rcl has no setting for these, so it is a profile; where a user has one, that
-/// one counts, and `None` is returned. To be called before any node and any thread of this process's own is started, and
-/// kept until there is a node.
+/// announcements, answers that wait for no reader, and room for samples when they come. It makes room for a hundred in every
+/// endpoint at once, which for this node's endpoints are 3.3 MiB, a quarter of its private memory, never used. rcl has no
+/// setting for these, so it is a profile; where a user has one, that one counts, and `None` is returned. To be called before
+/// any node and any thread of this process's own is started, and kept until there is a node.
 pub fn set_up() -> Option<Profile> {
     let chosen = CHOSEN.iter().any(|name| std::env::var_os(name).is_some())
         || CHOSEN_FILES.iter().any(|name| Path::new(name).exists());

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before any thread is started, that of the log among them.
+    let profile = navtree::ros::middleware::set_up();
     let _log = navtree::ros::start_log();
-    match navtree::sim::node::run() {
+    match navtree::sim::node::run(profile) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("nav_sim: {error}");

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::bt::Time;
 use crate::msg::Stamp;
+use crate::ros::middleware::Profile;
 use crate::ros::{Clock, Ros, RosError, Wake};
 
 use super::pace::{Pace, Rate};
@@ -48,12 +49,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Seconds between two warnings about the same thing.
 const WARNING_RATE: f64 = 0.2;
 
-/// Runs `nav_sim` until a signal ends it.
+/// Runs `nav_sim` until a signal ends it. `profile` is that of the middleware, where one was written.
 ///
 /// # Errors
 /// [`NodeError`].
-pub fn run() -> Result<(), NodeError> {
+pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let ros = Ros::start("nav_sim", "")?;
+    // The middleware has read it with the first node.
+    drop(profile);
     let wake = Wake::new();
     let (changes, changed) = channel();
     let settings = parameters::declare(ros.parameters(), changes, &wake)?;
