@@ -69,3 +69,15 @@ def test_g3_of_goals_to_both_actions_at_once_every_client_is_answered(stack):
     answers([running.cancel_goal_async()], "the cancel")
     assert {NAMES[end.status] for end in answers(results, "results")} == {"ABORTED", "CANCELED"}
     assert stack.robot.executing() == 0
+
+
+def test_g3_of_many_requests_for_one_result_the_newest_hundred_are_kept_and_the_others_answered(stack):
+    stack.robot.controller.behaviour.duration = None
+    client = deep(stack, NavigateToPose, "navigate_to_pose")
+    handle = answers([client.send_goal_async(NavigateToPose.Goal(pose=pose(2.0, 0.0)))], "the goal accepted")[0]
+    results = [handle.get_result_async() for _ in range(3 * MANY)]
+    ended = answers(results[: 2 * MANY], "the oldest requests")
+    assert {NAMES.get(end.status, "UNKNOWN") for end in ended} == {"UNKNOWN"}
+    assert not any(result.done() for result in results[2 * MANY :])
+    answers([handle.cancel_goal_async()], "the cancel")
+    assert {NAMES[end.status] for end in answers(results[2 * MANY :], "the newest requests")} == {"CANCELED"}

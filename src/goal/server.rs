@@ -1,17 +1,26 @@
 //! The other side: the goals of an action server of ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::{CancelCode, End, GoalId, GoalStatus, Selection, Stamp};
 use crate::bt::Time;
+
+/// How many goals that are not over one server has. A client that sends goals in a loop must not fill the memory: while a
+/// tree is being read, or a transform is missing, each is kept with its poses.
+const MOST_ACTIVE: usize = 256;
+/// How many results are kept; those of the goals that ended first go, as if their time were over.
+const MOST_RESULTS: usize = 1000;
+/// How many requests for the result of one goal wait for its end. A client that asks again has no use for the answer to
+/// its earlier request.
+const MOST_WAITERS: usize = 100;
 
 /// Every goal of one action server, from its acceptance until its result is no longer kept.
 ///
 /// `R` is the result. `W` is a waiting result request: whatever the transport needs to answer it later.
 /// The rules are those of `rcl_action`: which goals a cancel request means, which code answers it, and what
 /// is said about an unknown goal. The lifetime of a result is counted from the end of the goal, and nothing
-/// here needs an expiry timer to run on time.
+/// here needs an expiry timer to run on time. What clients can make it keep is bounded; rcl bounds none of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GoalTable<R, W> {
     /// How long a result is kept after its goal ended.
@@ -26,7 +35,7 @@ struct TableGoal<R, W> {
     order: u64,
     stamp: Stamp,
     state: State<R>,
-    waiters: Vec<W>,
+    waiters: VecDeque<W>,
     /// How long its result is kept after its end.
     retention: Duration,
 }
@@ -50,12 +59,25 @@ impl<R> State<R> {
     }
 }
 
+impl<R, W> TableGoal<R, W> {
+    /// `None` where it is not over.
+    fn ended_at(&self) -> Option<Time> {
+        match self.state {
+            State::Over { at, .. } => Some(at),
+            State::Accepted | State::Executing | State::Canceling => None,
+        }
+    }
+}
+
 /// Why something cannot be done to a goal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum TableError {
     /// A goal of that id is known already: reject the request.
     #[error("a goal of that id is known already")]
     Duplicate,
+    /// Too many goals are not over: reject the request.
+    #[error("{MOST_ACTIVE} goals of this server are not over")]
+    TooMany,
     /// No goal of that id.
     #[error("no goal of that id")]
     Unknown,
@@ -89,7 +111,10 @@ pub enum ResultAnswer<'a, R, W> {
         result: &'a R,
     },
     /// The goal is not over: [`GoalTable::finish`] hands the request back.
-    Later,
+    Later {
+        /// The oldest request, where there were too many: answer it as one for a goal that is not known.
+        displaced: Option<W>,
+    },
     /// No such goal: answer now with status 0 and a default result, as rcl does.
     Unknown {
         /// The request, handed back.
@@ -111,10 +136,14 @@ impl<R, W> GoalTable<R, W> {
     /// call this.
     ///
     /// # Errors
-    /// [`TableError::Duplicate`]: the request must be rejected.
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the request must be rejected.
     pub fn accept(&mut self, goal: GoalId, stamp: Stamp) -> Result<(), TableError> {
         if self.goals.contains_key(&goal) {
             return Err(TableError::Duplicate);
+        }
+        let active = self.goals.values().filter(|entry| entry.ended_at().is_none());
+        if active.count() >= MOST_ACTIVE {
+            return Err(TableError::TooMany);
         }
         self.accepted += 1;
         self.goals.insert(
@@ -123,7 +152,7 @@ impl<R, W> GoalTable<R, W> {
                 order: self.accepted,
                 stamp,
                 state: State::Accepted,
-                waiters: Vec::new(),
+                waiters: VecDeque::new(),
                 retention: self.retention,
             },
         );
@@ -213,7 +242,21 @@ impl<R, W> GoalTable<R, W> {
             State::Accepted | State::Executing | State::Canceling => {}
         }
         entry.state = State::Over { end, result, at: now };
-        Ok(std::mem::take(&mut entry.waiters))
+        let waiters = std::mem::take(&mut entry.waiters);
+        self.make_room_for_results();
+        Ok(waiters.into())
+    }
+
+    fn make_room_for_results(&mut self) {
+        let over = self
+            .goals
+            .iter()
+            .filter_map(|(goal, entry)| Some((entry.ended_at()?, entry.order, *goal)));
+        if over.clone().count() > MOST_RESULTS
+            && let Some((_, _, first)) = over.min()
+        {
+            self.goals.remove(&first);
+        }
     }
 
     /// Answers a result request, or keeps it until the goal is over.
@@ -227,8 +270,10 @@ impl<R, W> GoalTable<R, W> {
                     result,
                 },
                 State::Accepted | State::Executing | State::Canceling => {
-                    entry.waiters.push(waiter);
-                    ResultAnswer::Later
+                    let is_full = entry.waiters.len() >= MOST_WAITERS;
+                    let displaced = is_full.then(|| entry.waiters.pop_front()).flatten();
+                    entry.waiters.push_back(waiter);
+                    ResultAnswer::Later { displaced }
                 }
             },
         }
@@ -263,10 +308,8 @@ impl<R, W> GoalTable<R, W> {
     /// changed.
     pub fn expire(&mut self, now: Time) -> bool {
         let before = self.goals.len();
-        self.goals.retain(|_, entry| match entry.state {
-            State::Over { at, .. } => at + entry.retention > now,
-            State::Accepted | State::Executing | State::Canceling => true,
-        });
+        self.goals
+            .retain(|_, entry| entry.ended_at().is_none_or(|at| at + entry.retention > now));
         self.goals.len() != before
     }
 
@@ -274,10 +317,7 @@ impl<R, W> GoalTable<R, W> {
     pub fn next_deadline(&self) -> Option<Time> {
         self.goals
             .values()
-            .filter_map(|entry| match entry.state {
-                State::Over { at, .. } => Some(at + entry.retention),
-                State::Accepted | State::Executing | State::Canceling => None,
-            })
+            .filter_map(|entry| Some(entry.ended_at()? + entry.retention))
             .min()
     }
 
@@ -374,8 +414,8 @@ mod tests {
     #[test]
     fn a_result_request_waits_for_the_end_and_later_ones_are_answered_at_once() {
         let mut table = table();
-        assert_eq!(table.result(A, 1), ResultAnswer::Later);
-        assert_eq!(table.result(A, 2), ResultAnswer::Later);
+        assert_eq!(table.result(A, 1), ResultAnswer::Later { displaced: None });
+        assert_eq!(table.result(A, 2), ResultAnswer::Later { displaced: None });
         assert_eq!(table.finish(A, End::Aborted, "a", Time::ZERO), Ok(vec![1, 2]));
         assert_eq!(
             table.result(A, 3),
@@ -389,6 +429,63 @@ mod tests {
             table.result(GoalId([9; 16]), 4),
             ResultAnswer::Unknown { waiter: 4 }
         );
+    }
+
+    #[test]
+    fn of_many_result_requests_for_one_goal_the_newest_hundred_wait() {
+        let mut table = table();
+        for waiter in 0..250_u8 {
+            let displaced = waiter.checked_sub(MOST_WAITERS as u8);
+            assert_eq!(table.result(A, waiter), ResultAnswer::Later { displaced });
+        }
+        assert_eq!(table.result(B, 0), ResultAnswer::Later { displaced: None });
+        let waiters = table.finish(A, End::Aborted, "a", Time::ZERO).unwrap();
+        assert!(waiters.into_iter().eq(150..250), "the first waiter first");
+    }
+
+    /// The id of a goal, and a goal that is accepted under it.
+    fn accepted(table: &mut Table, number: usize) -> Result<GoalId, TableError> {
+        let mut id = [5; 16];
+        id[..8].copy_from_slice(&number.to_be_bytes());
+        table.accept(GoalId(id), stamp(1)).map(|()| GoalId(id))
+    }
+
+    #[test]
+    fn no_more_goals_are_accepted_while_many_are_not_over() {
+        let mut table = Table::new(Duration::from_secs(10));
+        let first = accepted(&mut table, 0).unwrap();
+        assert!((1..MOST_ACTIVE).all(|number| accepted(&mut table, number).is_ok()));
+        assert_eq!(accepted(&mut table, MOST_ACTIVE), Err(TableError::TooMany));
+        table.finish(first, End::Aborted, "", Time::ZERO).unwrap();
+        assert!(accepted(&mut table, MOST_ACTIVE).is_ok());
+    }
+
+    #[test]
+    fn of_many_results_those_of_the_goals_that_ended_last_are_kept() {
+        let mut table = Table::new(Duration::from_secs(900));
+        let late = accepted(&mut table, 0).unwrap();
+        let ended: Vec<GoalId> = (1..=3 * MOST_RESULTS)
+            .map(|number| {
+                let goal = accepted(&mut table, number).unwrap();
+                let now = Time::from_millis(number as u64);
+                table.finish(goal, End::Aborted, "", now).unwrap();
+                goal
+            })
+            .collect();
+        let known = |table: &Table| -> Vec<GoalId> {
+            let all = table.statuses().into_iter();
+            all.filter(|(_, _, status)| !status.is_active())
+                .map(|(goal, _, _)| goal)
+                .collect()
+        };
+        assert_eq!(known(&table), ended[2 * MOST_RESULTS..]);
+        assert!(table.status(late).is_active());
+        // The last to end, though accepted first.
+        table
+            .finish(late, End::Succeeded, "", Time::from_millis(3_600_000))
+            .unwrap();
+        assert_eq!(table.status(late), GoalStatus::Succeeded);
+        assert_eq!(known(&table).len(), MOST_RESULTS);
     }
 
     #[test]

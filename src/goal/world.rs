@@ -543,7 +543,7 @@ impl World {
                         ResultAnswer::Unknown { .. } => {
                             self.net.insert(Message::ResultUnknown(goal));
                         }
-                        ResultAnswer::Later => {
+                        ResultAnswer::Later { .. } => {
                             self.asked.insert(goal);
                         }
                     }

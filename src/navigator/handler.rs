@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::admission::{Admission, WantedGoal};
 use super::client::{NavigateAction, WireGoal};
 use super::goal::NavigationError;
-use crate::goal::GoalId;
+use crate::goal::{GoalId, TableError};
 use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
 
 /// The decisions of one navigate action's server.
@@ -15,6 +15,8 @@ pub(crate) struct Handler<A> {
     sender: CustodianHandle,
     /// How many poses a goal may have.
     max_poses: usize,
+    /// Whether people were told that there are too many goals, since the last that was accepted.
+    has_warned: bool,
     action: PhantomData<fn(A)>,
 }
 
@@ -24,6 +26,7 @@ impl<A> Handler<A> {
             admission: admission.clone(),
             sender: sender.clone(),
             max_poses,
+            has_warned: false,
             action: PhantomData,
         }
     }
@@ -41,32 +44,45 @@ where
             );
             return;
         };
-        if let Ok(goal) = request.execute() {
-            let wanted = Arc::clone(goal.goal());
-            let sender = self.sender.clone();
-            let count = A::pose_count(&wanted);
-            let is_too_long = count > self.max_poses;
-            let poses = if is_too_long {
-                Vec::new()
-            } else {
-                A::poses(&wanted)
-            };
-            let goal = WantedGoal {
-                kind: A::KIND,
-                poses,
-                tree: A::tree(&wanted).to_owned(),
-                accepted: sender.clock().steady(),
-                client: Box::new(WireGoal { goal, sender }),
-            };
-            if is_too_long {
-                let max = self.max_poses;
-                let reason = format!(
-                    "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
-                );
-                goal.refuse(NavigationError::Unknown, &reason);
-            } else {
-                self.admission.goal(pass, goal);
+        let goal = match request.execute() {
+            Ok(goal) => goal,
+            Err(TableError::TooMany) => {
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    tracing::warn!(
+                        "{}: goals are rejected: {}",
+                        A::KIND.action(),
+                        TableError::TooMany
+                    );
+                }
+                return;
             }
+            Err(_) => return,
+        };
+        self.has_warned = false;
+        let wanted = Arc::clone(goal.goal());
+        let sender = self.sender.clone();
+        let count = A::pose_count(&wanted);
+        let is_too_long = count > self.max_poses;
+        let poses = if is_too_long {
+            Vec::new()
+        } else {
+            A::poses(&wanted)
+        };
+        let goal = WantedGoal {
+            kind: A::KIND,
+            poses,
+            tree: A::tree(&wanted).to_owned(),
+            accepted: sender.clock().steady(),
+            client: Box::new(WireGoal { goal, sender }),
+        };
+        if is_too_long {
+            let max = self.max_poses;
+            let reason = format!(
+                "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
+            );
+            goal.refuse(NavigationError::Unknown, &reason);
+        } else {
+            self.admission.goal(pass, goal);
         }
     }
 

@@ -154,7 +154,7 @@ impl<A: ActionType> ActionServer<A> {
     /// any other; but it is forgotten as soon as everybody can have seen its end, because nobody asks for its result.
     ///
     /// # Errors
-    /// [`TableError::Duplicate`]; [`TableError::Over`] where somebody has ended it already.
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]; [`TableError::Over`] where somebody has ended it already.
     pub fn begin(&self, id: GoalId, goal: A::Goal) -> Result<ServerGoal<A>, TableError> {
         let (goal, _) = self.shared.accept(id, Arc::new(goal))?;
         self.shared.table().keep_for(id, Self::RETENTION);
@@ -262,10 +262,14 @@ impl<A: ActionType> Shared<A> {
             return;
         }
         let mut table = self.table();
+        let unknown = |waiter| (waiter, GoalStatus::Unknown, A::Result::default().to_wire());
         let (waiter, status, result) = match table.result(goal, request) {
-            ResultAnswer::Later => return,
+            ResultAnswer::Later { displaced: None } => return,
+            ResultAnswer::Later {
+                displaced: Some(waiter),
+            } => unknown(waiter),
             ResultAnswer::Ready { waiter, end, result } => (waiter, end.status(), result.to_wire()),
-            ResultAnswer::Unknown { waiter } => (waiter, GoalStatus::Unknown, A::Result::default().to_wire()),
+            ResultAnswer::Unknown { waiter } => unknown(waiter),
         };
         drop(table);
         answers::answer(waiter, A::Wire::make_result_response_msg(status as i8, result));
@@ -318,7 +322,7 @@ impl<A: ActionType> GoalRequest<A> {
     /// Takes the goal and answers the client; its status is ACCEPTED until [`ServerGoal::execute`].
     ///
     /// # Errors
-    /// [`TableError::Duplicate`]: it was rejected.
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]: it was rejected.
     pub fn accept(self) -> Result<ServerGoal<A>, TableError> {
         let (goal, answer) = self.take()?;
         answer.send();

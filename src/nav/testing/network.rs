@@ -623,7 +623,7 @@ impl Network {
                             Some(WireEvent::Result { goal, end, payload })
                         }
                         crate::goal::ResultAnswer::Unknown { .. } => Some(WireEvent::ResultUnknown { goal }),
-                        crate::goal::ResultAnswer::Later => None,
+                        crate::goal::ResultAnswer::Later { .. } => None,
                     };
                     if let Some(answer) = answer {
                         self.later(self.result_after(server, goal), Thing::Wire(answer));
