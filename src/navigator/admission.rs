@@ -51,6 +51,9 @@ struct Line {
     /// How many have come. Not their clients' ids: those of two clients may be the same.
     count: u64,
     goals: Vec<(u64, Pass, WantedGoal)>,
+    /// Whether the thread that reads trees is awake, and looks here once more before it sleeps: one message wakes it, or
+    /// goals that are sent and cancelled while a disk hangs fill the memory with messages.
+    is_awake: bool,
 }
 
 impl Line {
@@ -69,9 +72,9 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a goal; where it stands. One that has come too late, because goals are refused by now, is handed back:
-    /// nobody would end it until its tree is read.
-    fn enter(&self, pass: Pass, goal: WantedGoal) -> Result<u64, WantedGoal> {
+    /// Takes in a goal; whether the thread that reads trees is to be woken. One that has come too late, because goals are
+    /// refused by now, is handed back: nobody would end it until its tree is read.
+    fn enter(&self, pass: Pass, goal: WantedGoal) -> Result<bool, WantedGoal> {
         let mut line = self.line();
         // Looked at behind the lock: who shuts the gate takes out afterwards what is here.
         if !pass.holds() {
@@ -80,14 +83,16 @@ impl Waiting {
         line.count += 1;
         let place = line.count;
         line.goals.push((place, pass, goal));
-        Ok(place)
+        Ok(!std::mem::replace(&mut line.is_awake, true))
     }
 
-    /// The tree that the goal of that place wants, if it is still wanted.
-    fn tree_for(&self, place: u64) -> Option<(NavigatorKind, String)> {
-        let line = self.line();
-        let (_, _, goal) = line.goals.iter().find(|(of, _, _)| *of == place)?;
-        Some((goal.kind, goal.tree.clone()))
+    /// The goal that has waited for longest: where it stands, and the tree that it wants. `None`: the thread may sleep.
+    fn first(&self) -> Option<(u64, NavigatorKind, String)> {
+        let mut line = self.line();
+        let first = line.goals.first();
+        let first = first.map(|(place, _, goal)| (*place, goal.kind, goal.tree.clone()));
+        line.is_awake = first.is_some();
+        first
     }
 
     /// Hands in the goal of that place, if it is still wanted.
@@ -129,12 +134,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn run(self, inbox: Receiver<u64>) {
+    fn run(self, inbox: Receiver<()>) {
         // Dropped before the reader itself, also by a panic: what it finds left then is all that there will be.
         let inbox = inbox;
-        while let Ok(place) = inbox.recv() {
+        while inbox.recv().is_ok() {
             fault::point();
-            if let Some((kind, name)) = self.waiting.tree_for(place) {
+            while let Some((place, kind, name)) = self.waiting.first() {
                 let tree = self.read(kind, &name);
                 self.waiting.hand_in(place, tree);
             }
@@ -158,6 +163,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        // The next goal tries to wake this thread, and finds out.
+        self.waiting.line().is_awake = false;
         self.waiting.refuse_all(NOBODY_READS);
     }
 }
@@ -165,8 +172,8 @@ impl Drop for Reader {
 /// Takes goals in while the node is active. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Admission {
-    /// For the thread that reads trees: where goals stand whose turn comes.
-    jobs: Sender<u64>,
+    /// Wakes the thread that reads trees.
+    wake: Sender<()>,
     waiting: Waiting,
     navigator: Handle,
 }
@@ -179,7 +186,7 @@ impl Admission {
         navigator: Handle,
         tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
-        let (jobs, inbox) = channel();
+        let (wake, inbox) = channel();
         let waiting = Waiting::default();
         let reader = Reader {
             library,
@@ -192,7 +199,7 @@ impl Admission {
         // Until the node is active.
         navigator.shut();
         Ok(Self {
-            jobs,
+            wake,
             waiting,
             navigator,
         })
@@ -225,8 +232,9 @@ impl Admission {
     /// Hands in a goal that was accepted.
     pub(crate) fn goal(&self, pass: Pass, goal: WantedGoal) {
         match self.waiting.enter(pass, goal) {
-            Ok(place) => {
-                if self.jobs.send(place).is_err() {
+            Ok(false) => {}
+            Ok(true) => {
+                if self.wake.send(()).is_err() {
                     self.waiting.refuse_all(NOBODY_READS);
                 }
             }
@@ -402,6 +410,29 @@ mod tests {
             assert!(!gateway.remote.is_running());
             assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
         }
+    }
+
+    #[test]
+    fn goals_that_come_and_go_while_a_tree_is_read_leave_no_messages() {
+        let gateway = Gateway::new("flooded");
+        let waiting = Waiting::default();
+        let enter = |number| {
+            let pass = gateway.admission.admit().unwrap();
+            waiting.enter(pass, gateway.wanted(number, "quick.xml")).ok()
+        };
+        assert_eq!(enter(1), Some(true));
+        for number in 2..100 {
+            assert_eq!(enter(number), Some(false));
+            assert!(waiting.remove(GoalId([number; 16])).is_some());
+        }
+        assert!(waiting.first().is_some());
+        assert_eq!(enter(2), Some(false), "the first is being read");
+        for number in [1, 2] {
+            assert!(waiting.first().is_some());
+            assert!(waiting.remove(GoalId([number; 16])).is_some());
+        }
+        assert!(waiting.first().is_none());
+        assert_eq!(enter(3), Some(true));
     }
 
     #[test]
