@@ -7,7 +7,7 @@
 //! graph: that is no refusal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// So many wait at most: clients that ask again and again and cannot hear take no more memory, nor, with a profile of the
 /// user, more of the time of the node's thread.
 const MOST: usize = 64;
+
+/// So many wait for their first attempt. More are dropped, and their clients are not told: at a tenth of a second for each that
+/// is refused, clients that cannot hear would fill the memory with answers.
+const MOST_QUEUED: usize = 4096;
 
 /// What became of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -112,11 +116,11 @@ enum Errand {
 }
 
 /// One thread a process, made when it is first needed; `None` where none could be had.
-static QUEUE: OnceLock<Option<Sender<Errand>>> = OnceLock::new();
+static QUEUE: OnceLock<Option<SyncSender<Errand>>> = OnceLock::new();
 
 fn hand_on(give: Give) {
     let queue = QUEUE.get_or_init(|| {
-        let (queue, errands) = mpsc::channel();
+        let (queue, errands) = mpsc::sync_channel(MOST_QUEUED);
         std::thread::Builder::new()
             .name("answers".to_owned())
             // A thread that has panicked begins again: an answer that cannot be given must not cost the others.
@@ -126,7 +130,13 @@ fn hand_on(give: Give) {
             .map(|_| queue)
     });
     if let Some(queue) = queue {
-        let _ = queue.send(Errand::Give(give));
+        put(queue, give);
+    }
+}
+
+fn put(queue: &SyncSender<Errand>, give: Give) {
+    if queue.try_send(Errand::Give(give)).is_err() {
+        tracing::warn!("an answer is given up, because {MOST_QUEUED} others wait to be given");
     }
 }
 
@@ -233,6 +243,15 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+
+    #[test]
+    fn answers_that_wait_for_clients_that_cannot_hear_fill_no_memory() {
+        let (queue, errands) = mpsc::sync_channel(MOST_QUEUED);
+        for _ in 0..2 * MOST_QUEUED {
+            put(&queue, taken_at(1).0);
+        }
+        assert_eq!(errands.try_iter().count(), MOST_QUEUED);
+    }
 
     /// An answer that is taken at the given attempt, and how often it was tried.
     fn taken_at(number: usize) -> (Give, Arc<AtomicUsize>) {

@@ -1,6 +1,6 @@
 //! The life cycle on the wire: five services and a topic.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,9 @@ use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
 use super::{Arrow, Machine, State, Transition, Verdict};
 use crate::fault;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
+
+/// How many transitions may wait for the one that is under way. More fail at once.
+const MOST_WAITING: usize = 100;
 
 /// What the node does in a transition. Called on the thread `lifecycle`, one transition after the other; it may take
 /// its time, and the node goes on answering meanwhile.
@@ -33,7 +36,7 @@ pub struct Lifecycle {
 #[derive(Clone)]
 pub struct LifecycleHandle {
     shared: Arc<Shared>,
-    requests: Sender<Request>,
+    requests: SyncSender<Request>,
 }
 
 impl std::fmt::Debug for LifecycleHandle {
@@ -62,7 +65,7 @@ impl Lifecycle {
     /// # Errors
     /// [`RosError`].
     pub fn serve(ros: &RosHandle, clock: &Clock, handler: impl LifecycleHandler) -> Result<Self, RosError> {
-        let (requests, inbox) = channel::<Request>();
+        let (requests, inbox) = sync_channel::<Request>(MOST_WAITING);
         let shared = Arc::new(Shared {
             machine: Mutex::default(),
             clock: clock.clone(),
@@ -114,7 +117,11 @@ impl LifecycleHandle {
             label: transition.label().to_owned(),
             done,
         };
-        self.requests.send(request).map_err(|_| RosError::Down)?;
+        match self.requests.try_send(request) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => return Ok(false),
+            Err(TrySendError::Disconnected(_)) => return Err(RosError::Down),
+        }
         receiver.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => RosError::Timeout,
             RecvTimeoutError::Disconnected => RosError::Down,
@@ -133,11 +140,15 @@ impl LifecycleHandle {
                 let done = Box::new(move |success| {
                     answers::answer(request, srv::ChangeState::Response { success });
                 });
-                let _ = requests.send(Request {
+                let request = Request {
                     id: wanted.id,
                     label: wanted.label,
                     done,
-                });
+                };
+                if let Err(TrySendError::Full(request)) = requests.try_send(request) {
+                    tracing::warn!("a transition is refused because {MOST_WAITING} others wait");
+                    (request.done)(false);
+                }
             },
         )?;
         self.answer::<srv::GetState::Service>(node, "~/get_state", |machine| srv::GetState::Response {

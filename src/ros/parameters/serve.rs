@@ -1,6 +1,6 @@
 //! The table of parameters on the wire: six services and a topic.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use r2r::rcl_interfaces::{msg, srv};
@@ -15,6 +15,10 @@ use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 /// What the parameter thread does next.
 type Job = Box<dyn FnOnce() + Send>;
 
+/// How many requests may wait for the one that is being answered, as many as the services keep. More are dropped, as the
+/// middleware drops them: their clients have no answer.
+const MOST_WAITING: usize = 1000;
+
 /// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. On a thread
 /// of its own, because a validator may read a file, and the node's thread waits for nothing.
 ///
@@ -26,7 +30,7 @@ pub fn serve(
     store: &ParameterStore,
     clock: &Clock,
 ) -> Result<(), RosError> {
-    let (jobs, inbox): (Sender<Job>, Receiver<Job>) = channel();
+    let (jobs, inbox) = sync_channel::<Job>(MOST_WAITING);
     ros.spawn("parameters", move || {
         // Ends with the node, whose callbacks hold the senders.
         while let Ok(job) = inbox.recv() {
@@ -104,7 +108,7 @@ fn answer<S>(
     node: &mut RosNode,
     name: &str,
     store: &ParameterStore,
-    jobs: &Sender<Job>,
+    jobs: &SyncSender<Job>,
     handler: fn(&ParameterStore, S::Request) -> S::Response,
 ) -> Result<(), RosError>
 where
@@ -118,12 +122,19 @@ where
         QosProfile::parameters(),
         move |request: ServiceRequest<S>| {
             let store = store.clone();
-            let _ = jobs.send(Box::new(move || {
+            let job = Box::new(move || {
                 let response = handler(&store, request.message.clone());
                 answers::answer(request, response);
-            }));
+            });
+            put(&jobs, job);
         },
     )
+}
+
+fn put(jobs: &SyncSender<Job>, job: Job) {
+    if let Err(TrySendError::Full(_)) = jobs.try_send(job) {
+        tracing::warn!("a request for parameters is dropped because {MOST_WAITING} others wait");
+    }
 }
 
 fn set(store: &ParameterStore, parameters: Vec<msg::Parameter>) -> msg::SetParametersResult {
@@ -263,6 +274,15 @@ mod tests {
         ] {
             assert_eq!(from_wire(to_wire(value.clone())), value);
         }
+    }
+
+    #[test]
+    fn requests_that_wait_for_a_validator_fill_no_memory() {
+        let (jobs, inbox) = sync_channel(MOST_WAITING);
+        for _ in 0..2 * MOST_WAITING {
+            put(&jobs, Box::new(|| ()));
+        }
+        assert_eq!(inbox.try_iter().count(), MOST_WAITING);
     }
 
     #[test]
