@@ -20,6 +20,12 @@ const KEPT: i64 = 10_000_000_000;
 /// 5 s it answers for 5 s with where the robot was.
 const SET_BACK: i64 = 2_000_000_000;
 
+/// How many frames have a transform. Whoever publishes on `/tf` names them.
+const MOST_FRAMES: usize = 2_000;
+
+/// How many transforms of one frame are kept: those of [`KEPT`] at a thousand a second.
+const MOST_SAMPLES: usize = 10_000;
+
 /// The transforms between all frames of the robot. Cheap to clone; look-ups never wait for anything to arrive.
 ///
 /// Written for the purpose instead of taking a crate: what is needed beyond a tree with interpolation (frames that
@@ -33,6 +39,8 @@ pub struct TransformBuffer {
 struct Frames {
     /// By child: one frame has one parent.
     by_child: FxHashMap<FrameId, Frame>,
+    /// Whether people were told that a frame is left out.
+    has_told: bool,
 }
 
 #[derive(Debug)]
@@ -146,8 +154,17 @@ impl Frames {
             return;
         }
         let time = message.header.stamp.as_nanos();
+        let is_full = self.by_child.len() >= MOST_FRAMES;
         match self.by_child.get_mut(child) {
             Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed),
+            None if is_full => {
+                if !std::mem::replace(&mut self.has_told, true) {
+                    tracing::error!(
+                        "there are {MOST_FRAMES} frames: the transform of `{child}` is left out, and those of all other \
+                         new frames. Find out what publishes so many on /tf"
+                    );
+                }
+            }
             _ => {
                 let samples = if fixed {
                     Samples::Static(transform)
@@ -196,9 +213,10 @@ impl Samples {
                 let oldest = samples
                     .back()
                     .map_or(time, |(newest, _)| newest.saturating_sub(KEPT));
-                while samples
-                    .front()
-                    .is_some_and(|(time, _)| *time < oldest && samples.len() > 1)
+                while samples.len() > MOST_SAMPLES
+                    || samples
+                        .front()
+                        .is_some_and(|(time, _)| *time < oldest && samples.len() > 1)
                 {
                     samples.pop_front();
                 }
@@ -406,6 +424,33 @@ mod tests {
         );
         buffer.insert([link("base_link", "laser", 0, 0.5, 0.0)], true);
         buffer
+    }
+
+    #[test]
+    fn what_is_published_on_tf_fills_no_memory() {
+        let buffer = robot();
+        let known = buffer.frames().len();
+        for number in 0..2 * MOST_FRAMES {
+            buffer.insert([link("map", &format!("frame_{number}"), 1000, 0.0, 0.0)], false);
+        }
+        assert_eq!(buffer.frames().len(), MOST_FRAMES);
+        let last = format!("frame_{}", MOST_FRAMES - known - 1);
+        buffer
+            .lookup("map", &last, None, at(1000), TOLERANCE)
+            .expect("the last that had room");
+        // One that is known is still heard, a thousand times in a millisecond too.
+        let newest = 2_000_000_000 + 3 * MOST_SAMPLES as i64;
+        for time in 2_000_000_000..=newest {
+            let mut sample = link("map", "odom", 0, 10.0, 0.0);
+            sample.header.stamp = Stamp::from_nanos(time);
+            buffer.insert([sample], false);
+        }
+        let frames = buffer.lock();
+        let Samples::Dynamic(samples) = &frames.by_child["odom"].samples else {
+            panic!("it moves");
+        };
+        assert_eq!(samples.len(), MOST_SAMPLES);
+        assert_eq!(samples.back().map(|(time, _)| *time), Some(newest));
     }
 
     #[test]
