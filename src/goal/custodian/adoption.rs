@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::bt::Time;
 use crate::goal::GoalId;
 
-/// Whether goals of an earlier run that a server shows are stopped.
 /// Goals of an earlier run that a server shows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Adoption {

@@ -6,6 +6,10 @@ use super::{Custodian, Entry, Lost};
 use crate::bt::Time;
 use crate::goal::{ActionGoal, AfterHalt, Effect, Found, GoalEvent, GoalId, GoalStatus, ServerId, What};
 
+/// How many goals that no leaf of this run looks after may be looked after. A server may show any number; the rest is in a later
+/// list, once some of these have ended.
+const MOST_ADOPTED: usize = 256;
+
 impl<P> Custodian<P> {
     pub(super) fn status(
         &mut self,
@@ -24,7 +28,7 @@ impl<P> Custodian<P> {
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
                 // Given up, whatever became of its acceptance or of its server. A list that was overtaken by the goal's
                 // end shows it too.
-                if !self.ended.contains(goal) {
+                if !self.ended.contains(goal) && self.room_for_adopted() > 0 {
                     self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
                 }
             } else if self.ids.is_predecessor(*goal) {
@@ -70,9 +74,15 @@ impl<P> Custodian<P> {
         }
         // What has been heard of one since, its list says no more.
         due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.ended.contains(goal));
+        due.truncate(self.room_for_adopted());
         for (server, goal) in due {
             self.adopt(server, goal, What::Adopted, now, out);
         }
+    }
+
+    fn room_for_adopted(&self) -> usize {
+        let adopted = self.goals.values().filter(|entry| entry.ticket.is_none());
+        MOST_ADOPTED.saturating_sub(adopted.count())
     }
 
     fn is_lost(&self, goal: GoalId) -> bool {
@@ -149,6 +159,7 @@ impl<P> Custodian<P> {
 #[cfg(test)]
 mod tests {
     use super::super::rig::{Rig, SERVER};
+    use super::MOST_ADOPTED;
     use crate::goal::{CancelCode, Command, End, GoalId, GoalIds, GoalStatus, Ticket, WireEvent};
     use std::time::Duration;
 
@@ -216,6 +227,27 @@ mod tests {
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
         rig.status(&[(left, GoalStatus::Canceled)]);
         rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_of_many_goals_of_an_earlier_run_some_are_cancelled_at_a_time() {
+        let mut rig = adopting();
+        let mut before = GoalIds::new(1, 77);
+        let left: Vec<_> = (0..400)
+            .map(|_| (before.next_id(), GoalStatus::Executing))
+            .collect();
+        rig.status(&left);
+        assert_eq!(rig.custodian.live_goals().len(), 0);
+        allow(&mut rig, true);
+        rig.pass(100);
+        assert_eq!(rig.custodian.live_goals().len(), MOST_ADOPTED);
+        let mut list = left.clone();
+        for (_, status) in &mut list[..MOST_ADOPTED] {
+            *status = GoalStatus::Canceled;
+        }
+        rig.status(&list);
+        rig.pass(100);
+        assert_eq!(rig.custodian.live_goals().len(), 400 - MOST_ADOPTED);
     }
 
     #[test]
