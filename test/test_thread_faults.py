@@ -27,10 +27,10 @@ def program(target_folder):
 def fail(stack_factory, program, monkeypatch, tmp_path):
     """Has a thread fail while the robot drives: the stack and the goal."""
 
-    def start(thread, cause=None, fault="panic"):
+    def start(thread, cause=None, parameters=None, fault="panic"):
         trigger = tmp_path / "fail"
         monkeypatch.setenv("NAVTREE_FAULT", f"{thread}:{trigger}")
-        stack = stack_factory(program=program)
+        stack = stack_factory(parameters, program=program)
         stack.robot.controller.behaviour.duration = None
         goal = stack.navigation.send(1.0, 0.0)
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
@@ -107,6 +107,23 @@ def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
     assert (code, goal.result(5.0)[0]) == (0, "ABORTED"), stack.node.output
     assert seconds < 2.0 + 3.0 + 1.0
     assert len(stack.robot.controller.cancelled()) == 1
+
+
+@pytest.mark.timeout(1600)
+@pytest.mark.parametrize("guardian", [True, False])
+def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_custodian(fail, guardian):
+    def refuse(stack):
+        stack.robot.controller.behaviour.accept_cancel = False
+
+    stack, _ = fail("custodian", refuse, {"guardian": guardian})
+    controller = stack.robot.controller
+    wait_for(lambda: controller.seen("cancel"), 10, "the first cancel")
+    controller.behaviour.accept_cancel = True
+    code, seconds = stack.node.wait(10.0)
+    assert code == 1, stack.node.output
+    assert seconds < BOUND
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
 @pytest.mark.timeout(1600)

@@ -1,14 +1,15 @@
 //! Faults on the Custodian's thread: one effect that panics, and the Custodian itself (guarantee G8).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
 use super::custodian_task::Input;
 use super::interfaces::ActionTransport;
 use crate::bt::panic_text;
-use crate::goal::{CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
+use crate::goal::{CancelCode, CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
 use crate::nav::Payload;
 
 /// The clients of action servers.
@@ -41,32 +42,86 @@ pub(super) fn attempt(
     }
 }
 
-/// Sends a cancel for each goal.
-pub(super) fn cancel(actions: &mut Actions, goals: impl IntoIterator<Item = (ServerId, GoalId)>) {
-    for (server, goal) in goals {
-        let Some(transport) = actions.get_mut(&server) else {
-            continue;
-        };
-        let tag = CancelTag::Goal { goal, attempt: 1 };
-        let sent = guarded("a cancel", || transport.cancel(tag, Selection::Goal(goal)));
-        if let Some(Err(error)) = sent {
-            tracing::error!("goal {goal} not cancelled: {error}");
+/// The goals that the Custodian has left alive, where it has panicked.
+pub(super) struct LeftGoals {
+    goals: FxHashMap<GoalId, ServerId>,
+    /// How often they were cancelled.
+    attempts: u32,
+}
+
+impl LeftGoals {
+    pub(super) fn new(goals: impl IntoIterator<Item = (GoalId, ServerId)>) -> Self {
+        Self {
+            goals: goals.into_iter().collect(),
+            attempts: 0,
+        }
+    }
+
+    /// Sends a cancel for each goal.
+    pub(super) fn cancel(&mut self, actions: &mut Actions) {
+        self.attempts += 1;
+        for (goal, server) in &self.goals {
+            cancel(actions, *server, *goal, self.attempts);
+        }
+    }
+
+    /// Does what the process needs of this thread until it ends, without the Custodian: clients are told their results, a goal
+    /// that is accepted now is cancelled (guarantee G3), and cancels are sent again until their servers have answered,
+    /// because the middleware may lose one.
+    pub(super) fn serve_until_the_end(&mut self, actions: &mut Actions, inputs: &Receiver<Input>) {
+        let mut next = Instant::now() + RETRY;
+        loop {
+            if Instant::now() >= next {
+                self.cancel(actions);
+                next = Instant::now() + RETRY;
+            }
+            match inputs.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(Input::Wire(event)) => self.hear(&event, actions),
+                Ok(Input::Send(send)) => {
+                    guarded("a message", send);
+                }
+                Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn hear(&mut self, event: &WireEvent<Payload>, actions: &mut Actions) {
+        match event {
+            WireEvent::Accepted { server, goal, .. } => {
+                self.goals.insert(*goal, *server);
+                cancel(actions, *server, *goal, self.attempts);
+            }
+            // A goal that is not known may be under way to its server, and a server that refuses may think better of it.
+            WireEvent::CancelAnswered {
+                tag: CancelTag::Goal { goal, .. },
+                code: CancelCode::None | CancelCode::GoalTerminated,
+            }
+            | WireEvent::Rejected { goal }
+            | WireEvent::Result { goal, .. } => {
+                self.goals.remove(goal);
+            }
+            WireEvent::Status { goals, .. } => {
+                for (goal, _) in goals.iter().filter(|(_, status)| !status.is_active()) {
+                    self.goals.remove(goal);
+                }
+            }
+            _ => {}
         }
     }
 }
 
-/// Does what the process needs of this thread until it ends, without the Custodian: clients are told their results, and
-/// a goal that is accepted now is cancelled (guarantee G3).
-pub(super) fn serve_until_the_end(actions: &mut Actions, inputs: &Receiver<Input>) {
-    while let Ok(input) = inputs.recv() {
-        match input {
-            Input::Wire(WireEvent::Accepted { server, goal, .. }) => cancel(actions, [(server, goal)]),
-            Input::Send(send) => {
-                guarded("a message", send);
-            }
-            Input::End => return,
-            _ => {}
-        }
+/// As the guardian does.
+const RETRY: Duration = Duration::from_millis(250);
+
+fn cancel(actions: &mut Actions, server: ServerId, goal: GoalId, attempt: u32) {
+    let Some(transport) = actions.get_mut(&server) else {
+        return;
+    };
+    let tag = CancelTag::Goal { goal, attempt };
+    let sent = guarded("a cancel", || transport.cancel(tag, Selection::Goal(goal)));
+    if let Some(Err(error)) = sent {
+        tracing::error!("goal {goal} not cancelled: {error}");
     }
 }
 
@@ -75,7 +130,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::*;
-    use crate::goal::Stamp;
+    use crate::goal::{GoalStatus, Stamp};
     use crate::ros::spin::Errand;
     use crate::ros::{Debts, RosError};
 
@@ -124,14 +179,24 @@ mod tests {
         assert!(matches!(failure, Some(WireEvent::SendFailed { goal }) if goal == id(7)));
     }
 
-    #[test]
-    fn g8_every_goal_is_cancelled_without_the_custodian_and_messages_still_leave() {
+    /// Clients that tell of their cancels.
+    fn clients() -> (Actions, Receiver<GoalId>) {
         let (cancels, cancelled) = channel();
         let mut actions = Actions::default();
         actions.insert(SERVER, Box::new(Client(cancels)));
-        cancel(&mut actions, [1, 2, 3].map(|number| (SERVER, id(number))));
-        assert_eq!(cancelled.try_iter().collect::<Vec<_>>(), [id(2), id(3)]);
+        (actions, cancelled)
+    }
 
+    #[test]
+    fn g8_every_goal_is_cancelled_without_the_custodian_and_messages_still_leave() {
+        let (mut actions, cancelled) = clients();
+        let mut left = LeftGoals::new([1, 2, 3].map(|number| (id(number), SERVER)));
+        left.cancel(&mut actions);
+        let mut first: Vec<_> = cancelled.try_iter().collect();
+        first.sort_unstable();
+        assert_eq!(first, [id(2), id(3)]);
+
+        let mut left = LeftGoals::new([]);
         let (inputs, received) = channel();
         let (say, said) = channel();
         inputs
@@ -147,8 +212,46 @@ mod tests {
         };
         inputs.send(Input::Wire(accepted)).unwrap();
         inputs.send(Input::End).unwrap();
-        serve_until_the_end(&mut actions, &received);
+        left.serve_until_the_end(&mut actions, &received);
         assert_eq!(said.try_iter().collect::<Vec<_>>(), ["a result"]);
         assert_eq!(cancelled.try_iter().collect::<Vec<_>>(), [id(4)], "accepted late");
+    }
+
+    #[test]
+    fn g8_cancels_are_sent_without_the_custodian_until_their_servers_have_answered() {
+        let (mut actions, cancelled) = clients();
+        let mut left = LeftGoals::new((2..=6).map(|number| (id(number), SERVER)));
+        let answered = |number, code| WireEvent::CancelAnswered {
+            tag: CancelTag::Goal {
+                goal: id(number),
+                attempt: 1,
+            },
+            code,
+        };
+        let over = [(id(4), GoalStatus::Canceled), (id(5), GoalStatus::Executing)];
+        let (inputs, received) = channel();
+        for event in [
+            answered(2, CancelCode::None),
+            answered(3, CancelCode::Rejected),
+            WireEvent::Status {
+                server: SERVER,
+                goals: over.to_vec(),
+            },
+            answered(6, CancelCode::UnknownGoal),
+        ] {
+            inputs.send(Input::Wire(event)).unwrap();
+        }
+        let server = std::thread::spawn(move || {
+            let patience = Duration::from_secs(30);
+            let mut heard: Vec<_> = std::iter::from_fn(|| cancelled.recv_timeout(patience).ok())
+                .take(9)
+                .collect();
+            inputs.send(Input::End).unwrap();
+            heard.sort_unstable();
+            heard
+        });
+        left.serve_until_the_end(&mut actions, &received);
+        let heard = server.join().unwrap();
+        assert_eq!(heard, [3, 5, 6].map(|number| [id(number); 3]).concat());
     }
 }

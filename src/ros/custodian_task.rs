@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::custodian_fault::{self, Actions, attempt, guarded};
+use super::custodian_fault::{Actions, LeftGoals, attempt, guarded};
 use super::goals_view::{GoalsBoard, GoalsView};
 use super::guardian::GuardedGoals;
 use super::inbox::{Inbox, LINK_SHIFT};
@@ -200,9 +200,10 @@ impl CustodianTask {
             .spawn(move || {
                 let mut owner = owner;
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
-                    owner.cancel_without_the_custodian();
+                    let mut left = owner.left_goals();
+                    left.cancel(&mut owner.actions);
                     fault.fail(&format!("a fault in the Custodian: {}", panic_text(&*panic)));
-                    custodian_fault::serve_until_the_end(&mut owner.actions, &receiver);
+                    left.serve_until_the_end(&mut owner.actions, &receiver);
                 }
             })
             .map_err(|error| RosError::Context(error.to_string()))?;
@@ -599,17 +600,12 @@ impl Owner {
         }
     }
 
-    /// The Custodian has panicked: cancels every goal that it knew of, or that others were shown last.
-    fn cancel_without_the_custodian(&mut self) {
+    /// The Custodian has panicked: every goal that it knew of, or that others were shown last.
+    fn left_goals(&self) -> LeftGoals {
         let known = guarded("the list of goals", || self.custodian.live_goals());
         let shown = self.board.view().live.clone();
-        let goals: FxHashSet<_> = known
-            .into_iter()
-            .flatten()
-            .chain(shown)
-            .map(|goal| (goal.server, goal.goal))
-            .collect();
-        custodian_fault::cancel(&mut self.actions, goals);
+        let goals = known.into_iter().flatten().chain(shown);
+        LeftGoals::new(goals.map(|goal| (goal.goal, goal.server)))
     }
 
     fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
