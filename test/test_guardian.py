@@ -159,6 +159,8 @@ def test_g11_a_guardian_is_small_and_is_replaced_when_it_is_killed(stack):
     wait_for_end(first)
     stack.goes_on(goal)
     assert guardians(stack.node.pid) == [second]
+    # What it shares with its parent, and the parent writes to, is its own from then on.
+    assert private_kib(second) <= 1024
     assert kill(stack, controller) < BOUND, stack.node.output
 
 

@@ -17,6 +17,7 @@
 
 mod cancel;
 mod goals;
+mod mappings;
 mod participant;
 mod sleeper;
 

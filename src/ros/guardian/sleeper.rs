@@ -1,7 +1,7 @@
 //! The child process that sleeps until its parent has ended.
 //!
 //! It is forked, also from a process that has threads, and so calls only what is safe in a signal handler: no memory is
-//! allocated, no lock is taken. What it needs was made before.
+//! allocated, no lock is taken. What it needs was made before. What was allocated it gives back, see [`super::mappings`].
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_uint};
 use std::fs::File;
@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 use super::goals::{MOST_GOALS, place};
+use super::mappings::give_back_allocated;
 
 /// What the child becomes when its parent has ended: this program again, with other arguments and variables.
 pub(super) struct Program {
@@ -18,11 +19,11 @@ pub(super) struct Program {
     variables: Strings,
 }
 
-/// A list as `execve` wants it.
+/// A list as `execve` wants it, in memory that processes share: a child that gives back what was allocated has it. Nothing
+/// can be written there, so that no fault of the parent's changes it.
 struct Strings {
-    pointers: Vec<*const c_char>,
-    #[expect(dead_code, reason = "the pointers point there")]
-    strings: Vec<CString>,
+    pointers: *const *const c_char,
+    bytes: usize,
 }
 
 impl Strings {
@@ -31,11 +32,37 @@ impl Strings {
             .into_iter()
             .map(|text| CString::new(text.as_ref().as_bytes()))
             .collect::<Result<_, _>>()?;
-        let pointers = strings.iter().map(|string| string.as_ptr());
-        Ok(Self {
-            pointers: pointers.chain([ptr::null()]).collect(),
-            strings,
-        })
+        let table = (strings.len() + 1) * size_of::<*const c_char>();
+        let texts = strings.iter().map(|text| text.as_bytes_with_nul().len());
+        let bytes = table + texts.sum::<usize>();
+        // SAFETY: the memory is new and has room for the table of pointers, which ends with a null, and for the texts.
+        unsafe {
+            let (rights, shared) = (
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+            );
+            let memory = libc::mmap(ptr::null_mut(), bytes, rights, shared, -1, 0);
+            if memory == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let pointers: *mut *const c_char = memory.cast();
+            let mut text: *mut c_char = memory.byte_add(table).cast();
+            for (index, string) in strings.iter().enumerate() {
+                pointers.add(index).write(text);
+                let length = string.as_bytes_with_nul().len();
+                text.copy_from_nonoverlapping(string.as_ptr(), length);
+                text = text.add(length);
+            }
+            libc::mprotect(memory, bytes, libc::PROT_READ);
+            Ok(Self { pointers, bytes })
+        }
+    }
+}
+
+impl Drop for Strings {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped so, and nothing points there any more.
+        unsafe { libc::munmap(self.pointers.cast_mut().cast(), self.bytes) };
     }
 }
 
@@ -113,6 +140,7 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) ->
     let goals = kept.goals.as_raw_fd();
     let farewell = kept.farewell.as_raw_fd();
     let parent = kept.parent.map_or(-1, AsRawFd::as_raw_fd);
+    let (arguments, variables) = (program.arguments.pointers, program.variables.pointers);
     // SAFETY: system calls with numbers, and with memory that lives as long as the call.
     unsafe {
         // What ends a terminal, a shell's job or a service ends the parent too, which cancels its goals then.
@@ -120,6 +148,8 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) ->
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
             libc::signal(signal, libc::SIG_IGN);
         }
+        // A handler of the parent's would find none of its memory.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const *signals, ptr::null_mut());
         name_process();
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
@@ -130,16 +160,13 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) ->
         close_all_but([goals, farewell, parent]);
         // Read after each wait, whatever has ended it, and never waited for.
         libc::fcntl(farewell, libc::F_SETFL, libc::O_NONBLOCK);
+        give_back_allocated();
         wait(farewell, parent);
         if !any_goal(goals) {
             libc::_exit(0);
         }
         libc::fcntl(goals, libc::F_SETFD, 0);
-        libc::execve(
-            c"/proc/self/exe".as_ptr(),
-            program.arguments.pointers.as_ptr(),
-            program.variables.pointers.as_ptr(),
-        );
+        libc::execve(c"/proc/self/exe".as_ptr(), arguments, variables);
         let text =
             "navtree: the guardian could not be started, so goals of the navigator, which has ended, go on\n";
         libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
