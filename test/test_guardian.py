@@ -62,11 +62,12 @@ def navigate(stack):
     return controller, goal
 
 
-def kill(stack, controller, how=signal.SIGKILL):
-    """Seconds from the end of the navigator until the robot stands."""
+def kill(stack, controller, how=signal.SIGKILL, of=None):
+    """Seconds from the end of the navigator, or of another process, until the robot stands."""
+    process = of or stack.node
     since = time.monotonic()
-    stack.node.process.send_signal(how)
-    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {stack.node.output}")
+    process.process.send_signal(how)
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {process.output}")
     ended = controller.seen("ended")
     assert [event.detail for event in ended] == ["canceled"]
     return ended[0].time - since
@@ -134,6 +135,18 @@ def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
     assert controller.seen("cancel")[-1].time > exited
     wait_for_end(guardian)
+
+
+def test_g11_servers_that_ended_with_the_navigator_are_not_looked_for_for_long(stack):
+    navigate(stack)
+    guardian = guardian_of(stack.node)
+    stack.robot.destroy()
+    since = time.monotonic()
+    stack.node.kill()
+    wait_for_end(guardian)
+    assert FIRED in stack.node.output, "the goal was alive"
+    # It was 14 s.
+    assert time.monotonic() - since < 12.0, stack.node.output
 
 
 def test_g11_a_navigator_that_is_stopped_for_a_while_is_not_killed(stack):

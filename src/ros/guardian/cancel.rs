@@ -19,8 +19,10 @@ use crate::ros::action_client::{cancel_code, cancel_request};
 use crate::ros::console::{start_log, take_log};
 use crate::ros::{Clock, Executor, Listening, RosError, middleware};
 
-/// How long all goals may take to be cancelled: longer than any server is unknown to a new node.
+/// How long all goals may take to be cancelled.
 const GIVE_UP: Duration = Duration::from_secs(10);
+/// After how long a server that was not found has ended too: a server that is there announces itself every 3 s.
+const NOT_FOUND: Duration = Duration::from_secs(6);
 /// How often a cancel is asked for until there is an answer.
 const RETRY: Duration = Duration::from_millis(250);
 /// How long a server that does not know a goal is asked again: its request may still be under way.
@@ -31,8 +33,12 @@ const LOOK: Duration = Duration::from_millis(5);
 const FIRST_PARTICIPANTS: usize = 4;
 const NEXT_PARTICIPANT: Duration = Duration::from_millis(60);
 const MOST_PARTICIPANTS: usize = 16;
-/// How long the process stays so that its log is heard: as long as the readers of `/rosout` may be unknown to it.
+/// When the log is published, if not all is done before: servers come first.
+const LOG: Duration = Duration::from_millis(1500);
+/// How long the log is published so that it is heard: as long as the readers of `/rosout` may be unknown to it. For how much of
+/// that after the last line.
 const STAY: Duration = Duration::from_secs(4);
+const LAST_LINE: Duration = Duration::from_secs(1);
 
 /// Cancels the goals that an open file of this number names. False where it could not do that for all.
 pub(super) fn run(file: &OsStr) -> bool {
@@ -62,16 +68,26 @@ fn cancel(left: &Left) -> Result<bool, RosError> {
         left.node,
         left.goals.len()
     );
+    let began = Instant::now();
     let mut canceller = Canceller::new(left);
-    canceller.run(&name, namespace)?;
+    canceller.run(&name, namespace, began + LOG)?;
+    let log = publish_log(&name, namespace);
+    let published = Instant::now();
+    canceller.run(&name, namespace, began + GIVE_UP)?;
     let all = canceller.report();
     drop(canceller);
-    if let Some(log) = take_log() {
-        let (executor, _) = Executor::start(&name, namespace, Listening::Together)?;
-        log.attach(executor.handle(), &Clock::new(false))?;
-        std::thread::sleep(STAY);
+    if let Some(_log) = log? {
+        std::thread::sleep(STAY.saturating_sub(published.elapsed()).max(LAST_LINE));
     }
     Ok(all)
+}
+
+/// Publishes the log, where nothing does yet, for as long as what is returned is kept.
+fn publish_log(name: &str, namespace: &str) -> Result<Option<Executor>, RosError> {
+    let Some(log) = take_log() else { return Ok(None) };
+    let (executor, _) = Executor::start(name, namespace, Listening::Together)?;
+    log.attach(executor.handle(), &Clock::new(false))?;
+    Ok(Some(executor))
 }
 
 struct Goal {
@@ -86,6 +102,7 @@ struct Goal {
 }
 
 struct Canceller {
+    began: Instant,
     services: Vec<String>,
     was_found: Vec<bool>,
     goals: Vec<Goal>,
@@ -121,6 +138,7 @@ impl Canceller {
             })
             .collect();
         Self {
+            began: now,
             was_found: vec![false; services.len()],
             services,
             goals,
@@ -129,13 +147,12 @@ impl Canceller {
         }
     }
 
-    /// Until all goals are done, or it is too late.
-    fn run(&mut self, name: &str, namespace: &str) -> Result<(), RosError> {
-        let until = Instant::now() + GIVE_UP;
+    /// Until all goals are done, or that time, or until the servers of those that are not have ended too.
+    fn run(&mut self, name: &str, namespace: &str, until: Instant) -> Result<(), RosError> {
         let mut next_participant = Instant::now();
         while self.goals.iter().any(|goal| !goal.is_done) {
             let now = Instant::now();
-            if now >= until {
+            if now >= until || now >= self.began + NOT_FOUND && !self.is_any_found() {
                 break;
             }
             let count = self.participants.len();
@@ -155,6 +172,12 @@ impl Canceller {
             std::thread::sleep(LOOK);
         }
         Ok(())
+    }
+
+    /// Whether the server of a goal that is not done was found.
+    fn is_any_found(&self) -> bool {
+        let mut open = self.goals.iter().filter(|goal| !goal.is_done);
+        open.any(|goal| self.was_found.get(goal.service) == Some(&true))
     }
 
     /// Asks for all that is due and takes all that has come.
