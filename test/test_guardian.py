@@ -149,6 +149,17 @@ def test_g11_servers_that_ended_with_the_navigator_are_not_looked_for_for_long(s
     assert time.monotonic() - since < 12.0, stack.node.output
 
 
+def test_g11_drive_that_is_killed_leaves_no_goal(stack, request):
+    stack.robot.controller.behaviour.duration = None
+    drive = Executable("navtree", stack.domain, arguments=["drive", "--goal", "2", "0", "0"])
+    request.addfinalizer(drive.close)
+    wait_for(stack.robot.controller.awaited, PATIENCE, "the controller to execute")
+    guardian = guardian_of(drive)
+    kill(stack, stack.robot.controller, of=drive)
+    wait_for_end(guardian)
+    assert stack.node.running()
+
+
 def test_g11_a_navigator_that_is_stopped_for_a_while_is_not_killed(stack):
     controller, goal = navigate(stack)
     guardian = guardian_of(stack.node)

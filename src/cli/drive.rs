@@ -20,6 +20,7 @@ use crate::msg::action::{
 use crate::msg::{BehaviorTreeLog, Header, Path, Pose, PoseStamped};
 use crate::nav::{EndpointKind, Form, Payload, Settings, TopicSpec, World};
 use crate::navigator::Signals;
+use crate::ros::guardian::{self, Guardian};
 use crate::ros::{CustodianTask, Endpoints, Ros};
 use crate::xml::Loader;
 
@@ -40,8 +41,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
+    guardian::cancel_if_told();
+    // Forked before there is a thread.
+    let guardian = Guardian::start();
     let _log = crate::ros::start_log();
-    match Drive::start(arguments).and_then(|mut drive| drive.run(arguments, registry)) {
+    match Drive::start(arguments, guardian).and_then(|mut drive| drive.run(arguments, registry)) {
         Ok(exit) => exit,
         Err(message) => {
             errln!("navtree drive: {message}");
@@ -80,10 +84,12 @@ struct Drive {
     // Dropped last, in this order: what the world's link leads to.
     _custodian: CustodianTask,
     ros: Ros,
+    /// Cancels the goal where this process is killed.
+    _guardian: Option<Guardian>,
 }
 
 impl Drive {
-    fn start(arguments: &Arguments) -> Result<Self, String> {
+    fn start(arguments: &Arguments, guardian: io::Result<Guardian>) -> Result<Self, String> {
         if arguments.goal.iter().any(|number| !number.is_finite()) || arguments.goal.len() != 3 {
             return Err("--goal takes three numbers: X Y YAW".to_owned());
         }
@@ -92,6 +98,14 @@ impl Drive {
         ros.listen_to_transforms().map_err(text)?;
         let custodian =
             CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).map_err(text)?;
+        let guarded = guardian.and_then(|guardian| {
+            let goals = guardian.goals(&ros.handle().full_name())?;
+            custodian.handle().guard(goals);
+            Ok(guardian)
+        });
+        if let Err(error) = &guarded {
+            tracing::warn!("there is no guardian: if this process is killed, its goal goes on: {error}");
+        }
         let endpoints = Endpoints::new(custodian.handle(), ros.transforms(), ros.parameters(), None);
         let link = endpoints.link(Duration::from_secs(1));
         let world = World::new(Box::new(link), Settings::default());
@@ -100,6 +114,7 @@ impl Drive {
             interrupted: watch_interrupt().map_err(|error| error.to_string())?,
             _custodian: custodian,
             ros,
+            _guardian: guarded.ok(),
         })
     }
 
