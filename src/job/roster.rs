@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -19,27 +19,39 @@ pub struct Roster(Arc<Mutex<Vec<Entry>>>);
 struct Entry {
     leaf: Arc<str>,
     cancel: CancellationToken,
-    pulse: Arc<JobPulse>,
+    /// Counts beginnings and ends of its steps: odd while it is polled.
+    beats: Arc<AtomicU64>,
+    ended: bool,
     in_one_step: Suspicion,
     after_cancel: Suspicion,
 }
 
-/// What a future tells of itself.
-#[derive(Default)]
-struct JobPulse {
-    /// Counts beginnings and ends of its steps: odd while it is polled.
-    beats: AtomicU64,
-    ended: AtomicBool,
+/// What a future keeps until its end.
+struct UntilEnd {
+    roster: Roster,
+    beats: Arc<AtomicU64>,
 }
 
-impl Drop for EndOf {
+impl Drop for UntilEnd {
     /// Also when the future panicked, or its executor dropped it.
     fn drop(&mut self) {
-        self.0.ended.store(true, Ordering::Relaxed);
+        let mut entries = self.roster.entries();
+        let own = |entry: &Entry| Arc::ptr_eq(&entry.beats, &self.beats);
+        let Some(index) = entries.iter().position(own) else {
+            return;
+        };
+        let entry = &mut entries[index];
+        entry.ended = true;
+        let token = std::mem::take(&mut entry.cancel);
+        // What the watchdog has reported it keeps until it has reported the end.
+        if !entry.in_one_step.has_said() && !entry.after_cancel.has_said() {
+            entries.remove(index);
+        }
+        drop(entries);
+        // Not under the lock: with the token goes what waits for it, which may be another job.
+        drop(token);
     }
 }
-
-struct EndOf(Arc<JobPulse>);
 
 /// A step that takes so many times the watchdog's limit is reported. A job may block its thread, where that is its own;
 /// a leaf may not.
@@ -62,22 +74,26 @@ impl Roster {
         cancel: &CancellationToken,
         future: F,
     ) -> impl Future<Output = F::Output> + use<F> {
-        let pulse = Arc::new(JobPulse::default());
+        let beats = Arc::new(AtomicU64::new(0));
         self.entries().push(Entry {
             leaf: Arc::clone(leaf),
             cancel: cancel.clone(),
-            pulse: Arc::clone(&pulse),
+            beats: Arc::clone(&beats),
+            ended: false,
             in_one_step: Suspicion::default(),
             after_cancel: Suspicion::default(),
         });
         // Made here and not at the first step: a future that is dropped before it has ended as well.
-        let end = EndOf(pulse);
+        let end = UntilEnd {
+            roster: self.clone(),
+            beats,
+        };
         async move {
             let mut future = pin!(future);
             std::future::poll_fn(|cx| {
-                end.0.beats.fetch_add(1, Ordering::Relaxed);
+                end.beats.fetch_add(1, Ordering::Relaxed);
                 let step: Poll<F::Output> = future.as_mut().poll(cx);
-                end.0.beats.fetch_add(1, Ordering::Relaxed);
+                end.beats.fetch_add(1, Ordering::Relaxed);
                 step
             })
             .await
@@ -86,8 +102,7 @@ impl Roster {
 
     /// Jobs that have not ended.
     pub fn len(&self) -> usize {
-        let goes_on = |entry: &&Entry| !entry.pulse.ended.load(Ordering::Relaxed);
-        self.entries().iter().filter(goes_on).count()
+        self.entries().iter().filter(|entry| !entry.ended).count()
     }
 
     /// Whether all have ended.
@@ -96,16 +111,16 @@ impl Roster {
     }
 
     /// What there is to say about jobs that go on although they were cancelled longer than `limit` ago, or that have
-    /// been in one step for ten times as long. To be called every so often.
+    /// been in one step for ten times as long, and about the end of those. To be called every so often.
     pub fn look(&self, now: Time, limit: Duration) -> Vec<String> {
         let mut said = Vec::new();
         self.entries().retain_mut(|entry| {
-            let ended = entry.pulse.ended.load(Ordering::Relaxed);
+            let ended = entry.ended;
             let leaf = &entry.leaf;
             let beats = if ended {
                 0
             } else {
-                entry.pulse.beats.load(Ordering::Relaxed)
+                entry.beats.load(Ordering::Relaxed)
             };
             match entry.in_one_step.look(beats, now, limit * STEP) {
                 Some(Verdict::Hangs(time)) => {
@@ -156,12 +171,37 @@ impl Resource for Roster {
 mod tests {
     use std::sync::mpsc::channel;
 
-    use super::super::{Threads, register_function};
+    use super::super::{Local, Threads, register_function};
     use super::*;
     use crate::bt::builder::{forest, leaf, tree};
     use crate::bt::{HaltReason, NodeStatus, Registry, Tree, compile};
 
     const LIMIT: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn jobs_that_have_ended_leave_nothing_although_no_watchdog_looks() {
+        let executor = Local::new();
+        let mut registry = Registry::builtin();
+        register_function(&mut registry, "Quick", executor.clone(), |_| async {
+            NodeStatus::Success
+        })
+        .unwrap();
+        let compiled = compile(&forest([tree("Main", leaf("Quick"))]), "Main", &registry).unwrap();
+        let mut run = Tree::new(compiled.def);
+        let roster = Roster::new();
+        run.insert_resource(roster.clone());
+        for _ in 0..10_000 {
+            assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+            executor.run_until_stalled();
+            assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Success));
+        }
+        // One that is cancelled goes on until it ends.
+        run.tick(Time::ZERO).unwrap();
+        drop(run);
+        assert_eq!(roster.len(), 1);
+        executor.run_until_stalled();
+        assert_eq!(roster.entries().len(), 0);
+    }
 
     /// A job that blocks its thread and looks at no token: it hangs until the test lets it go.
     #[test]

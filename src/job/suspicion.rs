@@ -24,6 +24,11 @@ pub(crate) struct Suspicion {
 }
 
 impl Suspicion {
+    /// Whether it was said that it hangs, and not yet that it goes on.
+    pub(crate) fn has_said(&self) -> bool {
+        self.said.is_some()
+    }
+
     pub(crate) fn look(&mut self, beats: u64, now: Time, limit: Duration) -> Option<Verdict> {
         let time = now.since(self.since);
         if beats != self.beats {
