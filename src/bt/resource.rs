@@ -14,6 +14,10 @@ pub trait Resource: Any + Send {
     /// After the root was ticked or halted: let what was asked for leave.
     fn end_tick(&mut self, _now: Time) {}
 
+    /// Before the first of the things that the tick starts outside of every resource, such as jobs, and only where there
+    /// are any: what was let go has to leave this thread now (guarantee G2).
+    fn hand_over(&mut self) {}
+
     /// For lookup by type.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
@@ -58,6 +62,12 @@ impl Resources {
     pub(crate) fn end_tick(&mut self, now: Time) {
         for (_, resource) in &mut self.items {
             resource.end_tick(now);
+        }
+    }
+
+    pub(crate) fn hand_over(&mut self) {
+        for (_, resource) in &mut self.items {
+            resource.hand_over();
         }
     }
 }

@@ -127,7 +127,10 @@ impl Run {
             sharing.send(&self.blackboard);
         }
         self.resources.end_tick(now);
-        if let Some(starts) = &mut self.starts {
+        if let Some(starts) = &mut self.starts
+            && !starts.waiting.is_empty()
+        {
+            self.resources.hand_over();
             for start in starts.waiting.drain(..) {
                 start();
             }

@@ -259,7 +259,8 @@ pub trait Link: Send {
     /// Hands commands to the Custodian, in order, and leaves the vector empty.
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>);
 
-    /// The tick is over, and how long it took was noted: what was submitted and published in it leaves at the latest now.
+    /// The tick is over, and how long it took was noted: what was submitted and published in it leaves at the latest now. Also
+    /// called at the end of a tick that starts jobs, before the first of them.
     /// For links that hand it to another thread, which may take the processor from the one that wakes it.
     fn hand_over(&mut self) {}
 

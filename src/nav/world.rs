@@ -349,11 +349,6 @@ impl World {
         self.accepted = accepted;
     }
 
-    /// See [`Link::hand_over`].
-    pub fn hand_over(&mut self) {
-        self.link.hand_over();
-    }
-
     /// Whether everything that the session started is over; see [`Link::is_settled`].
     pub fn is_settled(&self) -> bool {
         self.link.is_settled(self.since)
@@ -556,6 +551,10 @@ impl Resource for World {
         self.link.submit(&mut self.halts);
     }
 
+    fn hand_over(&mut self) {
+        self.link.hand_over();
+    }
+
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
@@ -563,7 +562,12 @@ impl Resource for World {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
+    use crate::bt::builder::{forest, leaf, reactive_fallback, sequence, tree};
+    use crate::bt::{NodeStatus, Tree, compile};
+    use crate::job::{self, BoxFuture};
     use crate::msg::action::{BackUp, Spin};
     use crate::nav::Settings;
     use crate::nav::testing::{Bench, Plan};
@@ -593,6 +597,98 @@ mod tests {
     fn g2_what_loses_is_cancelled_before_what_wins_is_started() {
         let order = change_over(HaltOrder::BeforeStarts);
         assert_eq!(order, ["goal to backup", "cancel to backup", "goal to spin"]);
+    }
+
+    /// What leaves the tick thread, in order.
+    #[derive(Clone, Default)]
+    struct Order(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Order {
+        fn note(&self, what: &'static str) {
+            self.0.lock().unwrap().push(what);
+        }
+    }
+
+    impl Link for Order {
+        fn open(&mut self, _: EndpointKind, _: &str, _: &str, _: Form) -> Result<ServerId, LinkError> {
+            Ok(ServerId(0))
+        }
+
+        fn hear(&mut self, _: ServerId) {}
+
+        fn subscribe(&mut self, _: &TopicSpec) -> Result<TopicId, LinkError> {
+            Ok(TopicId(0))
+        }
+
+        fn advertise(&mut self, _: &TopicSpec) -> Result<TopicId, LinkError> {
+            Ok(TopicId(0))
+        }
+
+        fn publish(&mut self, _: TopicId, _: Payload) {}
+
+        fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+            for command in commands.drain(..) {
+                self.note(match command {
+                    Command::Start { .. } => "goal",
+                    Command::Halt { .. } => "cancel",
+                    _ => "other",
+                });
+            }
+        }
+
+        fn hand_over(&mut self) {
+            self.note("hand-over");
+        }
+
+        fn is_settled(&self, _: Ticket) -> bool {
+            true
+        }
+
+        fn unsettled(&self, _: Ticket) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn receive(&mut self, _: &mut Vec<Event>) {}
+
+        fn transform(&self, _: &str, _: &str, _: Option<Stamp>) -> Result<TransformStamped, TransformError> {
+            Err(TransformError::UnknownFrame("map".to_owned()))
+        }
+
+        fn stamp(&self, _: Time) -> Stamp {
+            Stamp::ZERO
+        }
+
+        fn parameter(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn g2_the_cancel_of_a_goal_that_lost_leaves_the_tick_thread_before_a_job_that_won_is_started() {
+        let order = Order::default();
+        let mut registry = crate::nav::registry();
+        let executor = {
+            let order = order.clone();
+            move |future: BoxFuture| {
+                order.note("job");
+                drop(future);
+            }
+        };
+        job::register_function(&mut registry, "Urgent", executor, |_| std::future::pending()).unwrap();
+        let root = reactive_fallback([
+            sequence([leaf("ScriptCondition").port("code", "go"), leaf("Urgent")]),
+            leaf("Spin").port("spin_dist", "1.0"),
+        ]);
+        let compiled = compile(&forest([tree("Main", root)]), "Main", &registry).unwrap();
+        let mut run = Tree::new(compiled.def);
+        run.insert_resource(World::new(Box::new(order.clone()), Settings::default()));
+        run.attach(Time::ZERO).unwrap();
+        run.set("go", false).unwrap();
+        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+        run.set("go", true).unwrap();
+        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+        let order = order.0.lock().unwrap().clone();
+        assert_eq!(order, ["goal", "cancel", "hand-over", "job"]);
     }
 
     #[test]
