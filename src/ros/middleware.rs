@@ -8,10 +8,10 @@
 //! (`test/test_server_restart.py`). So this node uses UDP alone, unless the user has chosen something.
 
 use std::ffi::{CStr, OsString};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const PROFILE: &str = include_str!("../../config/fast_dds.xml");
 
@@ -48,16 +48,19 @@ const LOCALHOST: [(&str, &str); 3] = [
     ),
 ];
 
-/// The profile as a file in memory, which needs no directory and is gone when the process is. Fast DDS reads it with the
-/// first node.
+/// The file of the profile, removed when this is dropped. Fast DDS reads it with the first node. It resolves the path
+/// (`realpath`) and takes no file without a name, such as one of `memfd_create`.
 #[derive(Debug)]
-pub struct Profile(File);
+pub struct Profile(PathBuf);
 
-impl Profile {
-    fn path(&self) -> PathBuf {
-        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+impl Drop for Profile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }
+
+/// A folder in memory, for the profile where the one for temporary files takes none: on a full disk.
+const MEMORY: &str = "/dev/shm";
 
 /// How this process talks to others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,11 +91,11 @@ pub fn set_up() -> Option<Profile> {
             text = text.replace(mark, setting);
         }
     }
-    let profile = written(&text)?;
+    let profile = written(&text, &[&std::env::temp_dir(), Path::new(MEMORY)])?;
     // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). What they may read
     // meanwhile is the list that the kernel made, which the first change copies and leaves where it is.
     unsafe {
-        std::env::set_var(VARIABLE, profile.path());
+        std::env::set_var(VARIABLE, &profile.0);
         match transport {
             Transport::AsItIs => {}
             Transport::Udp => std::env::set_var(TRANSPORTS, "UDPv4"),
@@ -131,15 +134,18 @@ fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -
     }
 }
 
-/// A new file with a text. `None` where the kernel gives none: the node runs without it.
-fn written(text: &str) -> Option<Profile> {
-    // SAFETY: the name is a C string; the descriptor is new, and only the file has it.
-    let mut file = unsafe {
-        let descriptor = libc::memfd_create(c"navtree-fast-dds".as_ptr(), libc::MFD_CLOEXEC);
-        (descriptor >= 0).then(|| File::from_raw_fd(descriptor))
-    }?;
-    file.write_all(text.as_bytes()).ok()?;
-    Some(Profile(file))
+/// A new file with a text in the first of some folders that takes it. `None` where none does: the node runs without it.
+fn written(text: &str, folders: &[&Path]) -> Option<Profile> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let name = format!("navtree-{}-{}.xml", std::process::id(), now.as_nanos());
+    folders.iter().find_map(|folder| {
+        let path = folder.join(&name);
+        // A file that is there already is somebody else's.
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).ok()?;
+        let profile = Profile(path);
+        file.write_all(text.as_bytes()).ok()?;
+        Some(profile)
+    })
 }
 
 #[cfg(test)]
@@ -147,11 +153,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_profile_can_be_read_by_its_name_more_than_once() {
-        let profile = written(PROFILE).unwrap();
-        for _ in 0..2 {
-            assert_eq!(std::fs::read_to_string(profile.path()).unwrap(), PROFILE);
-        }
+    fn the_file_is_there_as_long_as_it_is_needed() {
+        let profile = written(PROFILE, &[&std::env::temp_dir()]).unwrap();
+        let path = profile.0.clone();
+        // As Fast DDS opens it.
+        let resolved = path.canonicalize().unwrap();
+        assert_eq!(std::fs::read_to_string(resolved).unwrap(), PROFILE);
+        drop(profile);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_file_is_written_to_memory_where_the_temporary_folder_takes_none() {
+        let profile = written(PROFILE, &[Path::new("/proc/none"), Path::new(MEMORY)]).unwrap();
+        assert!(profile.0.starts_with(MEMORY));
+        assert_eq!(std::fs::read_to_string(&profile.0).unwrap(), PROFILE);
     }
 
     #[test]
