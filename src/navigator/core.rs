@@ -118,7 +118,7 @@ impl Navigator {
         if self.trees[kind.index()].is_some() {
             return;
         }
-        match self.make_tree(def, now) {
+        match self.make_tree(kind, def, now) {
             Ok(made) => self.keep(kind, made),
             // Every goal that wants it will be told.
             Err(reason) => tracing::error!("{reason}"),
@@ -318,7 +318,7 @@ impl Navigator {
         if self.trees[index].as_ref().is_some_and(same) {
             return Ok(());
         }
-        let new = self.make_tree(def, now)?;
+        let new = self.make_tree(kind, def, now)?;
         let old = self.trees[index]
             .as_ref()
             .map(|tree| Arc::clone(tree.definition()));
@@ -347,12 +347,17 @@ impl Navigator {
     }
 
     /// A tree at its start, its clients and topics open, and the servers behind them.
-    fn make_tree(&mut self, def: &Arc<TreeDef>, now: Time) -> Result<(Tree, Vec<ServerId>), String> {
+    fn make_tree(
+        &mut self,
+        kind: NavigatorKind,
+        def: &Arc<TreeDef>,
+        now: Time,
+    ) -> Result<(Tree, Vec<ServerId>), String> {
         let mut tree = Tree::new(Arc::clone(def));
         tree.set_seed(instance_seed(self.options.random_seed, self.made));
         self.made = self.made.wrapping_add(1);
         tree.set_observer(Some(self.log.observer()));
-        tree.track_provenance([&*self.options.goal_key, &*self.options.goals_key]);
+        tree.track_provenance([self.options.seeded_key(kind)]);
         if let Some(pulse) = &self.pulse {
             pulse.follow(tree.whereabouts());
         }
@@ -608,7 +613,7 @@ impl Navigator {
                 .as_ref()
                 .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
         if !keeps {
-            match self.make_tree(&def, now) {
+            match self.make_tree(request.kind, &def, now) {
                 Ok(made) => self.keep(request.kind, made),
                 Err(reason) => {
                     request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);

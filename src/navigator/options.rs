@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::NavigatorKind;
 use crate::bt::Time;
 
 /// Names and defaults of `spec/nav2.md` 2.1 where Nav2 has them.
@@ -41,6 +42,16 @@ pub struct Options {
     pub log_idle_transitions: bool,
     /// `random_seed`: what the seeds of all trees are made of.
     pub random_seed: u64,
+}
+
+impl Options {
+    /// The key that a goal of this kind is written to. A tree may write the key of the other kind itself.
+    pub(crate) fn seeded_key(&self, kind: NavigatorKind) -> &str {
+        match kind {
+            NavigatorKind::ToPose => &self.goal_key,
+            NavigatorKind::ThroughPoses => &self.goals_key,
+        }
+    }
 }
 
 impl Default for Options {

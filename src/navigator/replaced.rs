@@ -297,6 +297,24 @@ fn a_goal_that_a_node_writes_in_place_is_the_goal() {
 }
 
 #[test]
+fn a_goal_is_driven_to_where_the_tree_itself_makes_the_key_of_the_other_kind_of_it() {
+    let append = r#"<AppendGoalPoseToGoals goal_pose="{goal}" output_goals="{goals}"/>"#;
+    let plan = r#"<ComputePathThroughPoses goals="{goals}" path="{path}"/>"#;
+    let replanned = format!(
+        r#"<Sequence>{append}<PipelineSequence><RateController hz="20">{plan}</RateController>{FOLLOW}</PipelineSequence>
+             </Sequence>"#
+    );
+    let late = format!("<Sequence>{append}{WAIT}{plan}{FOLLOW}</Sequence>");
+    for xml in [replanned, late] {
+        assert!(is_driven_to(ToPose, &xml) > 13, "{xml}");
+    }
+    let last_goal = format!(
+        r#"<Sequence>{plan}<GetPoseFromPath path="{{path}}" index="-1" pose="{{goal}}"/>{WAIT}{PLAN}{FOLLOW}</Sequence>"#
+    );
+    assert!(is_driven_to(ThroughPoses, &last_goal) > 13);
+}
+
+#[test]
 fn a_goal_that_comes_in_any_tick_is_driven_to_by_the_trees_that_come_with_navtree() {
     let registry = registry();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("behavior_trees");

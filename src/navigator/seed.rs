@@ -10,13 +10,14 @@ use crate::nav::World;
 
 /// Writes a new goal. The path of an earlier goal is emptied, so that no tree drives to it (nav2 #3156).
 pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &Arc<Goals>) {
+    let key = options.seeded_key(kind);
     match kind {
         NavigatorKind::ToPose => {
             if let Some(pose) = poses.0.first() {
-                write(tree, &options.goal_key, Arc::new(pose.clone()));
+                write(tree, key, Arc::new(pose.clone()));
             }
         }
-        NavigatorKind::ThroughPoses => write(tree, &options.goals_key, Arc::clone(poses)),
+        NavigatorKind::ThroughPoses => write(tree, key, Arc::clone(poses)),
     }
     write(tree, &options.path_key, Arc::new(Path::default()));
     write(tree, "number_recoveries", 0_i32);
