@@ -26,6 +26,8 @@ mod library;
 mod life;
 mod log;
 mod missed;
+#[cfg(test)]
+mod next_goal;
 #[cfg(feature = "ros")]
 mod node;
 mod options;

@@ -24,7 +24,7 @@ fn path_to(x: f64) -> Arc<Path> {
     Arc::new(Path::through(Header::in_frame("map"), poses))
 }
 
-fn end_of(path: &Path) -> f64 {
+pub(super) fn end_of(path: &Path) -> f64 {
     path.poses.last().map_or(0.0, |pose| pose.pose.position.x)
 }
 
@@ -35,7 +35,7 @@ fn x_of(message: &JsonValue) -> f64 {
 
 /// How late things are, in milliseconds.
 #[derive(Clone, Copy, Default)]
-struct Delays {
+pub(super) struct Delays {
     /// Commands, after the tick that wants them.
     commands: u64,
     /// The results of the controller, after its status.
@@ -43,7 +43,7 @@ struct Delays {
 }
 
 /// A robot that plans for 30 ms, drives for 100 and waits for 40, and whose costmap answers after 20.
-fn rig(delays: Delays) -> Rig {
+pub(super) fn rig(delays: Delays) -> Rig {
     let mut rig = Rig::new();
     let bench = &mut rig.bench;
     bench.delay_commands(delays.commands);
@@ -212,14 +212,16 @@ fn is_sent_to(kind: NavigatorKind, tree: &Arc<TreeDef>, delays: Delays, sent: Se
     }
 }
 
-const PLAN: &str = r#"<ComputePathToPose goal="{goal}" path="{path}"/>"#;
-const FOLLOW: &str = r#"<FollowPath path="{path}"/>"#;
+pub(super) const PLAN: &str = r#"<ComputePathToPose goal="{goal}" path="{path}"/>"#;
+pub(super) const FOLLOW: &str = r#"<FollowPath path="{path}"/>"#;
 const WAIT: &str = r#"<Wait wait_duration="0.04"/>"#;
 
 #[test]
 fn a_goal_that_comes_when_the_tree_is_past_its_last_use_of_it_is_driven_to() {
-    let xml = format!("<Sequence>{PLAN}{FOLLOW}{WAIT}{WAIT}</Sequence>");
-    assert!(is_driven_to(ToPose, &xml) > 20);
+    for sequence in ["Sequence", "SequenceWithMemory"] {
+        let xml = format!("<{sequence}>{PLAN}{FOLLOW}{WAIT}{WAIT}</{sequence}>");
+        assert!(is_driven_to(ToPose, &xml) > 20);
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Rig {
         self.bench.transform("map", name, Pose::default());
     }
 
-    fn cancel(&mut self, number: u8) {
+    pub(super) fn cancel(&mut self, number: u8) {
         let now = self.now();
         self.navigator.cancel(id(number), now);
     }

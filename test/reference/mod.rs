@@ -142,7 +142,8 @@ impl Interpreter {
         }
     }
 
-    /// `haltTree` (5.3): the root, then every node in pre-order, whatever its status.
+    /// `haltTree` (5.3): the root, then every node in pre-order, whatever its status. Unlike there, a run starts the same
+    /// however the last one ended: no sequence with memory keeps its place.
     pub fn halt_tree(&mut self, now: u64) {
         self.now = now;
         self.woken = false;
@@ -151,6 +152,12 @@ impl Interpreter {
             self.halt_node(node);
         }
         self.status[0] = Status::Idle;
+        for (node, state) in self.nodes.iter().zip(&mut self.state) {
+            if matches!(node.kind, Kind::SequenceWithMemory) {
+                state.index = 0;
+                state.skipped = 0;
+            }
+        }
     }
 
     // --- one node (5.2) --------------------------------------------------------------------------------------

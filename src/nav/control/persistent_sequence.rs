@@ -12,7 +12,8 @@ impl Node for PersistentSequence {
     const ID: &'static str = "PersistentSequence";
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks its children in order. The child whose turn it is stands on the blackboard, so a \
-        halt does not start it over; a failure does.";
+        halt does not start it over, and neither does the end of a navigation; a failure does. A tree that is to begin \
+        with the first child writes 0 before.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

@@ -12,7 +12,8 @@ impl Node for SequenceWithMemory {
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks its children in order and never ticks one again that has succeeded: after a \
         FAILURE, and after a halt, the next activation goes on with the same child. It starts over when the last \
-        child has succeeded. Between children that succeed within one tick it lets the tree react.";
+        child has succeeded, and with each run of the whole tree. Between children that succeed within one tick it \
+        lets the tree react.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -22,6 +23,11 @@ impl Node for SequenceWithMemory {
 impl Behavior for SequenceWithMemory {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         tick::<true>(cx)
+    }
+
+    /// The place is one within a run: in BehaviorTree.CPP a navigation goes on where an earlier one failed.
+    fn rewind(&self, cx: &mut Context<'_>) {
+        *cx.memory() = Default::default();
     }
 
     fn honours_priority(&self) -> bool {
@@ -181,14 +187,27 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_run_starts_version_3s_over_even_where_it_failed() {
-        let table = |halted: &str| format!("= a b\nF S F\nhalt\nF {halted} F");
+    fn the_end_of_a_run_starts_it_over_even_where_it_failed() {
+        let table = "= a b
+             F S F
+             halt
+             F S F";
         let children = || [leaf("a", "S"), leaf("b", "F")];
         Scene::new(node("SequenceStar").children(children()))
             .v3()
-            .check(&table("S"));
-        Scene::new(sequence_with_memory(children()))
+            .check(table);
+        Scene::new(sequence_with_memory(children())).drain().check(table);
+    }
+
+    #[test]
+    fn the_end_of_a_run_in_which_a_child_runs_starts_it_over() {
+        Scene::new(sequence_with_memory([leaf("a", "S"), leaf("b", "R")]))
             .drain()
-            .check(&table("."));
+            .check(
+                "= a b
+                 R S R
+                 halt !b
+                 R S R",
+            );
     }
 }

@@ -1,0 +1,80 @@
+//! A goal that comes after another has ended is driven to by the same tree from its root: tests.
+
+use std::sync::Arc;
+
+use super::NavigatorKind::ToPose;
+use super::goal::Ending;
+use super::replaced::{Delays, FOLLOW, PLAN, end_of, rig};
+use super::rig::{Rig, load, registry};
+use crate::bt::TreeDef;
+use crate::msg::Pose;
+use crate::msg::action::{FollowPath, Wait};
+use crate::nav::testing::Plan;
+
+impl Rig {
+    /// A goal to a place at some metres, and the time to end it.
+    fn drive(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>) {
+        self.bench.transform("map", "base_link", Pose::default());
+        self.goal_to(number, ToPose, "map", x, tree);
+        self.ticks(40);
+    }
+
+    /// Where the robot was driven to the end of the path, in order.
+    fn ends(&self) -> Vec<f64> {
+        let goals = self.bench.goals::<FollowPath>("follow_path");
+        goals.iter().map(|goal| end_of(&goal.path)).collect()
+    }
+}
+
+#[test]
+fn a_sequence_with_memory_begins_each_navigation_with_its_first_child() {
+    let xml = format!("<SequenceWithMemory>{PLAN}{FOLLOW}<Wait/></SequenceWithMemory>");
+    let tree = load(&registry(), &xml);
+    for is_cancelled in [false, true] {
+        let mut rig = rig(Delays::default());
+        rig.bench.action::<Wait>("wait", move |_| match is_cancelled {
+            false => Plan::abort(0),
+            true => Plan::endless(),
+        });
+        rig.drive(1, 1.0, &tree);
+        if is_cancelled {
+            rig.cancel(1);
+            rig.ticks(5);
+        }
+        let first = if is_cancelled {
+            Ending::Canceled
+        } else {
+            Ending::Aborted
+        };
+        assert_eq!(rig.report().1.ending, first);
+        rig.bench.action::<Wait>("wait", |_| Plan::success());
+        rig.drive(2, 2.0, &tree);
+        assert_eq!(rig.report().1.ending, Ending::Succeeded);
+        assert_eq!(rig.ends(), [1.0, 2.0], "cancelled: {is_cancelled}");
+    }
+}
+
+#[test]
+fn a_sequence_with_memory_begins_anew_where_what_failed_was_the_goal_before() {
+    let xml = format!("<SequenceWithMemory>{PLAN}{FOLLOW}<Wait/></SequenceWithMemory>");
+    let tree = load(&registry(), &xml);
+    let mut rig = rig(Delays::default());
+    let mut waits = 0;
+    rig.bench.action::<Wait>("wait", move |_| {
+        waits += 1;
+        if waits == 1 {
+            Plan::abort(0).after(40)
+        } else {
+            Plan::success()
+        }
+    });
+    rig.bench.transform("map", "base_link", Pose::default());
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    while rig.bench.goals::<Wait>("wait").is_empty() {
+        rig.ticks(1);
+    }
+    rig.drive(2, 2.0, &tree);
+    let told: Vec<_> = rig.reports.try_iter().map(|(_, report)| report.ending).collect();
+    assert_eq!(told, [Ending::Aborted, Ending::Succeeded]);
+    assert_eq!(rig.ends(), [1.0, 2.0]);
+}
