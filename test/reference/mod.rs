@@ -143,7 +143,7 @@ impl Interpreter {
     }
 
     /// `haltTree` (5.3): the root, then every node in pre-order, whatever its status. Unlike there, a run starts the same
-    /// however the last one ended: no sequence with memory keeps its place.
+    /// however the last one ended: no sequence with memory keeps its place, no precondition what it was told.
     pub fn halt_tree(&mut self, now: u64) {
         self.now = now;
         self.woken = false;
@@ -153,9 +153,13 @@ impl Interpreter {
         }
         self.status[0] = Status::Idle;
         for (node, state) in self.nodes.iter().zip(&mut self.state) {
-            if matches!(node.kind, Kind::SequenceWithMemory) {
-                state.index = 0;
-                state.skipped = 0;
+            match node.kind {
+                Kind::SequenceWithMemory => {
+                    state.index = 0;
+                    state.skipped = 0;
+                }
+                Kind::Precondition { .. } => state.child_running = false,
+                _ => {}
             }
         }
     }

@@ -16,8 +16,8 @@ impl Node for Precondition {
     const ID: &'static str = "Precondition";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str = "Evaluates a script before its child starts: the child where it is true, the status of \
-        'else' where it is not. The script is not asked again until the child has completed; If does that at every \
-        tick.";
+        'else' where it is not. The script is not asked again until the child has completed, or another run of the \
+        whole tree begins; If does that at every tick.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -36,8 +36,8 @@ impl Behavior for Precondition {
         true
     }
 
-    /// `memory.index` is 1 from the moment the script was true until the child completes. As in BehaviorTree.CPP,
-    /// neither a halt nor a skipped child clears it.
+    /// `memory.index` is 1 from the moment the script was true until the child completes or the run ends. As in
+    /// BehaviorTree.CPP, neither a halt within the run nor a skipped child clears it.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let otherwise = self.otherwise.require(cx)?;
         if cx.memory().index == 0 {
@@ -53,6 +53,11 @@ impl Behavior for Precondition {
         Ok(status)
     }
 
+    /// In BehaviorTree.CPP the script is not asked in a navigation after one that was cancelled.
+    fn rewind(&self, cx: &mut Context<'_>) {
+        cx.memory().index = 0;
+    }
+
     fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
         let otherwise = outcomes_of(&self.otherwise);
         Conduct::around(children, |child| child | otherwise).at_times()
@@ -61,8 +66,8 @@ impl Behavior for Precondition {
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::builder::node;
-    use crate::bt::testing::{Running, Scene, leaf};
+    use crate::bt::builder::{node, reactive_sequence};
+    use crate::bt::testing::{Running, Scene, condition, leaf};
 
     #[test]
     fn the_script_is_asked_before_the_child_starts_and_not_while_it_runs() {
@@ -84,6 +89,40 @@ mod tests {
              R R
              S S
              R .",
+        );
+    }
+
+    #[test]
+    fn the_script_is_asked_again_in_the_next_run() {
+        let tree = node("Precondition").port("if", "go == 1");
+        let scene = Scene::new(tree.child(leaf("a", "R"))).set("go", 1_i32);
+        let mut run = Running::new(scene.compile().unwrap(), false);
+        run.check(
+            "= a
+             R R
+             halt !a",
+        );
+        run.tree.set("go", 0_i32).unwrap();
+        run.check(
+            "= a
+             F .",
+        );
+    }
+
+    #[test]
+    fn the_script_is_not_asked_again_after_a_halt_within_a_run() {
+        let guarded = node("Precondition").port("if", "go == 1").child(leaf("a", "R"));
+        let tree = reactive_sequence([condition("ok", "SFS"), guarded]);
+        let mut run = Running::new(Scene::new(tree).set("go", 1_i32).compile().unwrap(), false);
+        run.check(
+            "= ok a
+             R S R
+             F F . !a",
+        );
+        run.tree.set("go", 0_i32).unwrap();
+        run.check(
+            "= ok a
+             R S R",
         );
     }
 
