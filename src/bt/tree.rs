@@ -376,6 +376,26 @@ impl Tree {
             .set(slot, value, info, &self.def.enums, self.run.now)
     }
 
+    /// Writes what is given for the value of an entry: asked for every entry, in all scopes, to which the file gives no
+    /// value.
+    pub fn rewrite(&mut self, new: impl Fn(&Value) -> Option<Value>) {
+        let Self { def, run, .. } = self;
+        for slot in (0..run.blackboard.len())
+            .filter_map(|slot| u32::try_from(slot).ok())
+            .map(SlotId)
+        {
+            let given = def
+                .slots
+                .get(slot.0 as usize)
+                .and_then(|slot| slot.initial.as_ref());
+            if given.is_none_or(Value::is_empty)
+                && let Some(value) = run.blackboard.get(slot).and_then(&new)
+            {
+                run.blackboard.put(slot, value, run.now);
+            }
+        }
+    }
+
     /// The entry that a key leads to.
     pub fn find(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
         keys::find(&self.def, &self.run.blackboard, scope, key)

@@ -8,7 +8,8 @@ use crate::bt::{PortValue, ScopeId, Tree, Value};
 use crate::msg::{Goals, Path};
 use crate::nav::World;
 
-/// Writes a new goal. The path of an earlier goal is emptied, so that no tree drives to it (nav2 #3156).
+/// Writes a new goal. The paths of an earlier goal are emptied, so that no tree drives to it (nav2 #3156): also those that
+/// the tree keeps under keys of its own, such as a smoothed one.
 pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &Arc<Goals>) {
     let key = options.seeded_key(kind);
     match kind {
@@ -20,6 +21,10 @@ pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, pose
         NavigatorKind::ThroughPoses => write(tree, key, Arc::clone(poses)),
     }
     write(tree, &options.path_key, Arc::new(Path::default()));
+    tree.rewrite(|value| {
+        let path = value.downcast_ref::<Path>()?;
+        (!path.is_empty()).then(|| Arc::new(Path::default()).into_value())
+    });
     write(tree, "number_recoveries", 0_i32);
     clear_errors(tree, options);
 }
