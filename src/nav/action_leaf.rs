@@ -19,8 +19,8 @@ pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
 /// The feedback type of a node's action.
 pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
 
-/// Why a leaf fails whose goal another client cancelled.
-const FOREIGN_CANCEL: &str = "another client cancelled the goal";
+/// Why a leaf fails whose goal was cancelled, and not by the leaf.
+const FOREIGN_CANCEL: &str = "the goal was cancelled by another client, or by a Cancel node of a tree";
 
 /// How a goal ended, for a node's outputs.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub enum Ending<'r, R> {
     Succeeded(&'r R),
     /// It failed on its server.
     Aborted(&'r R),
-    /// Somebody else cancelled it.
+    /// It was cancelled, and not by the leaf.
     Canceled(&'r R),
     /// There is no result: not accepted, not answered, lost.
     Failed,
@@ -383,8 +383,8 @@ impl<N: ActionNode> ActionLeaf<N> {
         let outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
-        // What the server said of an earlier goal says nothing of the one in work. Its silence or absence, and a cancel by
-        // another client, count for both.
+        // What the server said of an earlier goal says nothing of the one in work. Its silence or absence, and a cancel
+        // that is not the leaf's, count for both.
         if is_of_earlier_goal
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
             && let Some(payload) = cx.state::<State<N>>().sent.clone()

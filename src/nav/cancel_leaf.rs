@@ -114,6 +114,7 @@ impl<N: CancelNode> CancelLeaf<N> {
 #[cfg(test)]
 mod tests {
     use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::Text;
     use crate::msg::Action;
     use crate::msg::action::{
         AssistedTeleop, BackUp, ComputeAndTrackRoute, DriveOnHeading, FollowObject, FollowPath, Spin, Wait,
@@ -141,6 +142,20 @@ mod tests {
         cancels::<FollowObject>("CancelFollowObject", "follow_object");
         cancels::<Spin>("CancelSpin", "spin");
         cancels::<Wait>("CancelWait", "wait");
+    }
+
+    #[test]
+    fn a_leaf_whose_goal_a_node_of_its_own_tree_cancels_blames_no_other_client_alone() {
+        let mut bench = Bench::new(
+            "<ParallelAll max_failures=\"1\"><Spin error_msg=\"{why}\"/>\
+             <Delay delay_msec=\"30\"><CancelSpin/></Delay></ParallelAll>",
+        );
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        assert_eq!(bench.run(10), Failure);
+        assert_eq!(
+            bench.get::<Text>("why").as_deref(),
+            Some("the goal was cancelled by another client, or by a Cancel node of a tree")
+        );
     }
 
     #[test]

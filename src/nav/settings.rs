@@ -39,7 +39,7 @@ pub struct Settings {
     pub goals_updater_topic: String,
     /// `max_goal_poses`: how many poses a goal, or a list of goals on a topic, may have.
     pub max_goal_poses: usize,
-    /// A goal that somebody else cancelled counts as a success of its leaf, as in Nav2. Default false: a failure.
+    /// A goal that another client or a Cancel node cancelled counts as a success of its leaf, as in Nav2. Default false: a failure.
     pub canceled_is_success: bool,
     /// `GoalUpdated` and its kin forget their reference when a reactive parent resets them, as in Nav2 (E7), where
     /// they then never fire. Default false.

@@ -364,7 +364,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         canceled_is_success: read.flag(
             "canceled_is_success",
             default.canceled_is_success,
-            "A goal that somebody else cancelled counts as a success of its leaf, as in Nav2.",
+            "A goal that another client or a Cancel node cancelled counts as a success of its leaf, as in Nav2.",
         )?,
         latch_on_activation: read.flag(
             "latch_on_activation",
