@@ -1,9 +1,7 @@
 """One lane: a domain with one navtree node, one faulty server and one client that runs trials one after another."""
 
-import os
 import time
 from collections import namedtuple
-from itertools import permutations
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -17,7 +15,6 @@ from .ledger import Ledger
 from .plan import calm
 from .rclpy_server import RclpyServer
 from .sim_server import SimServer
-from .unmatched import Unmatched, dead_ports
 
 #: A leaf under a condition; when the condition fails, so does the tree.
 GUARDED = """
@@ -148,9 +145,7 @@ class Lane:
         if not self.server.alive():
             self.start_server()
         self.charge(0.9)
-        if not self.warm_up(60.0):
-            self.stop_where_cut_off()
-            raise Unmatched(f"the node did not reach the server:\n{self.node.output[-1000:]}")
+        assert self.warm_up(60.0), "the node did not reach the server"
 
     def warm_up(self, seconds):
         """Goals until one gets through: the node opens its clients with the first, and both sides have to be matched."""
@@ -186,15 +181,6 @@ class Lane:
     def charge(self, level):
         self.battery.publish(BatteryState(percentage=level))
 
-    def stop_where_cut_off(self):
-        """Raises where it is proven that the middleware lets nothing through between two of the lane's processes."""
-        processes = {"client": os.getpid(), "node": self.node.pid}
-        if self.server.alive():
-            processes["server"] = self.server.process.pid
-        for (sender, from_), (receiver, to) in permutations(processes.items(), 2):
-            if ports := dead_ports(from_, to):
-                raise Unmatched(f"what the {sender} sends to the {receiver} goes to a dead port ({ports})")
-
     # Trials.
 
     def trial(self, plan):
@@ -205,8 +191,6 @@ class Lane:
         if self.fresh:
             self.charge(0.9)
             self.fresh = not self.warm_up(15.0)
-            if self.fresh:
-                self.stop_where_cut_off()
         self.seen.clear()
         self.charge(0.9)
         self.server.tell(plan)
@@ -299,7 +283,6 @@ class Lane:
                     since_start = 0
                 outcome = self.trial(plan)
             except AssertionError as failure:
-                self.stop_where_cut_off()
                 said = f"the node:\n{self.node.output[-4000:]}\nthe server:\n{self.server.said()}"
                 raise AssertionError(f"{plan}: {failure}; {said}") from failure
             since_start += 1
