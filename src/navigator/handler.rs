@@ -44,6 +44,9 @@ where
             );
             return;
         };
+        let fault = request
+            .fault()
+            .map(|fault| format!("{fault}: send the goal with a text in UTF-8"));
         let goal = match request.execute() {
             Ok(goal) => goal,
             Err(TableError::TooMany) => {
@@ -62,8 +65,15 @@ where
         let wanted = Arc::clone(goal.goal());
         let sender = self.sender.clone();
         let count = A::pose_count(&wanted);
-        let is_too_long = count > self.max_poses;
-        let poses = if is_too_long {
+        let fault = fault.or_else(|| {
+            let max = self.max_poses;
+            (count > max).then(|| {
+                format!(
+                    "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
+                )
+            })
+        });
+        let poses = if fault.is_some() {
             Vec::new()
         } else {
             A::poses(&wanted)
@@ -75,14 +85,9 @@ where
             accepted: sender.clock().steady(),
             client: Box::new(WireGoal { goal, sender }),
         };
-        if is_too_long {
-            let max = self.max_poses;
-            let reason = format!(
-                "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
-            );
-            goal.refuse(NavigationError::Unknown, &reason);
-        } else {
-            self.admission.goal(pass, goal);
+        match fault {
+            Some(reason) => goal.refuse(NavigationError::Unknown, &reason),
+            None => self.admission.goal(pass, goal),
         }
     }
 

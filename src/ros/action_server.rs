@@ -9,11 +9,12 @@ use std::time::Duration;
 use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, action_msgs};
 
 use super::action_client::uuid;
+use super::checked::{Checked, CheckedService};
 use super::mirror::{ActionType, Mirror};
 use super::{Clock, RosError, RosNode, answers};
 use crate::goal::{End, GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError};
 
-type SendGoal<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::SendGoal;
+type SendGoal<A> = CheckedService<<<A as ActionType>::Wire as WrappedActionTypeSupport>::SendGoal>;
 type GetResult<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::GetResult;
 type FeedbackMessage<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::FeedbackMessage;
 type CancelGoal = action_msgs::srv::CancelGoal::Service;
@@ -112,10 +113,12 @@ impl<A: ActionType> ActionServer<A> {
             &format!("{name}/_action/send_goal"),
             many_at_once(),
             move |request| {
-                let (id, goal) = A::Wire::destructure_goal_request_msg(request.message.clone());
+                let Checked { message, fault } = request.message.clone();
+                let (id, goal) = A::Wire::destructure_goal_request_msg(message);
                 let mut request = GoalRequest {
                     id: GoalId::from_slice(&id.uuid).unwrap_or_default(),
                     goal: Arc::new(A::Goal::from_wire(goal)),
+                    fault,
                     server: Arc::clone(&server),
                     answer: Some(request),
                 };
@@ -298,6 +301,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct GoalRequest<A: ActionType> {
     id: GoalId,
     goal: Arc<A::Goal>,
+    fault: Option<String>,
     server: Arc<Shared<A>>,
     answer: Option<ServiceRequest<SendGoal<A>>>,
 }
@@ -317,6 +321,11 @@ impl<A: ActionType> GoalRequest<A> {
     /// What is wanted.
     pub fn goal(&self) -> &Arc<A::Goal> {
         &self.goal
+    }
+
+    /// What is wrong with the texts of the goal, if they are not what the client has sent.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 
     /// Takes the goal and answers the client; its status is ACCEPTED until [`ServerGoal::execute`].

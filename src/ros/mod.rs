@@ -27,6 +27,7 @@ mod announcer;
 mod answers;
 pub mod arguments;
 mod caller;
+mod checked;
 mod clock;
 mod connection;
 mod console;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use r2r::{WrappedActionTypeSupport, WrappedServiceTypeSupport, WrappedTypesupport};
 
+use super::checked::Texts;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Action, Service, Stamp};
 
@@ -59,7 +60,7 @@ pub trait ActionWire:
         Result: Send,
         Feedback: Send,
         FeedbackMessage: WrappedTypesupport + Send + 'static,
-        SendGoal: ServiceWire,
+        SendGoal: ServiceWire + WrappedServiceTypeSupport<Request: Texts>,
         GetResult: ServiceWire,
     > + 'static
 {
@@ -71,7 +72,7 @@ impl<T> ActionWire for T where
             Result: Send,
             Feedback: Send,
             FeedbackMessage: WrappedTypesupport + Send + 'static,
-            SendGoal: ServiceWire,
+            SendGoal: ServiceWire + WrappedServiceTypeSupport<Request: Texts>,
             GetResult: ServiceWire,
         > + 'static
 {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use r2r::{
-    WrappedTypesupport, diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs, rosgraph_msgs, sensor_msgs,
-    std_msgs, tf2_msgs,
+    diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs,
 };
 
 use super::structs::with_shared_frame;
@@ -14,6 +13,7 @@ use crate::msg::{
     DiagnosticStatus, Header, KeyValue, Odometry, Path, Pose, PoseStamped, Stamp, StampedGoals,
     TransformStamped, Twist, TwistStamped,
 };
+use crate::ros::checked::Texts;
 
 /// A message type that topics can carry. The payload is `Self`: `String` and `bool` for those of `std_msgs`, the
 /// struct of room `msg` where there is one, and a wrapper of this room where one Rust type stands for several of ROS.
@@ -21,7 +21,7 @@ pub trait TopicType: Sized + Send + Sync + 'static {
     /// The ROS type: `nav_msgs/msg/Path`.
     const TYPE: &'static str;
     /// r2r's name for it.
-    type Wire: WrappedTypesupport + Send + 'static;
+    type Wire: Texts + Send + 'static;
     /// What is in the payload; usually `Self`.
     type Payload: Send + Sync + 'static;
     /// Copies it into its counterpart.

@@ -9,6 +9,7 @@ use r2r::{QosProfile, ServiceRequest, WrappedServiceTypeSupport};
 use super::store::Change;
 use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
 use crate::fault;
+use crate::ros::checked::{Checked, CheckedService};
 use crate::ros::mirror::Mirror;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
@@ -71,21 +72,25 @@ pub fn serve(
             srv::GetParameterTypes::Response { types }
         },
     )?;
-    answer::<srv::SetParameters::Service>(node, "set_parameters", store, &jobs, |store, request| {
-        let results = request
-            .parameters
-            .into_iter()
-            .map(|parameter| set(store, vec![parameter]))
-            .collect();
-        srv::SetParameters::Response { results }
-    })?;
-    answer::<srv::SetParametersAtomically::Service>(
+    answer::<CheckedService<srv::SetParameters::Service>>(
+        node,
+        "set_parameters",
+        store,
+        &jobs,
+        |store, Checked { message, fault }| {
+            let set_one = |parameter| set(store, vec![parameter], fault.as_deref());
+            srv::SetParameters::Response {
+                results: message.parameters.into_iter().map(set_one).collect(),
+            }
+        },
+    )?;
+    answer::<CheckedService<srv::SetParametersAtomically::Service>>(
         node,
         "set_parameters_atomically",
         store,
         &jobs,
-        |store, request| srv::SetParametersAtomically::Response {
-            result: set(store, request.parameters),
+        |store, Checked { message, fault }| srv::SetParametersAtomically::Response {
+            result: set(store, message.parameters, fault.as_deref()),
         },
     )?;
     answer::<srv::ListParameters::Service>(node, "list_parameters", store, &jobs, |store, request| {
@@ -137,7 +142,18 @@ fn put(jobs: &SyncSender<Job>, job: Job) {
     }
 }
 
-fn set(store: &ParameterStore, parameters: Vec<msg::Parameter>) -> msg::SetParametersResult {
+/// `fault`: what is wrong with the texts of the request, of whose parameters none is set then.
+fn set(
+    store: &ParameterStore,
+    parameters: Vec<msg::Parameter>,
+    fault: Option<&str>,
+) -> msg::SetParametersResult {
+    if let Some(fault) = fault {
+        return msg::SetParametersResult {
+            successful: false,
+            reason: format!("{fault}: no parameter of this request was set; send texts in UTF-8"),
+        };
+    }
     let values = parameters
         .into_iter()
         .map(|parameter| (parameter.name, from_wire(parameter.value)))

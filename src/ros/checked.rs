@@ -1,0 +1,304 @@
+//! Messages whose texts are looked at as they came. r2r makes an empty text, which often means a default, of one that is
+//! not UTF-8, and cuts one at its first zero byte.
+
+use std::marker::PhantomData;
+
+use r2r::nav2_msgs::action::NavigateThroughPoses::SendGoal::Request as NavigateThroughPoses;
+use r2r::nav2_msgs::action::NavigateToPose::SendGoal::Request as NavigateToPose;
+use r2r::{
+    WrappedServiceTypeSupport, WrappedTypesupport, diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs,
+    rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs,
+};
+use r2r_rcl as rcl;
+use serde::{Deserialize, Serialize};
+
+/// A message type whose texts can be looked at.
+pub trait Texts: WrappedTypesupport {
+    /// What is wrong with the first text of a message, as rosidl made it, that r2r does not carry as it is.
+    fn fault(native: &Self::CStruct) -> Option<String>;
+}
+
+/// A message, and what is wrong with its texts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Checked<M> {
+    pub(in crate::ros) message: M,
+    pub(in crate::ros) fault: Option<String>,
+}
+
+impl<M: Texts> WrappedTypesupport for Checked<M> {
+    type CStruct = M::CStruct;
+
+    fn get_ts() -> &'static rcl::rosidl_message_type_support_t {
+        M::get_ts()
+    }
+
+    fn create_msg() -> *mut Self::CStruct {
+        M::create_msg()
+    }
+
+    fn destroy_msg(native: *mut Self::CStruct) {
+        M::destroy_msg(native);
+    }
+
+    fn from_native(native: &Self::CStruct) -> Self {
+        Self {
+            message: M::from_native(native),
+            fault: M::fault(native),
+        }
+    }
+
+    fn copy_to_native(&self, native: &mut Self::CStruct) {
+        self.message.copy_to_native(native);
+    }
+}
+
+/// A service whose requests are [`Checked`].
+#[derive(Clone, Debug)]
+pub struct CheckedService<S>(PhantomData<fn() -> S>);
+
+impl<S: WrappedServiceTypeSupport<Request: Texts>> WrappedServiceTypeSupport for CheckedService<S> {
+    type Request = Checked<S::Request>;
+    type Response = S::Response;
+
+    fn get_ts() -> &'static rcl::rosidl_service_type_support_t {
+        S::get_ts()
+    }
+}
+
+/// What is wrong with a text; `name` is what it is called.
+///
+/// # Safety
+/// As rosidl makes it.
+unsafe fn fault_of(name: &str, text: &rcl::rosidl_runtime_c__String) -> Option<String> {
+    // SAFETY: see above.
+    let bytes = unsafe { elements(text, text.data.cast::<u8>(), text.size) };
+    if bytes.contains(&0) {
+        Some(format!("{name} has a zero byte"))
+    } else if std::str::from_utf8(bytes).is_err() {
+        Some(format!("{name} is not UTF-8"))
+    } else {
+        None
+    }
+}
+
+/// # Safety
+/// Where `data` is not null, it points to `size` elements that live as long as their owner.
+unsafe fn elements<O, T>(_owner: &O, data: *const T, size: usize) -> &[T] {
+    if data.is_null() {
+        return &[];
+    }
+    // SAFETY: see above.
+    unsafe { std::slice::from_raw_parts(data, size) }
+}
+
+impl Texts for NavigateToPose {
+    fn fault(native: &Self::CStruct) -> Option<String> {
+        let goal = &native.goal;
+        // SAFETY: rosidl has made the message.
+        unsafe {
+            fault_of("behavior_tree", &goal.behavior_tree)
+                .or_else(|| fault_of("the pose's frame_id", &goal.pose.header.frame_id))
+        }
+    }
+}
+
+impl Texts for NavigateThroughPoses {
+    fn fault(native: &Self::CStruct) -> Option<String> {
+        let goal = &native.goal;
+        // SAFETY: rosidl has made the message.
+        unsafe {
+            let poses = elements(goal, goal.poses.data, goal.poses.size);
+            let mut frames = poses.iter().map(|pose| &pose.header.frame_id);
+            fault_of("behavior_tree", &goal.behavior_tree)
+                .or_else(|| frames.find_map(|frame| fault_of("a pose's frame_id", frame)))
+        }
+    }
+}
+
+/// Messages whose texts steer nothing, and the goals of simulated servers: their texts are not looked at.
+macro_rules! taken_as_they_are {
+    ($($message:ty),* $(,)?) => {
+        $(impl Texts for $message {
+            fn fault(_: &Self::CStruct) -> Option<String> {
+                None
+            }
+        })*
+    };
+}
+
+taken_as_they_are!(
+    nav2_msgs::action::AssistedTeleop::SendGoal::Request,
+    nav2_msgs::action::BackUp::SendGoal::Request,
+    nav2_msgs::action::ComputeAndTrackRoute::SendGoal::Request,
+    nav2_msgs::action::ComputePathThroughPoses::SendGoal::Request,
+    nav2_msgs::action::ComputePathToPose::SendGoal::Request,
+    nav2_msgs::action::ComputeRoute::SendGoal::Request,
+    nav2_msgs::action::DockRobot::SendGoal::Request,
+    nav2_msgs::action::DriveOnHeading::SendGoal::Request,
+    nav2_msgs::action::FollowObject::SendGoal::Request,
+    nav2_msgs::action::FollowPath::SendGoal::Request,
+    nav2_msgs::action::SmoothPath::SendGoal::Request,
+    nav2_msgs::action::Spin::SendGoal::Request,
+    nav2_msgs::action::UndockRobot::SendGoal::Request,
+    nav2_msgs::action::Wait::SendGoal::Request,
+    diagnostic_msgs::msg::DiagnosticArray,
+    geometry_msgs::msg::Twist,
+    geometry_msgs::msg::TwistStamped,
+    nav2_msgs::msg::BehaviorTreeLog,
+    nav_msgs::msg::Odometry,
+    nav_msgs::msg::Path,
+    rosgraph_msgs::msg::Clock,
+    sensor_msgs::msg::BatteryState,
+    std_msgs::msg::Bool,
+    tf2_msgs::msg::TFMessage,
+);
+
+macro_rules! parameters {
+    ($($service:ident)*) => {
+        $(impl Texts for rcl_interfaces::srv::$service::Request {
+            fn fault(native: &Self::CStruct) -> Option<String> {
+                // SAFETY: rosidl has made the message.
+                unsafe {
+                    let parameters = elements(native, native.parameters.data, native.parameters.size);
+                    parameters.iter().find_map(|parameter| {
+                        let (value, list) = (&parameter.value, &parameter.value.string_array_value);
+                        let texts = elements(list, list.data, list.size);
+                        fault_of("the name of a parameter", &parameter.name)
+                            .or_else(|| fault_of("the value of a parameter", &value.string_value))
+                            .or_else(|| texts.iter().find_map(|text| fault_of("the value of a parameter", text)))
+                    })
+                }
+            }
+        })*
+    };
+}
+
+parameters!(SetParameters SetParametersAtomically);
+
+impl Texts for std_msgs::msg::String {
+    fn fault(native: &Self::CStruct) -> Option<String> {
+        // SAFETY: rosidl has made the message.
+        unsafe { fault_of("the text", &native.data) }
+    }
+}
+
+macro_rules! of_one_frame {
+    ($($message:ident)*) => {
+        $(impl Texts for geometry_msgs::msg::$message {
+            fn fault(native: &Self::CStruct) -> Option<String> {
+                // SAFETY: rosidl has made the message.
+                unsafe { fault_of("the frame_id", &native.header.frame_id) }
+            }
+        })*
+    };
+}
+
+of_one_frame!(PoseArray PoseStamped);
+
+impl Texts for nav_msgs::msg::Goals {
+    fn fault(native: &Self::CStruct) -> Option<String> {
+        // SAFETY: rosidl has made the message.
+        unsafe {
+            let poses = elements(native, native.goals.data, native.goals.size);
+            let mut frames = poses.iter().map(|pose| &pose.header.frame_id);
+            fault_of("the frame_id", &native.header.frame_id)
+                .or_else(|| frames.find_map(|frame| fault_of("a pose's frame_id", frame)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use r2r::NativeMsg;
+
+    /// What no `str` can hold.
+    const TEXTS: [(&[u8], &str); 3] = [
+        (b"\xff\xfe.xml", "is not UTF-8"),
+        (b"\0x", "has a zero byte"),
+        (b"a", ""),
+    ];
+
+    fn assign(text: &mut rcl::rosidl_runtime_c__String, bytes: &[u8]) {
+        // SAFETY: the text is rosidl's, the bytes are as many as is said.
+        let done =
+            unsafe { rcl::rosidl_runtime_c__String__assignn(text, bytes.as_ptr().cast(), bytes.len()) };
+        assert!(done);
+    }
+
+    /// What is found where texts are put into a message.
+    fn found<M: Texts + 'static>(message: &M, put: impl Fn(&mut M::CStruct, &[u8])) -> Vec<String> {
+        let faults = TEXTS.map(|(bytes, _)| {
+            let mut native = NativeMsg::<M>::from(message);
+            put(&mut native, bytes);
+            Checked::<M>::from_native(&native).fault.unwrap_or_default()
+        });
+        faults.to_vec()
+    }
+
+    fn faults(name: &str) -> Vec<String> {
+        TEXTS
+            .iter()
+            .map(|(_, fault)| {
+                if fault.is_empty() {
+                    String::new()
+                } else {
+                    format!("{name} {fault}")
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn g8_a_text_that_r2r_empties_or_cuts_is_found_in_goals_parameters_and_topics() {
+        let to_pose = NavigateToPose::default();
+        let tree = found(&to_pose, |native, bytes| {
+            assign(&mut native.goal.behavior_tree, bytes)
+        });
+        assert_eq!(tree, faults("behavior_tree"));
+        let frame = found(&to_pose, |native, bytes| {
+            assign(&mut native.goal.pose.header.frame_id, bytes)
+        });
+        assert_eq!(frame, faults("the pose's frame_id"));
+
+        let mut through = NavigateThroughPoses::default();
+        through.goal.poses = vec![Default::default(); 2];
+        let tree = found(&through, |native, bytes| {
+            assign(&mut native.goal.behavior_tree, bytes)
+        });
+        assert_eq!(tree, faults("behavior_tree"));
+        let frame = found(&through, |native, bytes| {
+            // SAFETY: there are two poses.
+            let pose = unsafe { &mut *native.goal.poses.data.add(1) };
+            assign(&mut pose.header.frame_id, bytes);
+        });
+        assert_eq!(frame, faults("a pose's frame_id"));
+
+        let mut parameters = rcl_interfaces::srv::SetParameters::Request::default();
+        parameters.parameters = vec![Default::default()];
+        parameters.parameters[0].value.string_array_value = vec![String::new()];
+        // SAFETY: there is one parameter, with one text in its list.
+        let name = found(&parameters, |native, bytes| unsafe {
+            assign(&mut (*native.parameters.data).name, bytes);
+        });
+        assert_eq!(name, faults("the name of a parameter"));
+        // SAFETY: as above.
+        let value = found(&parameters, |native, bytes| unsafe {
+            assign(&mut (*native.parameters.data).value.string_value, bytes);
+        });
+        assert_eq!(value, faults("the value of a parameter"));
+        // SAFETY: as above.
+        let value = found(&parameters, |native, bytes| unsafe {
+            assign(
+                &mut *(*native.parameters.data).value.string_array_value.data,
+                bytes,
+            );
+        });
+        assert_eq!(value, faults("the value of a parameter"));
+
+        let text = found(&std_msgs::msg::String::default(), |native, bytes| {
+            assign(&mut native.data, bytes);
+        });
+        assert_eq!(text, faults("the text"));
+    }
+}
