@@ -1,8 +1,8 @@
 //! A leaf whose work is an `async fn`, with a cancellation token.
 //!
 //! The future runs on an executor of your choice: here a thread of its own, in a program with tokio the runtime's handle.
-//! The tick only looks whether the result is there. A halt cancels the token and forgets the job, so that nothing that
-//! the future still does can reach the tree.
+//! The tick only looks whether the result is there. A halt cancels the token and returns at once; nothing that the
+//! future still does can reach the tree. The leaf does not start its next job before this one has ended.
 
 use std::time::{Duration, Instant};
 

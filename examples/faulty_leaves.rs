@@ -1,6 +1,6 @@
 //! What becomes of leaves that misbehave, to try it out: one that panics, one that comes back late, one that never does,
-//! one whose job does not end when it is cancelled, one that is not made before a file is there, while its tree is read,
-//! and one that writes a text which no ROS message can hold.
+//! one whose job does not end when it is cancelled, one whose job cleans up then, one that is not made before a file is
+//! there, while its tree is read, and one that writes a text which no ROS message can hold.
 //!
 //! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
 //! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
@@ -45,8 +45,17 @@ fn registry() -> Result<Registry, RegistryError> {
         sleep_for_ever();
         NodeStatus::Success
     })?;
+    job::register_function(&mut registry, "CleansUpInItsJob", Threads, |cancel| async move {
+        cancel.cancelled().await;
+        std::thread::sleep(CLEANING_UP);
+        eprintln!("CleansUpInItsJob has cleaned up");
+        NodeStatus::Success
+    })?;
     Ok(registry)
 }
+
+/// Stands for an arm that is brought to rest.
+const CLEANING_UP: Duration = Duration::from_millis(500);
 
 /// Stands for a device that is waited for where it answers: much longer than a tick.
 const DAWDLING: Duration = Duration::from_secs(3);

@@ -23,10 +23,10 @@ FAULTY = """<root BTCPP_format="4">
 def faulty(stack_factory, tmp_path):
     """A navigation whose controller is at work when the leaf begins to misbehave."""
 
-    def start(leaf):
+    def start(leaf, **parameters):
         path = tmp_path / "faulty.xml"
         path.write_text(FAULTY.format(leaf=leaf))
-        stack = stack_factory(parameters={"watchdog_timeout": 0.5}, program="examples/faulty_leaves")
+        stack = stack_factory(parameters={"watchdog_timeout": 0.5, **parameters}, program="examples/faulty_leaves")
         stack.robot.controller.behaviour.duration = None
         go = stack.graph.node.create_publisher(Empty, "/go", 10)
         goal = stack.navigation.send(1.0, 0.0, tree=path)
@@ -119,3 +119,16 @@ def test_g8_job_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("stop_timeout", [3000, 0])
+def test_g8_the_end_of_the_node_waits_for_a_job_that_cleans_up(faulty, stop_timeout):
+    stack, _goal = faulty("CleansUpInItsJob", stop_timeout=stop_timeout)
+    wait_for(lambda: any("job" in name for name in stack.node.thread_names()), 10, "the job")
+    stack.node.interrupt()
+    code, seconds = stack.node.wait(10.0)
+    assert code == 0, stack.node.output
+    assert seconds < 3.0
+    assert "CleansUpInItsJob has cleaned up" in stack.node.output
+    still(stack)

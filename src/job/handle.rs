@@ -47,6 +47,11 @@ impl<T: Send + 'static> Job<T> {
         (Self { result, cancel }, future)
     }
 
+    /// Tells the future that its result is wanted no more; whether it has ended is still to be had from [`Job::poll`].
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
     /// Looks, without waiting.
     pub fn poll(&self) -> Progress<T> {
         match self.result.try_recv() {

@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use super::roster::CANCEL_TIMEOUT;
 use super::{CancellationToken, Job, Progress, Roster, Spawn};
 use crate::bt::{
-    Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick,
+    Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick, Time,
 };
 
 /// A node type whose work is an `async fn`.
@@ -29,7 +30,8 @@ pub trait AsyncNode: Send + Sync + Sized + 'static {
     fn input(&self, cx: &mut Context<'_>) -> Result<Self::Input, Thrown>;
 
     /// Does the work. `cancel` is set when the leaf was halted: the result is wanted no more, and what was started
-    /// elsewhere has to be stopped.
+    /// elsewhere has to be stopped before the future ends. The leaf's next job is not started before that, unless it takes
+    /// longer than the [`Roster::cancel_timeout`].
     fn run(
         input: Self::Input,
         cancel: CancellationToken,
@@ -48,13 +50,14 @@ pub struct AsyncLeaf<N> {
     executor: Arc<dyn Spawn>,
 }
 
-/// The job of one tree's run. Dropped with the tree, which cancels it.
-struct Activation<T>(Option<Job<T>>);
-
-impl<T> Default for Activation<T> {
-    fn default() -> Self {
-        Self(None)
-    }
+/// The job of a leaf in one tree. Dropped with the tree, which cancels it.
+#[derive(Default)]
+enum Activation<T> {
+    #[default]
+    None,
+    Running(Job<T>),
+    /// Cancelled at that time. What it finds is not looked at (guarantee G4), only that it has ended.
+    Stopping(Job<T>, Time),
 }
 
 impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
@@ -69,7 +72,7 @@ impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
     }
 
     fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
-        *cx.state::<Activation<N::Output>>() = Activation(None);
+        stop::<N::Output>(cx);
     }
 }
 
@@ -103,35 +106,62 @@ where
     job
 }
 
-/// Starts a job on activation, then looks for its result at every tick. The first tick never completes, however fast the
-/// executor is: the same tree gives the same trace (guarantee G9).
+/// Cancels the job of a leaf that is halted.
+fn stop<T: Send + 'static>(cx: &mut Context<'_>) {
+    let now = cx.now();
+    let activation = cx.state::<Activation<T>>();
+    *activation = match std::mem::take(activation) {
+        Activation::Running(job) => {
+            job.cancel();
+            Activation::Stopping(job, now)
+        }
+        other => other,
+    };
+}
+
+/// Starts a job on activation, when the last one has ended or has had its time to stop (guarantee G5), then looks for its
+/// result at every tick. The first tick never completes, however fast the executor is: the same tree gives the same trace
+/// (guarantee G9).
 fn advance<T: Send + 'static>(
     cx: &mut Context<'_>,
     start: impl FnOnce(&mut Context<'_>) -> Result<Job<T>, Thrown>,
     finish: impl FnOnce(&mut Context<'_>, T) -> Tick,
 ) -> Tick {
-    match cx.status() {
-        NodeStatus::Running => {}
-        NodeStatus::Idle | NodeStatus::Skipped => {
-            let job = start(cx)?;
-            *cx.state::<Activation<T>>() = Activation(Some(job));
+    // Ticked again without a reset: the same answer, as BehaviorTree.CPP's StatefulActionNode gives it.
+    if let done @ (NodeStatus::Success | NodeStatus::Failure) = cx.status() {
+        return Ok(done);
+    }
+    let now = cx.now();
+    let cancel_timeout = cx
+        .resource::<Roster>()
+        .map_or(CANCEL_TIMEOUT, |roster| roster.cancel_timeout());
+    let activation = cx.state::<Activation<T>>();
+    match activation {
+        Activation::Running(job) => match job.poll() {
+            Progress::Running => return Ok(NodeStatus::Running),
+            Progress::Done(output) => {
+                *activation = Activation::None;
+                return finish(cx, output);
+            }
+            Progress::Lost => {
+                *activation = Activation::None;
+                return Err(
+                    cx.throw("its job ended without a result: it panicked, or its executor has shut down")
+                );
+            }
+        },
+        Activation::Stopping(job, since)
+            if matches!(job.poll(), Progress::Running) && now.since(*since) < cancel_timeout =>
+        {
             return Ok(NodeStatus::Running);
         }
-        // Ticked again without a reset: the same answer, as BehaviorTree.CPP's StatefulActionNode gives it.
-        done @ (NodeStatus::Success | NodeStatus::Failure) => return Ok(done),
+        Activation::None | Activation::Stopping(..) => {}
     }
-    let activation = cx.state::<Activation<T>>();
-    match activation.0.as_ref().map_or(Progress::Lost, Job::poll) {
-        Progress::Running => Ok(NodeStatus::Running),
-        Progress::Done(output) => {
-            activation.0 = None;
-            finish(cx, output)
-        }
-        Progress::Lost => {
-            activation.0 = None;
-            Err(cx.throw("its job ended without a result: it panicked, or its executor has shut down"))
-        }
-    }
+    let job = start(cx)?;
+    // Later than its activation where it waited.
+    cx.note_inputs_read();
+    *cx.state::<Activation<T>>() = Activation::Running(job);
+    Ok(NodeStatus::Running)
 }
 
 /// Adds an asynchronous node type, whose jobs run on `executor`.
@@ -192,7 +222,7 @@ where
     }
 
     fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
-        *cx.state::<Activation<NodeStatus>>() = Activation(None);
+        stop::<NodeStatus>(cx);
     }
 }
 
@@ -204,7 +234,7 @@ mod tests {
     use super::super::{BoxFuture, Local};
     use super::*;
     use crate::bt::builder::{forest, leaf, reactive_fallback, reactive_sequence, sequence, tree};
-    use crate::bt::{HaltOrder, Input, NodeBuilder, Output, Time, Tree, Value, compile};
+    use crate::bt::{HaltOrder, Input, NodeBuilder, Output, Tree, Value, compile};
 
     /// How many jobs of `Add` noticed that they were cancelled.
     static CANCELLED: AtomicU32 = AtomicU32::new(0);
@@ -312,6 +342,66 @@ mod tests {
                 .to_string()
                 .contains("without a result")
         );
+    }
+
+    /// A leaf whose jobs clean up until the gate opens, and how many of them are under way.
+    fn cleans_up() -> (Tree, Local, CancellationToken, Arc<AtomicU32>) {
+        let (executor, gate) = (Local::new(), CancellationToken::new());
+        let under_way: Arc<AtomicU32> = Arc::default();
+        let mut registry = Registry::builtin();
+        let (count, until) = (Arc::clone(&under_way), gate.clone());
+        register_function(&mut registry, "Arm", executor.clone(), move |cancel| {
+            let (count, until) = (Arc::clone(&count), until.clone());
+            async move {
+                count.fetch_add(1, Ordering::SeqCst);
+                cancel.cancelled().await;
+                until.cancelled().await;
+                count.fetch_sub(1, Ordering::SeqCst);
+                NodeStatus::Success
+            }
+        })
+        .unwrap();
+        let compiled = compile(&forest([tree("Main", leaf("Arm"))]), "Main", &registry).unwrap();
+        (Tree::new(compiled.def), executor, gate, under_way)
+    }
+
+    #[test]
+    fn g5_a_leaf_whose_last_job_still_cleans_up_waits_before_it_starts_the_next() {
+        let (mut run, executor, gate, under_way) = cleans_up();
+        let at = Time::from_millis;
+        assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
+        executor.run_until_stalled();
+        for time in [10, 20, 30] {
+            run.halt(HaltReason::Preempted, at(time));
+            assert_eq!(run.tick(at(time)), Ok(NodeStatus::Running));
+            executor.run_until_stalled();
+            assert_eq!(under_way.load(Ordering::SeqCst), 1);
+        }
+        gate.cancel();
+        executor.run_until_stalled();
+        assert_eq!(under_way.load(Ordering::SeqCst), 0);
+        assert_eq!(run.tick(at(40)), Ok(NodeStatus::Running));
+        executor.run_until_stalled();
+        assert_eq!(under_way.load(Ordering::SeqCst), 1, "the next one");
+        assert_eq!(
+            run.tick(at(50)),
+            Ok(NodeStatus::Running),
+            "what the last one found is not this one's"
+        );
+    }
+
+    #[test]
+    fn a_job_that_does_not_end_holds_up_the_next_for_the_cancel_timeout_and_no_longer() {
+        let (mut run, executor, _gate, under_way) = cleans_up();
+        let at = Time::from_millis;
+        assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
+        executor.run_until_stalled();
+        run.halt(HaltReason::Preempted, at(10));
+        for (time, jobs) in [(10, 1), (2_000, 1), (2_010, 2)] {
+            assert_eq!(run.tick(at(time)), Ok(NodeStatus::Running));
+            executor.run_until_stalled();
+            assert_eq!(under_way.load(Ordering::SeqCst), jobs, "{time} ms");
+        }
     }
 
     /// What an executor sees when a reactive parent changes over from `Slow` to `Urgent`: whether the job that lost was

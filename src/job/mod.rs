@@ -1,8 +1,15 @@
 //! Leaves made of an `async fn`.
 //!
 //! A [`Job`] is the run of one future on somebody else's executor. The tick never polls the future: it looks whether the
-//! result is there (guarantee G1). Dropping a job cancels its [`CancellationToken`], and from then on nothing that the
-//! future does can reach the tree (guarantee G4): the result has nowhere to go.
+//! result is there (guarantee G1). A halt of its leaf, or dropping the job, cancels its [`CancellationToken`], and from then
+//! on nothing that the future does can reach the tree (guarantee G4): its result is not looked at.
+//!
+//! A halt returns at once; the future may clean up until it ends. Until then, or for [`Roster::cancel_timeout`], its leaf
+//! stays RUNNING before it starts the next job (guarantee G5). The navigator waits for it before a client is told the end
+//! of its navigation, at most for `stop_timeout`, and names the leaves whose jobs have not ended. The process waits for
+//! all jobs before it ends, for two seconds at most (guarantee G8), and then ends without them. This holds for jobs of
+//! leaves in trees that have a [`Roster`], as the navigator's have; a [`Job`] that is started otherwise is its starter's
+//! affair.
 //!
 //! [`AsyncNode`] is a node type with such a future: what it reads is taken before, by value, and what it found is written
 //! after, so the future and the tick share nothing. [`register`] and [`register_function`] add it to a registry together

@@ -1,4 +1,4 @@
-//! Which jobs are under way, for a watchdog.
+//! Which jobs are under way, for a watchdog and for those who wait for their end.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,8 +13,20 @@ use crate::bt::{Resource, Time};
 
 /// The jobs of trees that were given it as a resource: leaves made of an `async fn` enter theirs. Clones are the same
 /// roster.
-#[derive(Clone, Default)]
-pub struct Roster(Arc<Mutex<Vec<Entry>>>);
+#[derive(Clone)]
+pub struct Roster {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    cancel_timeout: Duration,
+}
+
+impl Default for Roster {
+    fn default() -> Self {
+        Self::with_cancel_timeout(CANCEL_TIMEOUT)
+    }
+}
+
+/// How long a job that was cancelled holds up the next one of its leaf where nothing else is said.
+pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Entry {
     leaf: Arc<str>,
@@ -22,8 +34,16 @@ struct Entry {
     /// Counts beginnings and ends of its steps: odd while it is polled.
     beats: Arc<AtomicU64>,
     ended: bool,
+    /// It did not end in time after its cancel: it is waited for no longer.
+    given_up: bool,
     in_one_step: Suspicion,
     after_cancel: Suspicion,
+}
+
+impl Entry {
+    fn is_stopping(&self) -> bool {
+        !self.ended && self.cancel.is_cancelled()
+    }
 }
 
 /// What a future keeps until its end.
@@ -63,8 +83,21 @@ impl Roster {
         Self::default()
     }
 
+    /// Without jobs. A job that was cancelled holds up the next one of its leaf for so long at most, by the tree's clock.
+    pub fn with_cancel_timeout(cancel_timeout: Duration) -> Self {
+        Self {
+            entries: Arc::default(),
+            cancel_timeout,
+        }
+    }
+
+    /// See [`Roster::with_cancel_timeout`].
+    pub fn cancel_timeout(&self) -> Duration {
+        self.cancel_timeout
+    }
+
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enters a job: what comes back is to be run in its place.
@@ -80,6 +113,7 @@ impl Roster {
             cancel: cancel.clone(),
             beats: Arc::clone(&beats),
             ended: false,
+            given_up: false,
             in_one_step: Suspicion::default(),
             after_cancel: Suspicion::default(),
         });
@@ -110,6 +144,35 @@ impl Roster {
         self.len() == 0
     }
 
+    /// Cancels all of them, without their leaves: for the end of the process.
+    pub fn cancel_all(&self) {
+        let tokens: Vec<_> = self.entries().iter().map(|entry| entry.cancel.clone()).collect();
+        // Not under the lock: an executor may end a job while its token is set.
+        for token in tokens {
+            token.cancel();
+        }
+    }
+
+    /// Whether all jobs that were cancelled have ended, but for those that were [given up](Roster::give_up).
+    pub fn is_settled(&self) -> bool {
+        !self
+            .entries()
+            .iter()
+            .any(|entry| entry.is_stopping() && !entry.given_up)
+    }
+
+    /// Waits no longer for jobs that were cancelled and have not ended: one text each, also of those that were given up
+    /// before.
+    pub fn give_up(&self) -> Vec<String> {
+        let mut entries = self.entries();
+        let left = entries.iter_mut().filter(|entry| entry.is_stopping());
+        left.map(|entry| {
+            entry.given_up = true;
+            format!("job of {} (cancelled, not ended)", entry.leaf)
+        })
+        .collect()
+    }
+
     /// What there is to say about jobs that go on although they were cancelled longer than `limit` ago, or that have
     /// been in one step for ten times as long, and about the end of those. To be called every so often.
     pub fn look(&self, now: Time, limit: Duration) -> Vec<String> {
@@ -135,7 +198,7 @@ impl Roster {
                 }
                 None => {}
             }
-            let wanted = u64::from(!ended && entry.cancel.is_cancelled());
+            let wanted = u64::from(entry.is_stopping());
             match entry.after_cancel.look(wanted, now, limit) {
                 Some(Verdict::Hangs(time)) => {
                     said.push(format!(

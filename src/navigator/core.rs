@@ -56,6 +56,8 @@ pub struct Navigator {
     current: NavigatorKind,
     /// The world, while no tree has it.
     resources: Resources,
+    /// The jobs of all trees.
+    jobs: Roster,
     arrivals: Arrivals,
     /// Taken up when the state is idle again.
     next: Option<Request>,
@@ -73,8 +75,10 @@ pub struct Navigator {
 impl Navigator {
     /// A navigator in a world.
     pub fn new(world: World, options: Options) -> Self {
+        let jobs = Roster::with_cancel_timeout(world.settings.cancel_timeout);
         let mut resources = Resources::default();
         resources.insert(world);
+        resources.insert(jobs.clone());
         let mut navigator = Self {
             options,
             state: State::Idle,
@@ -82,6 +86,7 @@ impl Navigator {
             servers: [Vec::new(), Vec::new()],
             current: NavigatorKind::ToPose,
             resources,
+            jobs,
             arrivals: Arrivals::default(),
             next: None,
             log: ChangeLog::default(),
@@ -102,7 +107,8 @@ impl Navigator {
     /// Has trees say where they are, and leaves enter their jobs, for a [`Watchdog`](super::Watchdog).
     pub fn be_watched(&mut self, pulse: Pulse, jobs: Roster) {
         self.pulse = Some(pulse);
-        self.resources.insert(jobs);
+        self.resources.insert(jobs.clone());
+        self.jobs = jobs;
     }
 
     /// Tells the time that goes on whatever a simulation does, before anything else is called with the time of trees.
@@ -455,15 +461,16 @@ impl Navigator {
         let Some(world) = self.resources.get::<World>() else {
             return;
         };
-        if !overdue && !world.is_settled() {
+        let settled = world.is_settled() && self.jobs.is_settled();
+        if !overdue && !settled {
             return;
         }
-        // Not only what was waited for: a goal of an earlier session may be known to execute still.
+        // Not only what was waited for: a goal or a job of an earlier session may be known to go on still.
         let left = if self.options.stop_timeout.is_zero() {
             // Nobody wants to wait, and so nothing is late.
             Vec::new()
         } else {
-            world.unsettled()
+            [world.unsettled(), self.jobs.give_up()].concat()
         };
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Stopping {

@@ -20,6 +20,8 @@ mod goal_log;
 mod handler;
 #[cfg(feature = "ros")]
 mod insight;
+#[cfg(test)]
+mod jobs;
 mod kind;
 mod library;
 #[cfg(feature = "ros")]

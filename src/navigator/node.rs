@@ -159,6 +159,7 @@ struct Node {
     watchdog: Option<Watchdog>,
     admission: Admission,
     ticks: TickThread,
+    jobs: Roster,
     lifecycle: Lifecycle,
     custodian: CustodianTask,
     ros: Ros,
@@ -214,7 +215,7 @@ impl Node {
         let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
         let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
         let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
-        let (pulse, jobs) = (Pulse::new(), Roster::new());
+        let (pulse, jobs) = (Pulse::new(), Roster::with_cancel_timeout(settings.cancel_timeout));
         let watchdog = (!parameters.watchdog_timeout.is_zero())
             .then(|| {
                 let report = |text| tracing::error!("watchdog: {text}");
@@ -236,10 +237,11 @@ impl Node {
             .transpose()?;
         let watched = pulse.clone();
         let seen = pulse.clone();
+        let entered = jobs.clone();
         let ticks = TickThread::start(
             move |_| {
                 let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
-                navigator.be_watched(watched, jobs);
+                navigator.be_watched(watched, entered);
                 for kind in NavigatorKind::ALL {
                     // Without a default tree there is nothing to prepare, and goals are told so.
                     if let Ok(def) = library.for_goal(kind, "") {
@@ -297,6 +299,7 @@ impl Node {
             watchdog,
             admission,
             ticks,
+            jobs,
             lifecycle,
             custodian,
             ros,
@@ -422,11 +425,16 @@ impl Node {
         }
         let left = farewell.all.saturating_sub(started.elapsed());
         self.custodian.handle().shut_down(left);
+        // Those of a tree that a leaf keeps are not cancelled yet.
+        self.jobs.cancel_all();
         let custodian = self.custodian.handle();
         // What was sent through it before it was told to shut down has left when it has taken note of that.
-        let is_over = || custodian.is_settled(|_| false) && custodian.view().idle;
+        let is_over = || custodian.is_settled(|_| false) && custodian.view().idle && self.jobs.is_empty();
         while started.elapsed() < farewell.all && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
+        }
+        for job in self.jobs.give_up() {
+            tracing::error!("the process ends before a job has: {job}");
         }
         // The tick thread has told its clients; those that were being accepted just now, or whose tree a leaf keeps, must
         // not wait for it.

@@ -339,7 +339,8 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         cancel_timeout: read.milliseconds(
             "default_cancel_timeout",
             milliseconds(default.cancel_timeout),
-            "Milliseconds that a goal which is stopping may hold back the next one on its server.",
+            "Milliseconds that a goal which is stopping may hold back the next one on its server, and a job which is stopping \
+             the next one of its leaf.",
         )?,
         give_up_timeout: read.milliseconds(
             "give_up_timeout",
