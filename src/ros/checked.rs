@@ -253,18 +253,18 @@ mod tests {
     fn g8_a_text_that_r2r_empties_or_cuts_is_found_in_goals_parameters_and_topics() {
         let to_pose = NavigateToPose::default();
         let tree = found(&to_pose, |native, bytes| {
-            assign(&mut native.goal.behavior_tree, bytes)
+            assign(&mut native.goal.behavior_tree, bytes);
         });
         assert_eq!(tree, faults("behavior_tree"));
         let frame = found(&to_pose, |native, bytes| {
-            assign(&mut native.goal.pose.header.frame_id, bytes)
+            assign(&mut native.goal.pose.header.frame_id, bytes);
         });
         assert_eq!(frame, faults("the pose's frame_id"));
 
         let mut through = NavigateThroughPoses::default();
         through.goal.poses = vec![Default::default(); 2];
         let tree = found(&through, |native, bytes| {
-            assign(&mut native.goal.behavior_tree, bytes)
+            assign(&mut native.goal.behavior_tree, bytes);
         });
         assert_eq!(tree, faults("behavior_tree"));
         let frame = found(&through, |native, bytes| {
@@ -274,8 +274,9 @@ mod tests {
         });
         assert_eq!(frame, faults("a pose's frame_id"));
 
-        let mut parameters = rcl_interfaces::srv::SetParameters::Request::default();
-        parameters.parameters = vec![Default::default()];
+        let mut parameters = rcl_interfaces::srv::SetParameters::Request {
+            parameters: vec![Default::default()],
+        };
         parameters.parameters[0].value.string_array_value = vec![String::new()];
         // SAFETY: there is one parameter, with one text in its list.
         let name = found(&parameters, |native, bytes| unsafe {
