@@ -321,7 +321,8 @@ impl ActionGoal {
         match event {
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),
-            GoalEvent::ResultUnknown if self.noted => self.end(),
+            // The server may have answered before it noted the goal, and be executing it: the answer to a cancel decides.
+            GoalEvent::ResultUnknown if self.noted => self.cancel_and_watch(now, steps),
             GoalEvent::StatusMissing => steps.push(Step::RequestResult),
             GoalEvent::Halt => self.cancel_and_watch(now, steps),
             GoalEvent::ShutDown { deadline } => {

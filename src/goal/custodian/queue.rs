@@ -506,6 +506,23 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_replaced_goal_that_its_server_did_not_know_at_first_is_cancelled() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.status(&[(first, GoalStatus::Accepted)]);
+        rig.out.clear();
+        // Answered before the server noted the goal.
+        rig.wire(WireEvent::ResultUnknown { goal: first });
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.wire(WireEvent::Rejected { goal: second });
+        assert_eq!(rig.wanted(), ["tell Rejected of update 1"]);
+        rig.cancel_answer(first, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
     fn g3_a_refused_update_fails_the_leaf_and_cancels_the_goal_that_drives_still() {
         let mut rig = Rig::new();
         let (ticket, _) = rig.run(1);
