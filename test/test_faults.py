@@ -12,8 +12,8 @@ import pytest
 from nav2_msgs.action import FollowPath
 from rclpy.action import ActionClient
 from support.fixtures import tree
-from support.graph import wait_for
-from support.servers import Behaviour
+from support.graph import PATIENCE, Graph, wait_for
+from support.servers import Behaviour, Server
 
 #: A server may take a second.
 IMPATIENT = {"default_server_timeout": 1000}
@@ -123,6 +123,26 @@ def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_d
         assert status == "ABORTED"
         assert result.error_code != 0
         assert time.monotonic() - started < 2.5
+
+
+def test_g3_a_second_server_of_the_name_ends_no_goal_of_the_first(stack_factory, ros_domain):
+    stack = stack_factory()
+    first = stack.robot.controller
+    # Its answers are the later ones.
+    first.behaviour = Behaviour(duration=None, accept_cancel=False, cancel_delay=0.2)
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(first.awaited, PATIENCE, "the controller to have a goal")
+    graph = Graph(ros_domain, "second")
+    second = Server(graph, "follow_path")
+    try:
+        assert goal.result(PATIENCE)[0] == "ABORTED"
+        # The second one knows no such goal, and says so at once.
+        wait_for(lambda: len(first.seen("cancel")) > 3, PATIENCE, lambda: f"cancels:\n{stack.node.output}")
+        first.behaviour.accept_cancel = True
+        wait_for(lambda: not first.executing(), PATIENCE, lambda: f"the robot to stop:\n{stack.node.output}")
+    finally:
+        second.destroy()
+        graph.close()
 
 
 def drive_for_six_seconds(stack):

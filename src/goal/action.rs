@@ -359,7 +359,7 @@ impl ActionGoal {
                     self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
                 }
                 // The goal request may still be on its way.
-                CancelCode::UnknownGoal => {}
+                CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
             GoalEvent::ShutDown { deadline } => {
@@ -397,7 +397,10 @@ impl ActionGoal {
                 // The server had the goal when it was asked, and has forgotten it: it is over, or the server was
                 // restarted. That it has no result for it says less: nobody knows which question that answers.
                 CancelCode::UnknownGoal if self.is_denied_by(attempt) => self.end(),
-                CancelCode::UnknownGoal => {}
+                // The server that had it is dead and still on the graph, or executes it while another one answers. The next
+                // goal need not wait for a dead one.
+                CancelCode::UnknownToOne if self.is_denied_by(attempt) => self.be_out_of_reach(self.due, now),
+                CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
@@ -424,13 +427,29 @@ impl ActionGoal {
     }
 
     fn on_unreachable(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        // Cancels are due where one of several servers is there and knows no such goal.
+        let is_denied = self.due.is_some();
+        if is_denied && event.shows_the_goal() {
+            // Another one has it.
+            self.hold_back(now);
+            self.phase = Phase::Canceling;
+            return self.on_canceling(event, now, steps);
+        }
         match event {
+            GoalEvent::CancelAnswered {
+                attempt,
+                code: CancelCode::UnknownGoal,
+            } if is_denied && self.is_denied_by(attempt) => self.end(),
+            GoalEvent::ServerGone => {
+                self.cancel(now, steps);
+                self.due = None;
+            }
             // Feedback and status may have been lying in a queue; an acceptance is acted upon whatever the
             // graph says (G3).
             GoalEvent::Accepted => self.cancel_late(now, steps),
             // They show all the same that the server had taken it, and may never do so again.
             GoalEvent::Status(status) if status.is_active() => self.accepted = true,
-            GoalEvent::CancelAnswered { code, .. } if code != CancelCode::UnknownGoal => self.accepted = true,
+            GoalEvent::CancelAnswered { .. } if event.shows_the_goal() => self.accepted = true,
             GoalEvent::ServerBack => {
                 if self.accepted {
                     self.cancel_and_watch(now, steps);
@@ -450,9 +469,14 @@ impl ActionGoal {
             GoalEvent::Result(_) => self.be_over(),
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
-                steps.push(Step::Report(What::GaveUpUnreachable));
+                steps.push(Step::Report(if is_denied {
+                    What::GaveUpStopping
+                } else {
+                    What::GaveUpUnreachable
+                }));
                 self.end();
             }
+            GoalEvent::Deadline if self.is_due(now) => self.cancel(now, steps),
             _ => {}
         }
     }
@@ -592,19 +616,26 @@ impl ActionGoal {
         }
     }
 
+    /// The server vanished, or there is one more of its name: the cancel reaches the one that has the goal if it is alive.
     fn lose_server(&mut self, tell_leaf: bool, now: Time, steps: &mut Vec<Step>) {
+        self.cancel(now, steps);
         steps.push(Step::Report(What::ServerGone));
         if tell_leaf {
             steps.push(Step::Finish(Verdict::ServerGone));
         }
         self.noted |= self.accepted;
         self.run_deadline = None;
+        self.track_until(now + self.options.give_up_timeout);
+        self.be_out_of_reach(None, now);
+    }
+
+    /// The next goal on the server does not wait for this one meanwhile. The next cancel is due then.
+    fn be_out_of_reach(&mut self, due: Option<Time>, now: Time) {
         if let Some(deadline) = self.stop_deadline.take() {
             self.stop_left = Some(deadline.since(now));
         }
         self.acknowledged = false;
-        self.track_until(now + self.options.give_up_timeout);
-        self.enter(Phase::Unreachable, None);
+        self.enter(Phase::Unreachable, due);
     }
 
     fn give_up_by(&mut self, deadline: Time) {

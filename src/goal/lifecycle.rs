@@ -26,7 +26,7 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
     let accepted = GoalEvent::Accepted;
     let shown = GoalEvent::Status(GoalStatus::Executing);
     let over = GoalEvent::Status(GoalStatus::Succeeded);
-    let recipes: [(&str, &[GoalEvent]); 13] = [
+    let recipes: [(&str, &[GoalEvent]); 14] = [
         ("", &[]),
         ("", &[GoalEvent::Release { present: false }]),
         ("", &[release]),
@@ -51,6 +51,19 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
             &[release, accepted, shown, GoalEvent::ServerGone],
         ),
         ("its request was unanswered", &[release, GoalEvent::ServerGone]),
+        (
+            "another server of the name denies it",
+            &[
+                release,
+                accepted,
+                shown,
+                GoalEvent::Halt,
+                GoalEvent::CancelAnswered {
+                    attempt: 1,
+                    code: CancelCode::UnknownToOne,
+                },
+            ],
+        ),
         ("", &[GoalEvent::Halt]),
     ];
     recipes
@@ -103,6 +116,10 @@ fn events() -> Vec<(&'static str, GoalEvent)> {
         (
             "cancel answered: terminated (3)",
             cancel(CancelCode::GoalTerminated),
+        ),
+        (
+            "cancel answered: unknown to one of several",
+            cancel(CancelCode::UnknownToOne),
         ),
         ("cancel failed", GoalEvent::CancelFailed),
         ("halt", GoalEvent::Halt),
@@ -318,6 +335,12 @@ started again at once is never missed: the endpoints of the dead one stay on the
 ends (20 s with Fast DDS). The new one is asked for the result at once and, unless it answers, after `result_retry`, doubled
 with each question; that it knows no such goal ends the wait.
 
+*Server gone*: the server has left the graph, or another one of its name has appeared: it was restarted before it was missed,
+or there are two. One cancel leaves at once, for a server that lives on, and another one when the server is back. Where two
+of a name are on the graph (one of them may be dead), a client gets the answer of one of them. That this one knows no such
+goal (*unknown to one of several*) lets the next goal go, and does not end the tracking; that it has no result for it is
+ignored.
+
 ```mermaid
 stateDiagram-v2
     [*] --> Queued
@@ -346,6 +369,7 @@ The timers:
 | | Superseded | `accept_timeout` + `cancel_timeout` |
 | | Doomed | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
 | | Canceling | `cancel_retry` |
+| | Unreachable | `cancel_retry`, where another server of the name denies it |
 | result timeout | Executing | `result_timeout` |
 | cancel timeout | Doomed, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
 | give-up timeout | Doomed, Canceling, Unreachable | `give_up_timeout`, or the end of the process |

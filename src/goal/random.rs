@@ -39,7 +39,10 @@ fn end() -> impl Strategy<Value = End> {
 }
 
 fn code() -> impl Strategy<Value = CancelCode> {
-    (0i8..4).prop_map(CancelCode::from_wire)
+    (-1i8..4).prop_map(|code| match code {
+        -1 => CancelCode::UnknownToOne,
+        code => CancelCode::from_wire(code),
+    })
 }
 
 fn goal_event() -> impl Strategy<Value = GoalEvent> {
@@ -453,6 +456,8 @@ proptest! {
             losses: 4,
             repeats: 4,
             crashes: 2,
+            // The next goal does not wait for one of which another server says that it is unknown.
+            namesakes: 0,
             partitions: 2,
             forgettings: 2,
             deaths: 1,

@@ -50,7 +50,7 @@ pub enum What {
     GaveUpUnanswered,
     /// The server vanished and did not come back: its goal is given up, dead or out of reach.
     GaveUpUnreachable,
-    /// The server vanished while it had a goal.
+    /// The server vanished, or another one of its name appeared, while it had a goal.
     ServerGone,
     /// A goal ran longer than its leaf allows.
     ResultTimedOut,
@@ -110,7 +110,7 @@ impl fmt::Display for What {
             Self::GaveUpStopping => "goal did not stop; given up, it may still be executing",
             Self::GaveUpUnanswered => "goal request never answered; given up",
             Self::GaveUpUnreachable => "server did not come back; its goal is given up until it does",
-            Self::ServerGone => "server vanished",
+            Self::ServerGone => "server vanished or was replaced; cancelling its goal",
             Self::ResultTimedOut => "goal ran longer than allowed; cancelling it",
             Self::ResultLost => "goal is over or forgotten on its server, its result cannot be had",
             Self::CallTimedOut => "service did not answer in time",

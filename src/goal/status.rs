@@ -84,6 +84,9 @@ pub enum CancelCode {
     UnknownGoal = 2,
     /// The goal cannot be cancelled: it is over, *or already cancelling* (rcl answers a second cancel so).
     GoalTerminated = 3,
+    /// Not on the wire: one of several servers of the name knows no goal of that id, and another one may have it. A client
+    /// gets one answer to each request.
+    UnknownToOne = -1,
 }
 
 impl CancelCode {

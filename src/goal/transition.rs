@@ -22,7 +22,8 @@ pub enum Phase {
     Doomed,
     /// The server knows it, the leaf has gone: it is being cancelled.
     Canceling,
-    /// The server vanished while it may have had the goal: it will be cancelled if the server comes back.
+    /// The server vanished while it may have had the goal: it will be cancelled if the server comes back. Or another server
+    /// of its name answers that it knows no such goal.
     Unreachable,
     /// Over. Nothing changes any more.
     Ended,
@@ -109,7 +110,7 @@ pub enum GoalEvent {
     Withdrawn,
     /// A newer goal of the same leaf was sent to the same server.
     Supersede,
-    /// The server vanished.
+    /// The server vanished, or another one of its name has appeared.
     ServerGone,
     /// A process more serves under the server's name: the one that had the goal may have been restarted.
     ServerChanged,
@@ -130,7 +131,9 @@ impl GoalEvent {
     pub(super) fn shows_the_goal(self) -> bool {
         match self {
             Self::Status(status) => status.is_active(),
-            Self::CancelAnswered { code, .. } => code != CancelCode::UnknownGoal,
+            Self::CancelAnswered { code, .. } => {
+                !matches!(code, CancelCode::UnknownGoal | CancelCode::UnknownToOne)
+            }
             _ => false,
         }
     }
@@ -173,6 +176,6 @@ pub enum Verdict {
     ResultTimeout,
     /// Its result cannot be had.
     ResultLost,
-    /// The server is not there.
+    /// The server is not there, vanished, or was replaced.
     ServerGone,
 }

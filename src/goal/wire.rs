@@ -51,13 +51,14 @@ pub enum WireEvent<P> {
         /// The result.
         payload: P,
     },
-    /// A result request was answered with a status that is not terminal: the server knows no such goal.
+    /// A result request was answered with a status that is not terminal: the server knows no such goal. To be kept back
+    /// while there is another server of its name, which may know it.
     ResultUnknown {
         /// Which.
         goal: GoalId,
     },
     /// A cancel request was answered. Where it selected one goal, a code of zero whose list lacks that goal
-    /// is to be passed on as rejected.
+    /// is to be passed on as rejected; where there is another server of its name, that it is unknown as unknown to one.
     CancelAnswered {
         /// As the effect had it.
         tag: CancelTag,
@@ -81,7 +82,8 @@ pub enum WireEvent<P> {
         /// As the effect had it.
         ticket: Ticket,
     },
-    /// The endpoints of a server vanished from the graph.
+    /// The endpoints of a server vanished from the graph, or others of its name have appeared there: the server was restarted
+    /// before it was missed, or there are two.
     ServerGone {
         /// Which.
         server: ServerId,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    AfterHalt, CancelTag, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus,
-    GoalTable, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, Ticket, UpdatePolicy, What,
-    WireEvent,
+    AfterHalt, CancelCode, CancelTag, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions,
+    GoalStatus, GoalTable, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, Ticket,
+    UpdatePolicy, What, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -27,8 +27,10 @@ pub(crate) struct Setup {
     /// Messages that arrive twice.
     pub(crate) repeats: u8,
     /// Deaths of the server. It may come back, with all goals forgotten, before it is missed: then it is known that its
-    /// process is another one, sooner or later.
+    /// process is another one, sooner or later, and the endpoints of the dead one stay on the graph for a while.
     pub(crate) crashes: u8,
+    /// Times that another server of its name appears, which has no goals.
+    pub(crate) namesakes: u8,
     /// Times that a living server seems to have vanished.
     pub(crate) partitions: u8,
     /// Times that the server forgets the results of goals that are over.
@@ -52,6 +54,7 @@ impl Setup {
         losses: 0,
         repeats: 0,
         crashes: 0,
+        namesakes: 0,
         partitions: 0,
         forgettings: 0,
         deaths: 0,
@@ -87,7 +90,8 @@ impl Setup {
     /// The longest that a goal without a leaf may be tracked: a late acceptance begins anew, and so does a
     /// server that comes back.
     fn tracking(&self) -> Duration {
-        Duration::from_secs(2 * (3 + u64::from(self.crashes) + u64::from(self.partitions)))
+        let faults = self.crashes + self.namesakes + self.partitions;
+        Duration::from_secs(2 * (3 + u64::from(faults)))
     }
 }
 
@@ -103,7 +107,7 @@ pub(crate) enum Message {
     ResultRequest(GoalId),
     Accepted(GoalId),
     Rejected(GoalId),
-    Canceled(GoalId, u32, super::CancelCode),
+    Canceled(GoalId, u32, CancelCode),
     Result(GoalId, End),
     ResultUnknown(GoalId),
     /// The latest only, as the topic keeps.
@@ -132,7 +136,13 @@ pub(crate) enum Action {
     Forget,
     Crash,
     Restart,
-    /// The Custodian learns that the server's process is another one.
+    /// Another server of its name appears, and disappears.
+    Join,
+    Leave,
+    /// A request that reaches both servers is answered by the other one first: the client hears that answer alone.
+    Deny(Message),
+    /// The Custodian learns that the server's process is another one, or that there are two: it takes it for gone, and finds
+    /// it again.
     Change,
     /// The Custodian is told the truth about the server's presence.
     Discover,
@@ -165,8 +175,12 @@ pub(crate) struct World {
     payloads: BTreeMap<GoalId, u8>,
     net: BTreeSet<Message>,
     up: bool,
-    /// Its process is another one, which the Custodian does not know yet.
+    /// Its process is another one, or not the only one, which the Custodian does not know yet.
     changed: bool,
+    /// Another server of its name is there.
+    namesake: bool,
+    /// Endpoints of another server of its name are on the graph, alive or dead.
+    is_with_another: bool,
     table: GoalTable<u8, GoalId>,
     /// Accepted, and not in the table yet.
     early: Option<GoalId>,
@@ -202,6 +216,7 @@ struct Used {
     losses: u8,
     repeats: u8,
     crashes: u8,
+    namesakes: u8,
     partitions: u8,
     forgettings: u8,
     deaths: u8,
@@ -238,6 +253,8 @@ impl World {
             net: BTreeSet::new(),
             up: true,
             changed: false,
+            namesake: false,
+            is_with_another: false,
             table: GoalTable::new(Duration::ZERO),
             early: None,
             asked: BTreeSet::new(),
@@ -284,6 +301,10 @@ impl World {
                 }
                 _ => {}
             }
+            let is_asked = matches!(message, Message::CancelRequest(..) | Message::ResultRequest(_));
+            if self.up && self.namesake && is_asked {
+                actions.push(Action::Deny(message.clone()));
+            }
             if self.used.losses < setup.losses {
                 actions.push(Action::Lose(message.clone()));
             }
@@ -311,6 +332,12 @@ impl World {
         }
         if !self.up {
             actions.push(Action::Restart);
+        }
+        if self.up && !self.is_with_another && self.used.namesakes < setup.namesakes {
+            actions.push(Action::Join);
+        }
+        if self.is_with_another {
+            actions.push(Action::Leave);
         }
         if self.changed {
             actions.push(Action::Change);
@@ -447,11 +474,26 @@ impl World {
             Action::Restart => {
                 self.up = true;
                 self.changed = self.custodian.is_present(SERVER);
+                self.is_with_another |= self.changed;
             }
-            Action::Change => {
-                self.changed = false;
-                self.wire(WireEvent::ServerChanged { server: SERVER });
+            Action::Join => {
+                self.used.namesakes += 1;
+                (self.namesake, self.is_with_another) = (true, true);
+                self.changed = self.custodian.is_present(SERVER);
             }
+            Action::Leave => (self.namesake, self.is_with_another) = (false, false),
+            Action::Deny(message) => {
+                self.net.remove(&message);
+                if let Message::CancelRequest(goal, attempt) = message {
+                    let answer = self.table.cancel(Selection::Goal(goal), |_| true);
+                    if !answer.canceling.is_empty() {
+                        self.publish_status();
+                    }
+                    let denial = self.denial();
+                    self.net.insert(Message::Canceled(goal, attempt, denial));
+                }
+            }
+            Action::Change => self.vanish(),
             Action::Discover if self.up => self.wire(WireEvent::ServerBack { server: SERVER }),
             Action::Discover => self.vanish(),
             Action::Partition => {
@@ -475,6 +517,15 @@ impl World {
         }
         self.check(setup);
         self.simplify();
+    }
+
+    /// What a client takes it for that a server knows no such goal.
+    fn denial(&self) -> CancelCode {
+        if self.is_with_another {
+            CancelCode::UnknownToOne
+        } else {
+            CancelCode::UnknownGoal
+        }
     }
 
     fn vanish(&mut self) {
@@ -528,7 +579,11 @@ impl World {
             Message::CancelRequest(goal, attempt) => {
                 if self.up {
                     let answer = self.table.cancel(Selection::Goal(goal), |_| true);
-                    self.net.insert(Message::Canceled(goal, attempt, answer.code));
+                    let code = match answer.code {
+                        CancelCode::UnknownGoal => self.denial(),
+                        code => code,
+                    };
+                    self.net.insert(Message::Canceled(goal, attempt, code));
                     if !answer.canceling.is_empty() {
                         self.publish_status();
                     }
@@ -540,6 +595,7 @@ impl World {
                         ResultAnswer::Ready { end, .. } => {
                             self.net.insert(Message::Result(goal, end));
                         }
+                        ResultAnswer::Unknown { .. } if self.is_with_another => {}
                         ResultAnswer::Unknown { .. } => {
                             self.net.insert(Message::ResultUnknown(goal));
                         }
@@ -817,6 +873,8 @@ impl World {
                 Action::Restart
             } else if !self.custodian.is_present(SERVER) {
                 Action::Discover
+            } else if self.is_with_another {
+                Action::Leave
             } else if self.changed {
                 Action::Change
             } else if !self.may_adopt {
@@ -843,6 +901,7 @@ impl World {
             && !self.may_replay()
             && self.may_adopt
             && !self.changed
+            && !self.is_with_another
             && self.running.is_none()
             && self.custodian.is_idle()
             && self.custodian.next_deadline().is_none()

@@ -446,10 +446,16 @@ impl<N: ActionNode> ActionLeaf<N> {
             }
             Some(Outcome::ResultTimeout) => self.fail(cx, timeout, "the goal took longer than allowed"),
             Some(Outcome::ResultLost) => self.fail(cx, N::unknown_code(), "the result of the goal was lost"),
-            Some(Outcome::ServerGone) if accepted => {
-                self.fail(cx, N::unknown_code(), "the server vanished while it had the goal")
-            }
-            Some(Outcome::ServerGone) => self.fail(cx, SEND_GOAL_FAILURE, "the server is not there"),
+            Some(Outcome::ServerGone) if accepted => self.fail(
+                cx,
+                N::unknown_code(),
+                "the server vanished or was replaced while it had the goal",
+            ),
+            Some(Outcome::ServerGone) => self.fail(
+                cx,
+                SEND_GOAL_FAILURE,
+                "the server is not there, or was replaced before it answered",
+            ),
             Some(Outcome::ShuttingDown) => self.fail(cx, SEND_GOAL_FAILURE, "the node shuts down"),
             Some(Outcome::Response(_) | Outcome::ResponseTimeout | Outcome::CancelAnswered(_)) | None => {
                 self.fail(cx, N::unknown_code(), "the goal ended in a way that no goal ends")

@@ -82,7 +82,7 @@ impl<C: ActionCodec> ActionClient<C> {
             &format!("{name}/_action/status"),
             move || !lock(&busy).is_empty(),
             move || changed.wire(WireEvent::ServerChanged { server }),
-            move || gone.send(Input::LookForServers),
+            move || gone.send(Input::Errand(Box::new(RosNode::look_hastily))),
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
@@ -183,13 +183,19 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
             }
         };
         let inlet = self.inlet.clone();
+        let service = format!("{}/_action/cancel_goal", self.name);
         self.cancel_goal.call(key, &request, move |answer| {
-            inlet.wire(match answer {
-                Ok(answer) => WireEvent::CancelAnswered {
-                    tag,
-                    code: cancel_code(selection, &answer),
-                },
-                Err(_) => WireEvent::CancelFailed { tag },
+            let Ok(answer) = answer else {
+                return inlet.wire(WireEvent::CancelFailed { tag });
+            };
+            let code = cancel_code(selection, &answer);
+            let is_denied = code == CancelCode::UnknownGoal && matches!(tag, CancelTag::Goal { .. });
+            if !is_denied {
+                return inlet.wire(WireEvent::CancelAnswered { tag, code });
+            }
+            inlet.ask_whether_alone(service, move |inlet, is_alone| {
+                let code = if is_alone { code } else { CancelCode::UnknownToOne };
+                inlet.wire(WireEvent::CancelAnswered { tag, code });
             });
         })
     }
@@ -200,18 +206,20 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         self.get_result.forget_but(QUESTIONS_KEPT - 1, key(goal));
         let request = C::Wire::make_result_request_msg(uuid(goal));
         let inlet = self.inlet.clone();
+        let service = format!("{}/_action/get_result", self.name);
         // Of one that was found rather than sent, nobody reads the result.
         let form = lock(&self.ours).get(&goal).copied().unwrap_or_default();
         self.get_result.call(key(goal), &request, move |answer| {
             let Ok(answer) = answer else { return };
             let (status, result) = C::Wire::destructure_result_response_msg(answer);
-            inlet.wire(match GoalStatus::from_wire(status).end() {
-                Some(end) => WireEvent::Result {
-                    goal,
-                    end,
-                    payload: C::result(result, form),
-                },
-                None => WireEvent::ResultUnknown { goal },
+            if let Some(end) = GoalStatus::from_wire(status).end() {
+                let payload = C::result(result, form);
+                return inlet.wire(WireEvent::Result { goal, end, payload });
+            }
+            inlet.ask_whether_alone(service, move |inlet, is_alone| {
+                if is_alone {
+                    inlet.wire(WireEvent::ResultUnknown { goal });
+                }
             });
         })
     }

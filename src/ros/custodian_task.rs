@@ -16,6 +16,7 @@ use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces::{ActionTransport, Publish, ServiceTransport};
 use super::piggyback::{Message, Piggyback};
 use super::servers_board::{KnownServer, ServersBoard};
+use super::spin::Errand;
 use super::takeover::Takeover;
 use super::{Clock, Debts, RosError, RosHandle, RosNode, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
@@ -30,8 +31,8 @@ pub(super) enum Input {
     Commands(Vec<Command<Payload>>),
     Wire(WireEvent<Payload>),
     Action(ServerId, Box<dyn ActionTransport>),
-    /// One of them seems to be gone.
-    LookForServers,
+    /// Something for the node's thread.
+    Errand(Errand),
     /// Every goal that lives on a server is to be kept here, from now on.
     Guard(GuardedGoals),
     /// A leaf wants the feedback of its goals there.
@@ -59,6 +60,14 @@ pub(super) struct Inlet(Sender<Input>);
 impl Inlet {
     pub(super) fn wire(&self, event: WireEvent<Payload>) {
         self.send(Input::Wire(event));
+    }
+
+    /// Whether one server at most answers as `service`, by a look at the graph when this is called: `then` is told on the
+    /// node's thread. Where there are several, a client gets the answer of one of them.
+    pub(super) fn ask_whether_alone(self, service: String, then: impl FnOnce(&Self, bool) + Send + 'static) {
+        let to = self.clone();
+        let look = move |node: &mut RosNode| then(&self, node.servers(&service) <= 1);
+        to.send(Input::Errand(Box::new(look)));
     }
 
     /// Lost only when the thread has ended, and then there is nothing left to do with it.
@@ -512,8 +521,8 @@ impl Owner {
                     self.unheard.insert(server);
                 }
             }
-            Input::LookForServers => {
-                self.ros.post(RosNode::look_hastily);
+            Input::Errand(errand) => {
+                self.ros.post(errand);
             }
             Input::Guard(guarded) => self.guarded = Some(guarded),
             Input::Service(server, transport) => {

@@ -153,6 +153,11 @@ impl RosNode {
         format!("rr{}Reply", expand(service, &namespace, &name))
     }
 
+    /// How many servers on the graph answer as a service, those that are dead and still there included.
+    pub(super) fn servers(&self, service: &str) -> usize {
+        writers(&self.node, &self.reply_topic(service)).len()
+    }
+
     /// Subscribes; `callback` gets every message that is taken, on the thread that listens.
     ///
     /// # Errors

@@ -302,6 +302,56 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_goal_that_one_of_two_servers_denies_is_cancelled_until_the_other_has_ended_it_or_is_gone() {
+        let denied = || {
+            let mut rig = Rig::new();
+            let (_, goal) = rig.run(7);
+            rig.gone();
+            rig.back();
+            rig.cancel_answer(goal, 2, CancelCode::UnknownToOne);
+            rig.out.clear();
+            assert_eq!(rig.custodian.live_goals()[0].phase, Phase::Unreachable);
+            rig.pass(120);
+            assert_eq!(rig.wanted(), ["cancel #3", "cancel #4"]);
+            (rig, goal)
+        };
+        let (mut rig, goal) = denied();
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+        // It is alone.
+        let (mut rig, goal) = denied();
+        rig.cancel_answer(goal, 4, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+        // The other one answers first for once.
+        let (mut rig, goal) = denied();
+        rig.cancel_answer(goal, 4, CancelCode::Rejected);
+        assert_eq!(rig.wanted(), ["CancelRefused"]);
+        assert_eq!(rig.custodian.live_goals()[0].phase, Phase::Canceling);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #5"]);
+        // It seems to vanish again.
+        let (mut rig, goal) = denied();
+        rig.gone();
+        rig.pass(1_000);
+        assert_eq!(rig.wanted(), ["cancel #5"]);
+        rig.back();
+        rig.cancel_answer(goal, 6, CancelCode::UnknownGoal);
+        assert_eq!(rig.wanted(), ["cancel #6"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g5_a_goal_that_one_of_two_servers_denies_holds_back_no_other() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.halt(ticket);
+        let _ = rig.start(2);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownToOne);
+        assert_eq!(rig.wanted(), ["cancel #1", "send 2"], "it is most likely dead");
+    }
+
+    #[test]
     fn g3_lost_cancel_is_sent_again_until_the_server_answers() {
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(7);
@@ -390,18 +440,24 @@ mod tests {
     }
 
     #[test]
-    fn g3_server_that_seemed_to_vanish_is_asked_to_cancel_when_it_is_back() {
+    fn g3_server_that_seemed_to_vanish_is_asked_to_cancel_at_once_and_when_it_is_back() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         rig.gone();
-        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "tell ServerGone"]);
         assert!(rig.is_stopped());
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.pass(5_000);
         rig.back();
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.wanted(), ["cancel #2"], "it may not be the one that answered");
         assert!(!rig.is_stopped());
-        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
         rig.assert_at_rest();
+        // One that was not answered.
+        let _ = rig.start(7);
+        rig.out.clear();
+        rig.gone();
+        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "tell ServerGone"]);
     }
 
     #[test]

@@ -539,9 +539,9 @@ mod tests {
         rig.command(Command::ShutDown { deadline });
         rig.out.clear();
         rig.back();
-        assert_eq!(rig.wanted(), ["cancel #1"]);
-        rig.pass(50);
         assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #3"]);
     }
 
     #[test]

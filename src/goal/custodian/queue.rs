@@ -364,8 +364,8 @@ mod tests {
         rig.out.clear();
         rig.pass(50);
         rig.back();
-        assert_eq!(rig.wanted(), ["cancel #1"]);
-        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
         assert_eq!(rig.wanted(), ["send 2"]);
     }
 
@@ -378,18 +378,18 @@ mod tests {
         let _ = rig.start(2);
         rig.out.clear();
         rig.back();
-        rig.cancel_answer(lost, 1, CancelCode::UnknownGoal);
+        rig.cancel_answer(lost, 2, CancelCode::UnknownGoal);
         rig.pass(99);
         assert_eq!(
             rig.wanted(),
-            ["cancel #1", "cancel #2"],
+            ["cancel #2", "cancel #3"],
             "it may be the same server"
         );
         rig.pass(1);
-        assert_eq!(rig.wanted(), ["NotStoppedInTime", "cancel #3", "send 2"]);
+        assert_eq!(rig.wanted(), ["NotStoppedInTime", "cancel #4", "send 2"]);
         // It was on its way all the same.
         rig.accept(lost);
-        assert_eq!(rig.wanted()[..2], ["AcceptedLate", "cancel #4"]);
+        assert_eq!(rig.wanted()[..2], ["AcceptedLate", "cancel #5"]);
     }
 
     #[test]

@@ -59,6 +59,12 @@ impl<P> Custodian<P> {
             entry.payload = Some(payload);
             self.counters.sent = self.counters.sent.saturating_sub(1);
         }
+        // Nothing is there to be cancelled.
+        let kept = out.len();
+        out.retain(|effect| {
+            !matches!(effect, Effect::SendCancel { tag: CancelTag::Goal { goal: other, .. }, .. } if *other == goal)
+        });
+        self.counters.cancels = self.counters.cancels.saturating_sub((kept - out.len()) as u64);
         true
     }
 

@@ -248,7 +248,7 @@ impl Goal {
                 tracing::warn!("{service}: cancelled goal {id}");
                 self.is_done = true;
             }
-            CancelCode::UnknownGoal => {
+            CancelCode::UnknownGoal | CancelCode::UnknownToOne => {
                 if now - *self.unknown_since.get_or_insert(now) >= UNKNOWN {
                     tracing::info!("{service}: goal {id} is not known there");
                     self.is_done = true;
