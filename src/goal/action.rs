@@ -258,10 +258,6 @@ impl ActionGoal {
             }
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
-            GoalEvent::ServerChanged => {
-                steps.push(Step::RequestResult);
-                self.keep_asking_from(self.options.result_retry, now);
-            }
             GoalEvent::Deadline if self.is_due(now) => {
                 steps.push(Step::RequestResult);
                 self.keep_asking_from(self.poll.saturating_mul(2), now);

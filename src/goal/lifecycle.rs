@@ -126,7 +126,6 @@ fn events() -> Vec<(&'static str, GoalEvent)> {
         ("taken back", GoalEvent::Withdrawn),
         ("superseded", GoalEvent::Supersede),
         ("server gone", GoalEvent::ServerGone),
-        ("server changed", GoalEvent::ServerChanged),
         ("server back", GoalEvent::ServerBack),
         (
             "shut down",
@@ -330,12 +329,8 @@ that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event
 or *shut down*. A goal whose server vanishes meanwhile is told *server gone*, and *taken back* then; a call only the
 former, and it is not counted.
 
-*Server changed*: another process serves under the server's name than before, or one more. A server that is killed and
-started again at once is never missed: the endpoints of the dead one stay on the graph until the middleware's lease on them
-ends (20 s with Fast DDS). The new one is asked for the result at once and, unless it answers, after `result_retry`, doubled
-with each question; that it knows no such goal ends the wait.
-
-*Server gone*: the server has left the graph, or another one of its name has appeared: it was restarted before it was missed,
+*Server gone*: the server has left the graph, or another one of its name has appeared: it was restarted before it was missed
+(the endpoints of a server that is killed stay on the graph until the middleware's lease on them ends, 20 s with Fast DDS),
 or there are two. One cancel leaves at once, for a server that lives on, and another one when the server is back. Where two
 of a name are on the graph (one of them may be dead), a client gets the answer of one of them. That this one knows no such
 goal (*unknown to one of several*) lets the next goal go, and does not end the tracking; that it has no result for it is
@@ -364,7 +359,7 @@ The timers:
 | of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); what follows is *released* |
 | | Absent | `absent_timeout` |
 | | Sent | `accept_timeout` |
-| | Executing | `result_poll`, or `result_retry` after *server changed*; doubled with each question |
+| | Executing | `result_poll`, doubled with each question |
 | | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
 | | Superseded | `accept_timeout` + `cancel_timeout` |
 | | Doomed | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |

@@ -27,9 +27,9 @@ pub struct GoalOptions {
     /// three of them, one repeat, 7 of 25 navigations over a wire that loses every fifth frame failed of it.
     pub result_questions: u32,
     /// From the acceptance of a goal until its result is asked for again while it executes; doubled with each question.
-    /// A server that was restarted answers that it knows no such goal, and where the graph shows the restart, it is asked
-    /// at once ([`WireEvent::ServerChanged`](super::WireEvent)). These questions are for restarts that the graph does not
-    /// show; servers keep each question until the goal is over, so a goal of a day is asked after fifteen times.
+    /// A server that was restarted answers that it knows no such goal. These questions are for restarts that the graph does
+    /// not show ([`WireEvent::ServerGone`](super::WireEvent)); servers keep each question until the goal is over, so a goal
+    /// of a day is asked after fifteen times.
     pub result_poll: Duration,
     /// How long a goal without a leaf is tracked in all; then that is given up, and reported as an error.
     pub give_up_timeout: Duration,

@@ -65,7 +65,6 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
         Just(GoalEvent::Withdrawn),
         Just(GoalEvent::Supersede),
         Just(GoalEvent::ServerGone),
-        Just(GoalEvent::ServerChanged),
         Just(GoalEvent::ServerBack),
         (0u64..200).prop_map(|deadline| GoalEvent::ShutDown {
             deadline: Time::from_millis(deadline)
@@ -86,7 +85,6 @@ enum Wild {
     AllowAdoption(bool),
     Wire(u8, Answer),
     Server(bool),
-    ServerChanged,
     Pass(u8),
 }
 
@@ -133,7 +131,6 @@ fn wild() -> impl Strategy<Value = Wild> {
         1 => any::<bool>().prop_map(Wild::AllowAdoption),
         12 => (any::<u8>(), answer).prop_map(|(goal, answer)| Wild::Wire(goal, answer)),
         2 => any::<bool>().prop_map(Wild::Server),
-        1 => Just(Wild::ServerChanged),
         4 => (0u8..20).prop_map(Wild::Pass),
     ]
 }
@@ -239,7 +236,6 @@ impl Walk {
                     WireEvent::ServerGone { server }
                 });
             }
-            Wild::ServerChanged => return self.wire(WireEvent::ServerChanged { server: SERVER }),
             Wild::Pass(milliseconds) => {
                 return self.pass(Duration::from_millis(u64::from(milliseconds)));
             }

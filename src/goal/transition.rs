@@ -112,8 +112,6 @@ pub enum GoalEvent {
     Supersede,
     /// The server vanished, or another one of its name has appeared.
     ServerGone,
-    /// A process more serves under the server's name: the one that had the goal may have been restarted.
-    ServerChanged,
     /// The server is there again.
     ServerBack,
     /// The process ends: as a halt, and given up at that time.

@@ -88,12 +88,6 @@ pub enum WireEvent<P> {
         /// Which.
         server: ServerId,
     },
-    /// Another process than before serves under a server's name, or one more: the server may have been restarted before it
-    /// was missed.
-    ServerChanged {
-        /// Which.
-        server: ServerId,
-    },
     /// The endpoints of a server are there: discovered for the first time, or again. A server is absent
     /// until this is said of it.
     ServerBack {

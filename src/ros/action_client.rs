@@ -77,12 +77,11 @@ impl<C: ActionCodec> ActionClient<C> {
             },
         )?;
         let ours: Arc<Mutex<FxHashMap<GoalId, Form>>> = Arc::default();
-        let (busy, changed, gone) = (Arc::clone(&ours), inlet.clone(), inlet.clone());
+        let (busy, to) = (Arc::clone(&ours), inlet.clone());
         node.watch_publishers(
             &format!("{name}/_action/status"),
             move || !lock(&busy).is_empty(),
-            move || changed.wire(WireEvent::ServerChanged { server }),
-            move || gone.send(Input::Errand(Box::new(RosNode::look_hastily))),
+            move || to.send(Input::Errand(Box::new(RosNode::look_hastily))),
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;

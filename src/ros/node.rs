@@ -314,8 +314,8 @@ impl RosNode {
     }
 
     /// Watches the publishers of a server's topic while the server is `busy`: `changed` is called when there is one that was
-    /// not there at the look before, `gone` when there is none any more. The node that listens looks: it is awake most
-    /// often, and a look costs it little.
+    /// not there at the look before, or none any more. The node that listens looks: it is awake most often, and a look costs
+    /// it little. What has happened to the server is for [`RosNode::watch`], which looks seldom without such a hint.
     ///
     /// # Errors
     /// [`RosError`] where that node does not answer.
@@ -324,7 +324,6 @@ impl RosNode {
         topic: &str,
         busy: impl Fn() -> bool + Send + 'static,
         changed: impl Fn() + Send + 'static,
-        gone: impl Fn() + Send + 'static,
     ) -> Result<(), RosError> {
         let (namespace, name) = (self.node.namespace(), self.node.name());
         let topic = expand(topic, &namespace.unwrap_or_default(), &name.unwrap_or_default());
@@ -337,10 +336,8 @@ impl RosNode {
             if let Ok(publishers) = node.get_publishers_info_by_topic(&topic, false) {
                 let found: BTreeSet<_> = publishers.iter().map(|one| one.endpoint_gid).collect();
                 let before = known.replace(found.clone()).unwrap_or_else(|| found.clone());
-                if !found.is_subset(&before) {
+                if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
                     changed();
-                } else if found.is_empty() && !before.is_empty() {
-                    gone();
                 }
             }
             true

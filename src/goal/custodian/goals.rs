@@ -583,29 +583,6 @@ mod tests {
     }
 
     #[test]
-    fn g6_server_whose_process_is_another_one_is_asked_at_once_and_until_it_answers() {
-        let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
-        rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.pass(3_600_000);
-        rig.out.clear();
-        rig.wire(WireEvent::ServerChanged { server: SERVER });
-        assert_eq!(rig.wanted(), ["ask"]);
-        // The first came before it listened.
-        rig.pass(20);
-        assert_eq!(rig.wanted(), ["ask"]);
-        rig.pass(40);
-        assert_eq!(rig.wanted(), ["ask"]);
-        rig.wire(WireEvent::ResultUnknown { goal });
-        rig.pass(20);
-        assert_eq!(rig.wanted(), ["ask"]);
-        rig.wire(WireEvent::ResultUnknown { goal });
-        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost", "cancel #1"]);
-        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
-    }
-
-    #[test]
     fn g6_server_restarted_unnoticed_is_found_by_asking_for_the_result() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);

@@ -282,11 +282,6 @@ impl<P> Custodian<P> {
             ),
             WireEvent::CallFailed { ticket } => self.apply_call(ticket, CallEvent::Failed, None, now, out),
             WireEvent::ServerGone { server } => self.server_gone(server, now, out),
-            WireEvent::ServerChanged { server } => {
-                for goal in self.goals_in_order(|entry| entry.server == server) {
-                    self.apply(goal, GoalEvent::ServerChanged, None, now, out);
-                }
-            }
             WireEvent::ServerBack { server } => self.server_back(server, now, out),
         }
         self.settle(now, out);
