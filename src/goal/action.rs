@@ -50,7 +50,8 @@ pub struct ActionGoal {
     /// How much longer it may hold back the next goal (G5), whenever its server is there; gone once that was reported.
     stop_left: Option<Duration>,
     refusal_reported: bool,
-    /// From one question for the result to the next, while it executes.
+    /// From one question for the result to the next, while it executes; from one cancel to the next, while one of several
+    /// servers denies it.
     poll: Duration,
     questions: u32,
     cancels: u32,
@@ -395,7 +396,11 @@ impl ActionGoal {
                 CancelCode::UnknownGoal if self.is_denied_by(attempt) => self.end(),
                 // The server that had it is dead and still on the graph, or executes it while another one answers. The next
                 // goal need not wait for a dead one.
-                CancelCode::UnknownToOne if self.is_denied_by(attempt) => self.be_out_of_reach(self.due, now),
+                CancelCode::UnknownToOne if self.is_denied_by(attempt) => {
+                    self.be_out_of_reach(now);
+                    self.poll = self.options.cancel_retry;
+                    self.due = Some(now + self.poll);
+                }
                 CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
@@ -423,12 +428,13 @@ impl ActionGoal {
     }
 
     fn on_unreachable(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
-        // Cancels are due where one of several servers is there and knows no such goal.
+        // Cancels are due where one of several servers knows no such goal, ever less often and whichever servers come and go:
+        // a dead one stays on the graph, and one that was just started may take a tenth of a second for each answer.
         let is_denied = self.due.is_some();
         if is_denied && event.shows_the_goal() {
             // Another one has it.
             self.hold_back(now);
-            self.phase = Phase::Canceling;
+            self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
             return self.on_canceling(event, now, steps);
         }
         match event {
@@ -436,17 +442,13 @@ impl ActionGoal {
                 attempt,
                 code: CancelCode::UnknownGoal,
             } if is_denied && self.is_denied_by(attempt) => self.end(),
-            GoalEvent::ServerGone => {
-                self.cancel(now, steps);
-                self.due = None;
-            }
             // Feedback and status may have been lying in a queue; an acceptance is acted upon whatever the
             // graph says (G3).
             GoalEvent::Accepted => self.cancel_late(now, steps),
             // They show all the same that the server had taken it, and may never do so again.
             GoalEvent::Status(status) if status.is_active() => self.accepted = true,
             GoalEvent::CancelAnswered { .. } if event.shows_the_goal() => self.accepted = true,
-            GoalEvent::ServerBack => {
+            GoalEvent::ServerBack if !is_denied => {
                 if self.accepted {
                     self.cancel_and_watch(now, steps);
                 } else {
@@ -463,6 +465,12 @@ impl ActionGoal {
                 self.end();
             }
             GoalEvent::Result(_) => self.be_over(),
+            // Its server is most likely dead, and the end of the process does not wait for that to be known.
+            GoalEvent::ShutDown { .. } if is_denied => {
+                self.cancel(now, steps);
+                steps.push(Step::Report(What::GaveUpUnreachable));
+                self.end();
+            }
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
                 steps.push(Step::Report(if is_denied {
@@ -472,7 +480,11 @@ impl ActionGoal {
                 }));
                 self.end();
             }
-            GoalEvent::Deadline if self.is_due(now) => self.cancel(now, steps),
+            GoalEvent::Deadline if self.is_due(now) => {
+                self.cancel(now, steps);
+                self.poll = self.poll.saturating_mul(2);
+                self.due = Some(now + self.poll.min(self.options.cancel_retry.saturating_mul(8)));
+            }
             _ => {}
         }
     }
@@ -622,16 +634,16 @@ impl ActionGoal {
         self.noted |= self.accepted;
         self.run_deadline = None;
         self.track_until(now + self.options.give_up_timeout);
-        self.be_out_of_reach(None, now);
+        self.be_out_of_reach(now);
     }
 
-    /// The next goal on the server does not wait for this one meanwhile. The next cancel is due then.
-    fn be_out_of_reach(&mut self, due: Option<Time>, now: Time) {
+    /// The next goal on the server does not wait for this one meanwhile.
+    fn be_out_of_reach(&mut self, now: Time) {
         if let Some(deadline) = self.stop_deadline.take() {
             self.stop_left = Some(deadline.since(now));
         }
         self.acknowledged = false;
-        self.enter(Phase::Unreachable, due);
+        self.enter(Phase::Unreachable, None);
     }
 
     fn give_up_by(&mut self, deadline: Time) {

@@ -364,7 +364,7 @@ The timers:
 | | Superseded | `accept_timeout` + `cancel_timeout` |
 | | Doomed | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
 | | Canceling | `cancel_retry` |
-| | Unreachable | `cancel_retry`, where another server of the name denies it |
+| | Unreachable | where another server of the name denies it: `cancel_retry`, doubled with each cancel up to eight times that |
 | result timeout | Executing | `result_timeout` |
 | cancel timeout | Doomed, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
 | give-up timeout | Doomed, Canceling, Unreachable | `give_up_timeout`, or the end of the process |

@@ -159,10 +159,10 @@ fn g3_g4_g6_one_goal_on_a_server_that_dies_and_forgets() {
 #[test]
 fn g3_g4_g6_one_goal_on_a_server_beside_another_of_its_name() {
     prove(
-        "one goal, one more server of the name, one loss",
+        "one goal, one more server of the name",
         Setup {
             namesakes: 1,
-            losses: 1,
+            messages: 2,
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up(), server_gone()],

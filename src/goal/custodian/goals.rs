@@ -228,7 +228,7 @@ fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
 mod tests {
     use super::super::rig::{Rig, SERVER, options};
     use crate::bt::HaltReason;
-    use crate::goal::{CancelCode, End, GoalId, GoalOptions, GoalStatus, Phase, Stamp, WireEvent};
+    use crate::goal::{CancelCode, Command, End, GoalId, GoalOptions, GoalStatus, Phase, Stamp, WireEvent};
     use std::time::Duration;
 
     const NOTHING: [&str; 0] = [];
@@ -311,7 +311,7 @@ mod tests {
             rig.cancel_answer(goal, 2, CancelCode::UnknownToOne);
             rig.out.clear();
             assert_eq!(rig.custodian.live_goals()[0].phase, Phase::Unreachable);
-            rig.pass(120);
+            rig.pass(160);
             assert_eq!(rig.wanted(), ["cancel #3", "cancel #4"]);
             (rig, goal)
         };
@@ -329,14 +329,19 @@ mod tests {
         assert_eq!(rig.custodian.live_goals()[0].phase, Phase::Canceling);
         rig.pass(50);
         assert_eq!(rig.wanted(), ["cancel #5"]);
-        // It seems to vanish again.
+        // The process ends.
+        let (mut rig, _) = denied();
+        let deadline = rig.now + Duration::from_secs(3);
+        rig.command(Command::ShutDown { deadline });
+        assert_eq!(rig.wanted(), ["cancel #5", "GaveUpUnreachable"]);
+        rig.assert_at_rest();
+        // A third one comes, and more of them: each has no more to do for it.
         let (mut rig, goal) = denied();
         rig.gone();
-        rig.pass(1_000);
-        assert_eq!(rig.wanted(), ["cancel #5"]);
         rig.back();
-        rig.cancel_answer(goal, 6, CancelCode::UnknownGoal);
-        assert_eq!(rig.wanted(), ["cancel #6"]);
+        rig.pass(1_000);
+        assert_eq!(rig.wanted(), ["cancel #5", "cancel #6", "cancel #7"]);
+        rig.cancel_answer(goal, 7, CancelCode::UnknownGoal);
         rig.assert_at_rest();
     }
 
