@@ -13,7 +13,7 @@
 //!   link that answers between two ticks. Replanning, every other tick sends a goal to the planner; the one after it
 //!   takes its path in, which is another one each time, and hands that to the controller as a goal in the place of the
 //!   one in work. The messages are built in memory that earlier ones left behind: the link has dropped those. Turning
-//!   them into the middleware's own is the Custodian's, outside the tick.
+//!   them into the middleware's own is the GoalTracker's, outside the tick.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,7 @@
 
 use navtree::bt::builder::{forest, leaf, node, sequence, tree};
 use navtree::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Registry,
+    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Registry,
     Tick, Time, Tree, compile,
 };
 
@@ -44,8 +44,8 @@ impl Behavior for AtMost {
     // `halt` is not needed: its default stops the child, and the count is to survive it.
 
     /// What it may return, for the warnings of `navtree check`: what its child does, or SKIPPED.
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | Outcomes::SKIPPED).at_times()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | Outcomes::SKIPPED).at_times()
     }
 }
 

@@ -7,7 +7,7 @@
 //! - `Tree`: one robot's run of a definition: node states and blackboard.
 //! - *Leaf*: a condition or an action (`Behavior`); an asynchronous one polls something started elsewhere.
 //! - *Goal*: one request on an action or service, a pure state machine ([`goal`]); the
-//!   `Custodian` sees every goal to its end, also after its leaf was halted.
+//!   `GoalTracker` sees every goal to its end, also after its leaf was halted.
 //!
 //! The rooms, lowest first; a room uses only those above it in this list:
 //!
@@ -17,7 +17,7 @@
 //! | [`job`] | leaves made of an `async fn`, on any executor |
 //! | [`xml`] | source text to spanned document to `TreeDef`; diagnostics |
 //! | [`msg`] | the messages that trees carry, as plain structs |
-//! | [`goal`] | the life of a goal: pure state machines and the Custodian |
+//! | [`goal`] | the life of a goal: pure state machines and the GoalTracker |
 //! | [`nav`] | Nav2's node library, and the traits by which it asks for actions, services, topics, transforms |
 //! | `ros` | the only room that knows r2r (feature `ros`) |
 //! | [`sim`] | a robot on a plane with the servers that trees call |
@@ -25,12 +25,12 @@
 //! | [`monitor`] | what shows a run |
 //! | [`cli`] | one file a command |
 
-#[cfg(test)]
-mod blessed;
 pub mod bt;
 pub mod cli;
 mod fault;
 pub mod goal;
+#[cfg(test)]
+mod golden_file;
 pub mod job;
 pub mod monitor;
 pub mod msg;

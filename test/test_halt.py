@@ -123,7 +123,7 @@ def test_g3_what_does_not_stop_is_named(stack_factory):
     assert status == "CANCELED"
     assert result.error_code == 9003
     assert "follow_path" in result.error_msg
-    # The Custodian goes on: as soon as the server lets it, the goal is cancelled.
+    # The goal tracker goes on: as soon as the server lets it, the goal is cancelled.
     controller.behaviour.accept_cancel = True
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
 

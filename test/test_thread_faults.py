@@ -67,7 +67,7 @@ def refused_goal(stack):
     ("thread", "cause"),
     [
         ("tick", None),
-        ("custodian", None),
+        ("goal-tracker", None),
         ("ros-spin", None),
         ("ros-listen", None),
         ("watchdog", None),
@@ -111,11 +111,11 @@ def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
 
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("guardian", [True, False])
-def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_custodian(fail, guardian):
+def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_goal_tracker(fail, guardian):
     def refuse(stack):
         stack.robot.controller.behaviour.accept_cancel = False
 
-    stack, _ = fail("custodian", refuse, {"guardian": guardian})
+    stack, _ = fail("goal-tracker", refuse, {"guardian": guardian})
     controller = stack.robot.controller
     wait_for(lambda: controller.seen("cancel"), 10, "the first cancel")
     controller.behaviour.accept_cancel = True

@@ -1,6 +1,6 @@
 //! What a node type is: its declaration, and its behaviour apart from any run's state.
 
-use super::conduct::Conduct;
+use super::node_effects::NodeEffects;
 use super::port::{PortDecl, Ports};
 use super::{Context, HaltReason, NodeStatus};
 
@@ -35,9 +35,9 @@ pub trait Behavior: Send + Sync {
     }
 
     /// What the node may do, given what its children may do: what warnings about trees rest on. The default says what
-    /// its kind does; see [`Conduct::of`].
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children)
+    /// its kind does; see [`NodeEffects::of`].
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children)
     }
 
     /// Whether a decorator resets its child itself, by [`Context::tick_only_child`]. For those that do not, the engine

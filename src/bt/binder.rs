@@ -7,7 +7,7 @@ use super::behavior::{Dialect, Manifest};
 use super::blackboard::{ScopeId, SlotId, is_key};
 use super::definition::Span;
 use super::guard::Guards;
-use super::misfit::{ScriptOperand, WrittenLiteral};
+use super::literal_checks::{ScriptOperand, WrittenLiteral};
 use super::numeral::{ignored, ignored_in_list};
 use super::port::{Binding, Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
@@ -247,7 +247,7 @@ impl PortSink for Binder<'_, '_> {
             return;
         };
         if let PortText::Literal(text) = port_text(&attribute.value, self.dialect) {
-            self.scopes.suspects.write(WrittenLiteral {
+            self.scopes.literal_checks.write(WrittenLiteral {
                 slot,
                 value: Value::text(text),
                 span: attribute.value_span,
@@ -313,7 +313,7 @@ pub(crate) fn compile_script(
         attribute,
     };
     let (span, message) = match Script::compile(&attribute.value, enums, &mut names) {
-        Ok(script) => match script.misfit(result) {
+        Ok(script) => match script.mismatch(result) {
             None => return Some(script),
             Some(message) => (attribute.value_span, message),
         },
@@ -357,7 +357,7 @@ impl Names for ScriptNames<'_> {
 
     fn assigns(&mut self, slot: SlotId, literal: &Value, range: Range<usize>) {
         let span = self.attribute.part(range);
-        self.scopes.suspects.write(WrittenLiteral {
+        self.scopes.literal_checks.write(WrittenLiteral {
             slot,
             value: literal.clone(),
             span,
@@ -368,7 +368,7 @@ impl Names for ScriptNames<'_> {
     fn calculates(&mut self, slot: SlotId, operator: &'static str, range: Range<usize>) {
         let span = self.attribute.part(range);
         self.scopes
-            .suspects
+            .literal_checks
             .calculate(ScriptOperand { slot, operator, span });
     }
 }

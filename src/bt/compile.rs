@@ -11,11 +11,11 @@ use super::attributes::Attributes;
 use super::behavior::{Behavior, Dialect, Manifest, NodeKind};
 use super::binder::Binder;
 use super::blackboard::ScopeId;
-use super::conduct::Outcomes;
 use super::definition::{NodeDef, NodeIndex, NodeInfo, TreeDef};
 use super::guard::Guards;
 use super::lint::{Subject, Written, lint};
-use super::misfit;
+use super::literal_checks;
+use super::node_effects::Outcomes;
 use super::nodes::SubTree;
 use super::port::Ports;
 use super::priority::Priorities;
@@ -132,7 +132,7 @@ struct Compiler<'f, 's> {
     /// How often they were thinned.
     thinned: usize,
     /// There are so many errors that the rest does not matter.
-    given_up: bool,
+    abandoned: bool,
 }
 
 impl<'f, 's> Compiler<'f, 's> {
@@ -156,7 +156,7 @@ impl<'f, 's> Compiler<'f, 's> {
             overflowed: false,
             most_problems: MOST_PROBLEMS,
             thinned: 0,
-            given_up: false,
+            abandoned: false,
         }
     }
 
@@ -210,7 +210,7 @@ impl<'f, 's> Compiler<'f, 's> {
             }
             return;
         }
-        if self.given_up || (self.problems.len() >= self.most_problems && self.thin_problems()) {
+        if self.abandoned || (self.problems.len() >= self.most_problems && self.thin_problems()) {
             return;
         }
         let index = NodeIndex(self.info.len() as u32);
@@ -286,7 +286,12 @@ impl<'f, 's> Compiler<'f, 's> {
             let open = node_type.is_some_and(|node_type| node_type.manifest.open);
             // Mocks may stand for anything.
             let unknown = open || substituted || node_type.is_none();
-            let answers = || !behavior.conduct(kind, &[]).outcomes.contains(Outcomes::RUNNING);
+            let answers = || {
+                !behavior
+                    .node_effects(kind, &[])
+                    .outcomes
+                    .contains(Outcomes::RUNNING)
+            };
             let mut flags = match kind {
                 NodeKind::Decorator if !behavior.resets_child() => NodeDef::RESETS_CHILD,
                 NodeKind::Condition if !unknown && answers() => NodeDef::CONDITION,
@@ -331,9 +336,9 @@ impl<'f, 's> Compiler<'f, 's> {
         self.problems.dedup();
         self.thinned += 1;
         let too_many = self.problems.len() > MOST_PROBLEMS / 2 || self.thinned >= MOST_THINNED;
-        self.given_up = too_many && !self.problems.iter().all(Problem::is_warning);
+        self.abandoned = too_many && !self.problems.iter().all(Problem::is_warning);
         self.most_problems = MOST_PROBLEMS.max(2 * self.problems.len());
-        self.given_up
+        self.abandoned
     }
 
     fn unknown_node(&mut self, spec: &NodeSpec<'_>, dialect: Dialect) {
@@ -635,7 +640,7 @@ impl<'f, 's> Compiler<'f, 's> {
             .types
             .iter()
             .any(|types| types.contains_key("UnsetBlackboard"));
-        misfit::check(
+        literal_checks::check(
             &self.scopes,
             self.registry.enums(),
             may_be_removed,
@@ -646,7 +651,7 @@ impl<'f, 's> Compiler<'f, 's> {
         }
         self.problems.sort_by_key(|problem| (problem.span, problem.kind));
         self.problems.dedup();
-        let is_cut = self.overflowed || self.given_up;
+        let is_cut = self.overflowed || self.abandoned;
         if is_cut || (purpose == Purpose::Run && !self.problems.iter().all(Problem::is_warning)) {
             return (None, self.problems);
         }

@@ -294,9 +294,9 @@ impl<'t> Context<'t> {
     /// Does something that may take long, and says meanwhile where.
     #[inline(never)]
     fn announced<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.run.whereabouts.as_ref().map(|place| place.enter(node));
+        let before = self.run.current_node.as_ref().map(|place| place.enter(node));
         let result = act(self);
-        if let (Some(place), Some(before)) = (&self.run.whereabouts, before) {
+        if let (Some(place), Some(before)) = (&self.run.current_node, before) {
             place.leave(before);
         }
         result

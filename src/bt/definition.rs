@@ -80,7 +80,7 @@ impl NodeDef {
     pub(crate) const CONDITION: u32 = 8;
     /// Known from a palette or mocked: it may do anything.
     pub(crate) const UNKNOWN: u32 = 16;
-    /// Says where the run is before it acts ([`super::Whereabouts`]).
+    /// Says where the run is before it acts ([`super::CurrentNode`]).
     pub(crate) const ANNOUNCED: u32 = 32;
 }
 

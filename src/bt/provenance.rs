@@ -68,7 +68,7 @@ impl Readers {
                         writes,
                         in_place: Vec::new(),
                         is_leaf: matches!(kind, NodeKind::Action | NodeKind::Condition),
-                        starts: compiled.behavior.conduct(kind, &[]).starts,
+                        starts: compiled.behavior.node_effects(kind, &[]).starts,
                         acts,
                     }
                 });

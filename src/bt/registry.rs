@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
 use super::blackboard::SlotId;
-use super::conduct::Conduct;
+use super::node_effects::NodeEffects;
 use super::port::{Binding, PortDecl, PortSink, Ports};
 use super::script::{Access, Script};
 use super::substitute::Substitute;
@@ -84,7 +84,7 @@ impl Registry {
     }
 
     /// Has the nodes of trees that are compiled from now on say where the run is before they act
-    /// ([`Tree::whereabouts`](super::Tree::whereabouts)), as far as they are not navtree's own: those never wait, and
+    /// ([`Tree::current_node`](super::Tree::current_node)), as far as they are not navtree's own: those never wait, and
     /// pay nothing.
     pub fn watch_foreign_nodes(&mut self) {
         self.watch_foreign = true;
@@ -397,8 +397,8 @@ impl<B: Behavior> Behavior for Instant<B> {
         self.0.tick(cx)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

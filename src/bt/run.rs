@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use super::blackboard::Blackboard;
+use super::current_node::CurrentNode;
 use super::definition::TreeDef;
 use super::error::TickError;
 use super::event::Events;
@@ -12,7 +13,6 @@ use super::priority::Orders;
 use super::provenance::Provenance;
 use super::random::Random;
 use super::resource::Resources;
-use super::whereabouts::Whereabouts;
 use super::{HaltOrder, NodeStatus, Time};
 
 /// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
@@ -56,7 +56,7 @@ pub(crate) struct Run {
     pub(crate) ticks: u64,
     /// When the last tick began, and the one before it.
     pub(crate) ticked: [Time; 2],
-    pub(crate) whereabouts: Option<Whereabouts>,
+    pub(crate) current_node: Option<CurrentNode>,
     /// Made by the first thing that is to be started when the tick has ended.
     pub(crate) starts: Option<Box<Starts>>,
 }
@@ -88,7 +88,7 @@ impl Run {
             sharing: None,
             ticks: 0,
             ticked: [Time::ZERO; 2],
-            whereabouts: None,
+            current_node: None,
             starts: None,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::behavior::Dialect;
 use super::blackboard::{ScopeId, SlotId};
 use super::definition::{ScopeDef, SlotDef, Span};
-use super::misfit::{Reader, Suspects};
+use super::literal_checks::{LiteralChecks, Reader};
 use super::numeral;
 use super::port::Direction;
 use super::problem::{Problem, ProblemKind};
@@ -89,7 +89,7 @@ pub(crate) struct Scopes {
     /// Some node writes keys whose names are known at run time only.
     pub(crate) writes_any: bool,
     /// What is looked at when the whole tree is known.
-    pub(crate) suspects: Suspects,
+    pub(crate) literal_checks: LiteralChecks,
     dialect: Dialect,
     provided: Arc<Provided>,
 }
@@ -103,7 +103,7 @@ impl Scopes {
             node: 0,
             accesses: Vec::new(),
             writes_any: false,
-            suspects: Suspects::default(),
+            literal_checks: LiteralChecks::default(),
             dialect,
         }
     }
@@ -339,7 +339,7 @@ impl Scopes {
         }
         let is_literal = matches!(&place.initial, Some(value) if !value.is_empty());
         if is_literal && direction == Direction::Input && info.is_strong() && info.family != Family::Text {
-            self.suspects.read(Reader { slot, info, span });
+            self.literal_checks.read(Reader { slot, info, span });
         }
         if place.initial.is_none() {
             if !by_default {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::blackboard::{Blackboard, ScopeId, SlotId, TypeClash};
 use super::context::Context;
+use super::current_node::CurrentNode;
 use super::definition::{NodeIndex, TreeDef};
 use super::error::{TickError, panic_text};
 use super::globals::{Globals, Sharing};
@@ -17,7 +18,6 @@ use super::resource::{Resource, Resources};
 use super::run::Run;
 use super::types::PortValue;
 use super::value::Value;
-use super::whereabouts::Whereabouts;
 use super::{HaltOrder, HaltReason, NodeStatus, Time};
 
 /// One robot's run of a [`TreeDef`]: the state of each node, and the blackboard. Making one parses nothing.
@@ -93,10 +93,10 @@ impl Tree {
     }
 
     /// Where the run is, for other threads; made when first asked for.
-    pub fn whereabouts(&mut self) -> Whereabouts {
+    pub fn current_node(&mut self) -> CurrentNode {
         let def = &self.def;
-        let made = || Whereabouts::new(Arc::clone(def));
-        self.run.whereabouts.get_or_insert_with(made).clone()
+        let made = || CurrentNode::new(Arc::clone(def));
+        self.run.current_node.get_or_insert_with(made).clone()
     }
 
     /// Whether a node panicked. Such a tree can only be halted and dropped.
@@ -118,7 +118,7 @@ impl Tree {
 
     #[cold]
     fn poison(&mut self, node: NodeIndex, payload: &(dyn Any + Send)) {
-        if let Some(place) = &self.run.whereabouts {
+        if let Some(place) = &self.run.current_node {
             place.leave(0);
         }
         self.run.failure = None;

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let mut values = Vec::new();
     let loader = Loader::new(&registry).levels(levels).beside(&files);
     #[cfg(feature = "ros")]
-    let loader = loader.trial(&rehearse);
+    let loader = loader.trial(&dry_run);
     for file in files.iter().filter(|file| !loader.is_part(file)) {
         // Each file by itself, with what it includes: two files of one directory may well hold trees of the same ID.
         let Checked {
@@ -128,8 +128,8 @@ impl Told {
 
 /// What the node refuses a tree for that it is to load, as far as the build alone knows.
 #[cfg(feature = "ros")]
-fn rehearse(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
-    crate::nav::rehearse_with_spans(def, Box::new(crate::ros::Rehearsal::default()))
+fn dry_run(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
+    crate::nav::dry_run_with_spans(def, Box::new(crate::ros::DryRun::default()))
 }
 
 /// One array out of several.

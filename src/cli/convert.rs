@@ -74,8 +74,8 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::mock_run::MockRun;
     use super::super::mocks::Mocks;
-    use super::super::stage::Stage;
     use super::*;
     use crate::bt::Registry;
     use crate::xml::Loader;
@@ -216,20 +216,20 @@ mod tests {
         let loaded = Loader::new(&registry)
             .load_text("f", text, Path::new(""), None)
             .unwrap_or_else(|refused| panic!("{text}\n{refused}"));
-        let mut stage = Stage::new(loaded.def, Duration::from_millis(10), true);
+        let mut run = MockRun::new(loaded.def, Duration::from_millis(10), true);
         for key in ["key0", "key1"] {
-            stage.set(key, &1.into()).unwrap();
+            run.set(key, &1.into()).unwrap();
         }
         let ticks = (0..12).map(|_| {
-            let snapshot = stage.tick();
-            let def = stage.definition();
+            let snapshot = run.tick();
+            let def = run.definition();
             let halted: Vec<&str> = snapshot
                 .halted
                 .iter()
                 .map(|node| &*def.node(*node).name)
                 .filter(|name| name.starts_with("leaf"))
                 .collect();
-            format!("{:?} {halted:?} {:?}", snapshot.result, stage.blackboard())
+            format!("{:?} {halted:?} {:?}", snapshot.result, run.blackboard())
         });
         ticks.collect()
     }

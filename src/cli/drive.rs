@@ -21,7 +21,7 @@ use crate::msg::{BehaviorTreeLog, Header, Path, Pose, PoseStamped};
 use crate::nav::{EndpointKind, Form, Payload, Settings, TopicSpec, World};
 use crate::navigator::Signals;
 use crate::ros::guardian::{self, Guardian};
-use crate::ros::{CustodianTask, Endpoints, Ros};
+use crate::ros::{Endpoints, GoalTrackerThread, Ros};
 use crate::xml::Loader;
 
 #[derive(clap::Args)]
@@ -82,7 +82,7 @@ struct Drive {
     world: World,
     interrupted: Arc<AtomicBool>,
     // Dropped last, in this order: what the world's link leads to.
-    _custodian: CustodianTask,
+    _goal_tracker: GoalTrackerThread,
     ros: Ros,
     /// Cancels the goal where this process is killed.
     _guardian: Option<Guardian>,
@@ -96,23 +96,23 @@ impl Drive {
         let text = |error: crate::ros::RosError| error.to_string();
         let ros = Ros::start("navtree_drive", "").map_err(text)?;
         ros.listen_to_transforms().map_err(text)?;
-        let custodian =
-            CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).map_err(text)?;
+        let goal_tracker =
+            GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default()).map_err(text)?;
         let guarded = guardian.and_then(|guardian| {
             let goals = guardian.goals(&ros.handle().full_name())?;
-            custodian.handle().guard(goals);
+            goal_tracker.handle().guard(goals);
             Ok(guardian)
         });
         if let Err(error) = &guarded {
             tracing::warn!("there is no guardian: if this process is killed, its goal goes on: {error}");
         }
-        let endpoints = Endpoints::new(custodian.handle(), ros.transforms(), ros.parameters(), None);
+        let endpoints = Endpoints::new(goal_tracker.handle(), ros.transforms(), ros.parameters(), None);
         let link = endpoints.link(Duration::from_secs(1));
         let world = World::new(Box::new(link), Settings::default());
         Ok(Self {
             world,
             interrupted: watch_interrupt().map_err(|error| error.to_string())?,
-            _custodian: custodian,
+            _goal_tracker: goal_tracker,
             ros,
             _guardian: guarded.ok(),
         })

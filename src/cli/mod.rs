@@ -15,6 +15,7 @@ mod completions;
 mod convert;
 #[cfg(feature = "ros")]
 mod drive;
+mod mock_run;
 mod mocks;
 mod models;
 mod palette;
@@ -22,7 +23,6 @@ mod palette;
 mod run;
 mod scenario;
 mod show;
-mod stage;
 mod test;
 mod trace;
 mod yaml;

@@ -35,8 +35,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::mock_run::{MockRun, Snapshot};
 use super::mocks::Mocks;
-use super::stage::{Snapshot, Stage};
 use super::yaml::{self, Mapping};
 use crate::bt::{NodeIndex, Registry, TreeDef};
 use crate::xml::Loader;
@@ -276,13 +276,13 @@ impl Scenario {
                 unused.join(", ")
             ));
         }
-        let mut stage = Stage::new(loaded.def, Duration::from_millis(self.period), self.drain);
-        stage.seed(self.seed);
+        let mut run = MockRun::new(loaded.def, Duration::from_millis(self.period), self.drain);
+        run.seed(self.seed);
         for (key, value) in &self.set {
-            stage.set(key, value)?;
+            run.set(key, value)?;
         }
-        let seen = self.play(&mut stage)?;
-        self.judge(&stage, &seen)
+        let seen = self.play(&mut run)?;
+        self.judge(&run, &seen)
     }
 
     fn ticks(&self) -> u64 {
@@ -291,21 +291,21 @@ impl Scenario {
         self.ticks.or(longest).unwrap_or(1)
     }
 
-    fn play(&self, stage: &mut Stage) -> Result<Vec<Snapshot>, String> {
+    fn play(&self, run: &mut MockRun) -> Result<Vec<Snapshot>, String> {
         let mut seen = Vec::new();
         for number in 1..=self.ticks() {
             let mut halted = false;
             if let Some(event) = self.events.get(&number) {
                 for (key, value) in &event.set {
-                    stage.set(key, value)?;
+                    run.set(key, value)?;
                 }
                 for (name, data) in &event.emit {
-                    stage.emit(name, data);
+                    run.emit(name, data);
                 }
-                stage.advance(Duration::from_millis(event.advance));
+                run.advance(Duration::from_millis(event.advance));
                 halted = event.halt;
             }
-            let snapshot = if halted { stage.halt() } else { stage.tick() };
+            let snapshot = if halted { run.halt() } else { run.tick() };
             let over = snapshot.result.is_err();
             seen.push(snapshot);
             if over {
@@ -315,8 +315,8 @@ impl Scenario {
         Ok(seen)
     }
 
-    fn judge(&self, stage: &Stage, seen: &[Snapshot]) -> Result<(), String> {
-        let def = stage.definition();
+    fn judge(&self, run: &MockRun, seen: &[Snapshot]) -> Result<(), String> {
+        let def = run.definition();
         let mut wrong = Vec::new();
         if let Some(expected) = &self.expect.root {
             let got: Vec<char> = seen
@@ -358,7 +358,7 @@ impl Scenario {
                 }
             }
         }
-        let blackboard = stage.blackboard();
+        let blackboard = run.blackboard();
         for (key, expected) in &self.expect.blackboard {
             let got = blackboard.get(key).unwrap_or(&Value::Null);
             if !equal(expected, got) {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::mock_run::{MockRun, Snapshot};
 use super::mocks::{self, Mocks};
-use super::stage::{Snapshot, Stage};
 use super::{Exit, TreeArguments, outln, yaml};
 use crate::bt::{Registry, TreeDef, nearest};
 use crate::xml::{Code, Colour, Diagnostic, Levels, Loaded, Loader, Severity};
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
     match prepare(arguments, registry) {
-        Ok(stage) => trace(arguments, stage),
+        Ok(run) => trace(arguments, run),
         Err((message, exit)) => {
             super::errln!("{message}");
             exit
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
     }
 }
 
-fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (String, Exit)> {
+fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
     super::are_there([&arguments.file]).map_err(failed)?;
     let mut mocked = None;
@@ -89,19 +89,19 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Stage, (Stri
     if let Some((mocks, path, text)) = mocked {
         report_unused(&mocks, path, text, &mut loaded, &levels)?;
     }
-    let mut stage = Stage::new(
+    let mut run = MockRun::new(
         loaded.def,
         Duration::from_millis(arguments.period),
         arguments.drain,
     );
-    stage.seed(arguments.seed);
+    run.seed(arguments.seed);
     for setting in &arguments.set {
         let (key, value) = setting
             .split_once('=')
             .ok_or_else(|| failed(format!("--set {setting}: write KEY=VALUE")))?;
-        stage.set(key, &scalar(value)).map_err(failed)?;
+        run.set(key, &scalar(value)).map_err(failed)?;
     }
-    Ok(stage)
+    Ok(run)
 }
 
 /// Says which mocks fit nothing, each where it stands.
@@ -168,14 +168,14 @@ fn scalar(text: &str) -> Value {
     }
 }
 
-fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
-    let paths = unique_paths(stage.definition());
+fn trace(arguments: &Arguments, mut run: MockRun) -> Exit {
+    let paths = unique_paths(run.definition());
     for _ in 0..arguments.ticks {
-        let snapshot = stage.tick();
+        let snapshot = run.tick();
         if arguments.json {
-            outln!("{}", object(&stage, &paths, &snapshot));
+            outln!("{}", object(&run, &paths, &snapshot));
         } else {
-            print_text(stage.definition(), &snapshot);
+            print_text(run.definition(), &snapshot);
         }
         match snapshot.result {
             Err(error) => {
@@ -190,7 +190,7 @@ fn trace(arguments: &Arguments, mut stage: Stage) -> Exit {
 }
 
 /// The form that other tools read.
-fn object(stage: &Stage, paths: &[String], snapshot: &Snapshot) -> Value {
+fn object(run: &MockRun, paths: &[String], snapshot: &Snapshot) -> Value {
     let nodes: Map<String, Value> = paths
         .iter()
         .zip(&snapshot.statuses)
@@ -202,7 +202,7 @@ fn object(stage: &Stage, paths: &[String], snapshot: &Snapshot) -> Value {
         "status": snapshot.result.as_ref().map_or("ERROR", |status| status.name()),
         "nodes": nodes,
         "halted": halted,
-        "blackboard": stage.blackboard(),
+        "blackboard": run.blackboard(),
     });
     if let Err(error) = &snapshot.result {
         object["error"] = error.to_string().into();

@@ -141,7 +141,7 @@ impl ActionGoal {
     /// Whether, and until when, it holds back the next goal on its server (G5).
     pub fn holds_back_until(&self) -> Option<Time> {
         match self.phase {
-            Phase::Doomed | Phase::Canceling => self.stop_deadline,
+            Phase::CancelPending | Phase::Canceling => self.stop_deadline,
             _ => None,
         }
     }
@@ -171,8 +171,8 @@ impl ActionGoal {
             Phase::Sent => self.on_sent(event, now, steps),
             Phase::Executing => self.on_executing(event, now, steps),
             Phase::Finishing => self.on_finishing(event, now, steps),
-            Phase::Superseded => self.on_superseded(event, now, steps),
-            Phase::Doomed => self.on_doomed(event, now, steps),
+            Phase::Replaced => self.on_replaced(event, now, steps),
+            Phase::CancelPending => self.on_cancel_pending(event, now, steps),
             Phase::Canceling => self.on_canceling(event, now, steps),
             Phase::Unreachable => self.on_unreachable(event, now, steps),
             Phase::Ended => {}
@@ -217,7 +217,7 @@ impl ActionGoal {
                 self.await_result(true, now);
             }
             GoalEvent::Result(end) => self.finish_with(end, steps),
-            GoalEvent::Halt | GoalEvent::Supersede => self.doom(now),
+            GoalEvent::Halt | GoalEvent::Replace => self.doom(now),
             GoalEvent::Withdrawn => self.end(),
             GoalEvent::ShutDown { deadline } => {
                 self.doom(now);
@@ -251,11 +251,11 @@ impl ActionGoal {
                 self.cancel_and_watch(now, steps);
                 self.give_up_by(deadline);
             }
-            GoalEvent::Supersede => {
+            GoalEvent::Replace => {
                 // The newer goal has its accept timeout to arrive, then the server its time to end this one.
                 let patience = self.options.accept_timeout + self.options.cancel_timeout;
                 self.run_deadline = None;
-                self.enter(Phase::Superseded, Some(now + patience));
+                self.enter(Phase::Replaced, Some(now + patience));
             }
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
@@ -286,8 +286,8 @@ impl ActionGoal {
             }
             GoalEvent::Result(end) => self.finish_with(end, steps),
             GoalEvent::ResultUnknown => self.lose_result(now, steps),
-            GoalEvent::Halt | GoalEvent::Supersede if self.terminal => self.end(),
-            GoalEvent::Halt | GoalEvent::Supersede => self.cancel_and_watch(now, steps),
+            GoalEvent::Halt | GoalEvent::Replace if self.terminal => self.end(),
+            GoalEvent::Halt | GoalEvent::Replace => self.cancel_and_watch(now, steps),
             GoalEvent::ShutDown { .. } if self.terminal => self.end(),
             GoalEvent::ShutDown { deadline } => {
                 self.cancel_and_watch(now, steps);
@@ -314,7 +314,7 @@ impl ActionGoal {
         }
     }
 
-    fn on_superseded(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+    fn on_replaced(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),
@@ -335,7 +335,7 @@ impl ActionGoal {
         }
     }
 
-    fn on_doomed(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+    fn on_cancel_pending(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
             GoalEvent::Accepted => self.cancel_late(now, steps),
             GoalEvent::Status(status) if status.is_active() => self.cancel_late(now, steps),
@@ -585,7 +585,7 @@ impl ActionGoal {
         self.hold_back(now);
         self.give_up = None;
         self.track_until(now + self.options.give_up_timeout);
-        self.phase = Phase::Doomed;
+        self.phase = Phase::CancelPending;
     }
 
     fn cancel(&mut self, now: Time, steps: &mut Vec<Step>) {

@@ -1,4 +1,4 @@
-//! What the tick thread asks of the Custodian.
+//! What the tick thread asks of the GoalTracker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{GoalOptions, Selection, ServerId, Ticket};
 use crate::bt::{HaltReason, Time};
 
-/// `P` is what goals and requests carry: the Custodian moves it and never looks inside. In `ros` it is an `Arc`,
+/// `P` is what goals and requests carry: the GoalTracker moves it and never looks inside. In `ros` it is an `Arc`,
 /// in the model a number.
 ///
 /// Collected during a tick and sent at its end, halts first (G2), in one channel: their order is kept.

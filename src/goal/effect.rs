@@ -1,4 +1,4 @@
-//! What the Custodian wants done.
+//! What the GoalTracker wants done.
 
 use super::{CancelCode, GoalId, Report, ServerId, Stamp, Ticket};
 

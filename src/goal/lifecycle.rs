@@ -36,7 +36,7 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
             "the status list no longer has it, or the server denied it",
             &[release, accepted, shown, GoalEvent::StatusMissing],
         ),
-        ("", &[release, accepted, shown, GoalEvent::Supersede]),
+        ("", &[release, accepted, shown, GoalEvent::Replace]),
         ("", &[release, GoalEvent::Halt]),
         (
             "the server has shown it",
@@ -124,7 +124,7 @@ fn events() -> Vec<(&'static str, GoalEvent)> {
         ("cancel failed", GoalEvent::CancelFailed),
         ("halt", GoalEvent::Halt),
         ("taken back", GoalEvent::Withdrawn),
-        ("superseded", GoalEvent::Supersede),
+        ("superseded", GoalEvent::Replace),
         ("server gone", GoalEvent::ServerGone),
         ("server back", GoalEvent::ServerBack),
         (
@@ -179,7 +179,7 @@ was killed are cancelled by its guardian first: see [guardian.md](guardian.md).
 |---|---|---|---|
 | of this run and not known to be over: it was given up, or the server denied it | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
 | | when its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
-| | when its server had vanished and is back | Canceling; Doomed, if it is not known to have been accepted | `RetriedAfterGivingUp` |
+| | when its server had vanished and is back | Canceling; CancelPending, if it is not known to have been accepted | `RetriedAfterGivingUp` |
 | of an earlier run of the same node on the same robot (see below), with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back. Only while this node is active and no other node of its full name is on the graph; what was shown before is cancelled then | Canceling | `Adopted` |
 | of anybody else | never | | |
 
@@ -317,12 +317,12 @@ fn document() -> String {
 <!-- Generated from the state machines in src/goal by a test; do not edit.
      NAVTREE_BLESS=1 cargo test --no-default-features --lib goal::lifecycle writes it anew. -->
 
-A leaf that halts lets go of its goal at once; the Custodian sees the goal to its end. Each goal on an action
+A leaf that halts lets go of its goal at once; the GoalTracker sees the goal to its end. Each goal on an action
 server is one `ActionGoal`, each call of a service one `ServiceCall`. Both are pure: an event and the time go in,
 the next phase and what is to be done come out. Every event in every phase is listed here.
 
 The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has gone
-(or, in Superseded, waits for a newer goal) and is told nothing any more.
+(or, in Replaced, waits for a newer goal) and is told nothing any more.
 
 What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
 that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*
@@ -361,13 +361,13 @@ The timers:
 | | Sent | `accept_timeout` |
 | | Executing | `result_poll`, doubled with each question |
 | | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
-| | Superseded | `accept_timeout` + `cancel_timeout` |
-| | Doomed | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
+| | Replaced | `accept_timeout` + `cancel_timeout` |
+| | CancelPending | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
 | | Canceling | `cancel_retry` |
 | | Unreachable | where another server of the name denies it: `cancel_retry`, doubled with each cancel up to eight times that |
 | result timeout | Executing | `result_timeout` |
-| cancel timeout | Doomed, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
-| give-up timeout | Doomed, Canceling, Unreachable | `give_up_timeout`, or the end of the process |
+| cancel timeout | CancelPending, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
+| give-up timeout | CancelPending, Canceling, Unreachable | `give_up_timeout`, or the end of the process |
 
 ## A goal on an action server
 ",
@@ -383,7 +383,7 @@ The timers:
 
 #[test]
 fn g3_the_life_cycle_document_says_what_the_code_does() {
-    crate::blessed::check("docs/goal-lifecycle.md", &document());
+    crate::golden_file::check("docs/goal-lifecycle.md", &document());
 }
 
 #[test]

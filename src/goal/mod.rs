@@ -1,14 +1,14 @@
-//! The life of a goal on an action or service server: pure state machines and the Custodian. No r2r, no
+//! The life of a goal on an action or service server: pure state machines and the GoalTracker. No r2r, no
 //! tokio, no clock of its own.
 //!
 //! A tick never touches a goal. At its end the tick thread sends [`Command`]s, cancels first, to the one
-//! owner of a [`Custodian`]. The Custodian takes commands, [`WireEvent`]s and the passing of time, and pushes
+//! owner of a [`GoalTracker`]. The GoalTracker takes commands, [`WireEvent`]s and the passing of time, and pushes
 //! [`Effect`]s: things for a transport to send, and [`Notice`]s that go back to the leaf.
 //!
 //! ```text
-//!   tick thread ── Command ──▶ ┌───────────┐ ── Effect::Send… ──▶ transports ──▶ servers
-//!       ▲                      │ Custodian │                          │
-//!       └──────── Notice ───── └───────────┘ ◀────── WireEvent ───────┘
+//!   tick thread ── Command ──▶ ┌─────────────┐ ── Effect::Send… ──▶ transports ──▶ servers
+//!       ▲                      │ GoalTracker │                          │
+//!       └──────── Notice ───── └─────────────┘ ◀────── WireEvent ───────┘
 //! ```
 //!
 //! What it promises, whatever the network and the servers do:
@@ -23,17 +23,17 @@
 //! outcome, listed in `docs/goal-lifecycle.md`, which is generated from them. [`GoalTable`] is the other side:
 //! the goals of an action server of ours.
 
+mod abandoned_goals;
 mod action;
 mod command;
-mod custodian;
 mod effect;
-mod given_up;
 mod id;
 mod options;
 mod report;
 mod server;
 mod service;
 mod status;
+mod tracker;
 mod transition;
 mod wire;
 
@@ -46,16 +46,16 @@ mod random;
 #[cfg(test)]
 mod world;
 
+pub use abandoned_goals::{AbandonedGoal, AbandonedGoals};
 pub use action::{ActionGoal, Found};
 pub use command::Command;
-pub use custodian::{Counters, Custodian, LiveGoal};
 pub use effect::{CancelTag, Effect, Notice, Outcome, Selection};
-pub use given_up::{GivenUp, GivenUpGoal};
 pub use id::{GoalId, GoalIds, ServerId, Ticket};
 pub use options::{AfterHalt, GoalOptions, UpdatePolicy};
 pub use report::{Report, Severity, What};
 pub use server::{CancelAnswer, GoalTable, ResultAnswer, TableError};
 pub use service::{CallEvent, CallPhase, CallStep, CallVerdict, ServiceCall};
 pub use status::{CancelCode, End, GoalStatus, Stamp};
+pub use tracker::{Counters, GoalTracker, LiveGoal};
 pub use transition::{GoalEvent, Phase, Step, Verdict};
 pub use wire::WireEvent;

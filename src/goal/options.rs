@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GoalOptions {
     /// The longest wait for the goal's acceptance, or for a service's answer (Nav2's `server_timeout`). Afterwards the leaf
-    /// fails, and the Custodian cancels what may still be accepted.
+    /// fails, and the GoalTracker cancels what may still be accepted.
     pub accept_timeout: Duration,
     /// The longest wait for an absent server to appear (Nav2's `wait_for_service_timeout`). Afterwards the leaf fails.
     pub absent_timeout: Duration,

@@ -9,9 +9,9 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 
 use super::world::{Setup, World};
 use super::{
-    ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Custodian, Effect, End, GoalEvent, GoalId,
-    GoalIds, GoalOptions, GoalStatus, Notice, Phase, Selection, ServerId, Stamp, Step, Ticket, UpdatePolicy,
-    WireEvent,
+    ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Effect, End, GoalEvent, GoalId, GoalIds,
+    GoalOptions, GoalStatus, GoalTracker, Notice, Phase, Selection, ServerId, Stamp, Step, Ticket,
+    UpdatePolicy, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -63,7 +63,7 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
         Just(GoalEvent::CancelFailed),
         Just(GoalEvent::Halt),
         Just(GoalEvent::Withdrawn),
-        Just(GoalEvent::Supersede),
+        Just(GoalEvent::Replace),
         Just(GoalEvent::ServerGone),
         Just(GoalEvent::ServerBack),
         (0u64..200).prop_map(|deadline| GoalEvent::ShutDown {
@@ -137,7 +137,7 @@ fn wild() -> impl Strategy<Value = Wild> {
 
 /// Everything that a wild walk knows.
 struct Walk {
-    custodian: Custodian<u32>,
+    goal_tracker: GoalTracker<u32>,
     now: Time,
     out: Vec<Effect<u32>>,
     waiting: BTreeMap<Ticket, u32>,
@@ -151,7 +151,7 @@ const SERVER: ServerId = ServerId(0);
 impl Walk {
     fn new() -> Self {
         let mut walk = Self {
-            custodian: Custodian::new(GoalIds::new(5, 1), options()),
+            goal_tracker: GoalTracker::new(GoalIds::new(5, 1), options()),
             now: Time::ZERO,
             out: Vec::new(),
             waiting: BTreeMap::new(),
@@ -160,7 +160,7 @@ impl Walk {
             goals: vec![GoalId([9; 16]), GoalIds::new(5, 2).next_id()],
             ended: BTreeSet::new(),
         };
-        walk.custodian
+        walk.goal_tracker
             .wire(WireEvent::ServerBack { server: SERVER }, walk.now, &mut walk.out);
         walk
     }
@@ -241,7 +241,7 @@ impl Walk {
             }
             Wild::Wire(choice, answer) => return self.answer(choice, answer),
         };
-        self.custodian.command(command, self.now, &mut self.out);
+        self.goal_tracker.command(command, self.now, &mut self.out);
     }
 
     fn answer(&mut self, choice: u8, answer: Answer) {
@@ -292,18 +292,18 @@ impl Walk {
     }
 
     fn wire(&mut self, event: WireEvent<u32>) {
-        self.custodian.wire(event, self.now, &mut self.out);
+        self.goal_tracker.wire(event, self.now, &mut self.out);
     }
 
     fn pass(&mut self, time: Duration) {
         self.carry_out();
         let until = self.now + time;
-        while let Some(due) = self.custodian.next_deadline().filter(|due| *due <= until) {
+        while let Some(due) = self.goal_tracker.next_deadline().filter(|due| *due <= until) {
             assert!(due >= self.now, "a deadline in the past");
             self.now = due;
-            self.custodian.advance(due, &mut self.out);
+            self.goal_tracker.advance(due, &mut self.out);
             assert!(
-                self.custodian.next_deadline().is_none_or(|next| next > due),
+                self.goal_tracker.next_deadline().is_none_or(|next| next > due),
                 "a deadline that was handled is due again"
             );
             self.carry_out();
@@ -320,8 +320,8 @@ impl Walk {
     }
 
     fn check_effects(&mut self) -> Result<(), String> {
-        let live = self.custodian.live_goals();
-        let open = self.custodian.open_tickets();
+        let live = self.goal_tracker.live_goals();
+        let open = self.goal_tracker.open_tickets();
         for effect in self.out.drain(..) {
             match effect {
                 Effect::SendGoal { goal, .. } => {
@@ -390,7 +390,7 @@ proptest! {
                     Step::RequestResult | Step::Report(_) => {}
                 }
             }
-            left |= matches!(event, GoalEvent::Halt | GoalEvent::Supersede | GoalEvent::ShutDown { .. })
+            left |= matches!(event, GoalEvent::Halt | GoalEvent::Replace | GoalEvent::ShutDown { .. })
                 && !matches!(before, Phase::Queued | Phase::Absent) | !goal.phase().has_leaf();
             prop_assert_eq!(goal.next_deadline().is_none(), goal.phase() == Phase::Ended);
             if finished || left {
@@ -409,9 +409,9 @@ proptest! {
         prop_assert_eq!(goal.phase(), Phase::Ended);
     }
 
-    /// The Custodian in a world without rules: answers to any goal, in any order, also nonsense.
+    /// The GoalTracker in a world without rules: answers to any goal, in any order, also nonsense.
     #[test]
-    fn g3_g4_g6_a_custodian_survives_anything(
+    fn g3_g4_g6_goal_tracker_survives_anything(
         walk in prop::collection::vec((wild(), any::<bool>()), 0..120),
         cancel_first in any::<bool>(),
     ) {
@@ -424,17 +424,17 @@ proptest! {
             }
             world.carry_out();
             if !world.waiting.is_empty() {
-                prop_assert!(world.custodian.next_deadline().is_some(), "a leaf waits and nothing is due");
+                prop_assert!(world.goal_tracker.next_deadline().is_some(), "a leaf waits and nothing is due");
             }
         }
         // Left alone, every leaf learns its outcome, everything ends, and the counters agree.
         world.pass(Duration::from_secs(2));
         prop_assert!(world.waiting.is_empty(), "waits for ever: {:?}", world.waiting);
-        prop_assert!(world.custodian.is_idle());
-        let counters = world.custodian.counters();
+        prop_assert!(world.goal_tracker.is_idle());
+        let counters = world.goal_tracker.counters();
         prop_assert_eq!(
             counters.accepted + counters.adopted,
-            counters.ended + counters.given_up + counters.unreachable
+            counters.ended + counters.abandoned + counters.unreachable
         );
     }
 

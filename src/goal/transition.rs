@@ -17,9 +17,9 @@ pub enum Phase {
     /// Over, or forgotten by the server, and the result is not here yet.
     Finishing,
     /// Accepted, and replaced by a newer goal of the same leaf: the server is expected to end it.
-    Superseded,
+    Replaced,
     /// Sent, not answered, and the leaf has gone: it will be cancelled on acceptance.
-    Doomed,
+    CancelPending,
     /// The server knows it, the leaf has gone: it is being cancelled.
     Canceling,
     /// The server vanished while it may have had the goal: it will be cancelled if the server comes back. Or another server
@@ -37,8 +37,8 @@ impl Phase {
         Self::Sent,
         Self::Executing,
         Self::Finishing,
-        Self::Superseded,
-        Self::Doomed,
+        Self::Replaced,
+        Self::CancelPending,
         Self::Canceling,
         Self::Unreachable,
         Self::Ended,
@@ -59,8 +59,8 @@ impl Phase {
             Self::Sent
                 | Self::Executing
                 | Self::Finishing
-                | Self::Superseded
-                | Self::Doomed
+                | Self::Replaced
+                | Self::CancelPending
                 | Self::Canceling
         )
     }
@@ -109,7 +109,7 @@ pub enum GoalEvent {
     /// The leaf has gone, or the server, and the goal request had not left: it never does.
     Withdrawn,
     /// A newer goal of the same leaf was sent to the same server.
-    Supersede,
+    Replace,
     /// The server vanished, or another one of its name has appeared.
     ServerGone,
     /// The server is there again.

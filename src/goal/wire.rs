@@ -1,11 +1,11 @@
-//! What the transports tell the Custodian.
+//! What the transports tell the GoalTracker.
 
 use super::{CancelCode, CancelTag, End, GoalId, GoalStatus, ServerId, Stamp, Ticket};
 
 /// Something that arrived from a server, or failed to.
 ///
-/// Transports pass on everything they get, in any order, also twice: sorting it out is the Custodian's
-/// business. They may stay silent for ever; deadlines are the Custodian's business too.
+/// Transports pass on everything they get, in any order, also twice: sorting it out is the GoalTracker's
+/// business. They may stay silent for ever; deadlines are the GoalTracker's business too.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum WireEvent<P> {
     /// The goal request was answered: accepted.

@@ -1,4 +1,4 @@
-//! A small world for the proofs: one leaf, the real Custodian, a bad network, a bad server (whose goals are
+//! A small world for the proofs: one leaf, the real GoalTracker, a bad network, a bad server (whose goals are
 //! in a real [`GoalTable`]). The model checker walks all of it, the property tests walk it at random.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    AfterHalt, CancelCode, CancelTag, Command, Custodian, Effect, End, GoalId, GoalIds, GoalOptions,
-    GoalStatus, GoalTable, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, Ticket,
+    AfterHalt, CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus,
+    GoalTable, GoalTracker, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, Ticket,
     UpdatePolicy, What, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
@@ -35,13 +35,13 @@ pub(crate) struct Setup {
     pub(crate) partitions: u8,
     /// Times that the server forgets the results of goals that are over.
     pub(crate) forgettings: u8,
-    /// Deaths of the process that owns the Custodian; the next one adopts, as soon as it may.
+    /// Deaths of the process that owns the GoalTracker; the next one adopts, as soon as it may.
     pub(crate) deaths: u8,
     /// The server may refuse to cancel.
     pub(crate) refuses: bool,
     /// Goals that the server accepts before it notes them: what it is asked in between it answers as if there were none.
     pub(crate) early: u8,
-    /// Times that the owner of the Custodian is late: it takes what has come meanwhile before anything leaves.
+    /// Times that the owner of the GoalTracker is late: it takes what has come meanwhile before anything leaves.
     pub(crate) batches: u8,
 }
 
@@ -141,18 +141,18 @@ pub(crate) enum Action {
     Leave,
     /// A request that reaches both servers is answered by the other one first: the client hears that answer alone.
     Deny(Message),
-    /// The Custodian learns that the server's process is another one, or that there are two: it takes it for gone, and finds
+    /// The GoalTracker learns that the server's process is another one, or that there are two: it takes it for gone, and finds
     /// it again.
     Change,
-    /// The Custodian is told the truth about the server's presence.
+    /// The GoalTracker is told the truth about the server's presence.
     Discover,
-    /// The Custodian is told that the server vanished, which is not true.
+    /// The GoalTracker is told that the server vanished, which is not true.
     Partition,
-    /// The Custodian's process dies and another takes its place.
+    /// The GoalTracker's process dies and another takes its place.
     Die,
     /// That one is active, and alone of its name.
     AllowAdoption,
-    /// What the Custodian wants does not leave until it is carried out.
+    /// What the GoalTracker wants does not leave until it is carried out.
     BeLate,
     CarryOut,
     /// Time passes until the next deadline.
@@ -163,7 +163,7 @@ pub(crate) enum Action {
 /// same state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct World {
-    custodian: Custodian<u8>,
+    goal_tracker: GoalTracker<u8>,
     /// The running activation and how long it has run.
     running: Option<(Ticket, Duration)>,
     /// Activations whose leaf has gone, and how long ago.
@@ -175,7 +175,7 @@ pub(crate) struct World {
     payloads: BTreeMap<GoalId, u8>,
     net: BTreeSet<Message>,
     up: bool,
-    /// Its process is another one, or not the only one, which the Custodian does not know yet.
+    /// Its process is another one, or not the only one, which the GoalTracker does not know yet.
     changed: bool,
     /// Another server of its name is there.
     namesake: bool,
@@ -190,7 +190,7 @@ pub(crate) struct World {
     slow: BTreeSet<GoalId>,
     /// Goals that ignored every cancel, of which people were told that they may go on for ever. That one is seen again
     /// undoes it. What was given up because its server was silent or out of reach is none of these: it has to be found.
-    given_up: BTreeSet<GoalId>,
+    abandoned: BTreeSet<GoalId>,
     /// Goals of an earlier run that the server accepted after it had shown this run its first list: the window is for
     /// them, and it ends.
     late: BTreeSet<GoalId>,
@@ -244,7 +244,7 @@ const REASON: HaltReason = HaltReason::Preempted;
 impl World {
     pub(crate) fn new(setup: &Setup) -> Self {
         let mut world = Self {
-            custodian: Custodian::new(GoalIds::new(1, 0), setup.options()),
+            goal_tracker: GoalTracker::new(GoalIds::new(1, 0), setup.options()),
             running: None,
             left: BTreeMap::new(),
             started: 0,
@@ -259,7 +259,7 @@ impl World {
             early: None,
             asked: BTreeSet::new(),
             slow: BTreeSet::new(),
-            given_up: BTreeSet::new(),
+            abandoned: BTreeSet::new(),
             late: BTreeSet::new(),
             may_adopt: true,
             listed: false,
@@ -342,7 +342,7 @@ impl World {
         if self.changed {
             actions.push(Action::Change);
         }
-        if self.up != self.custodian.is_present(SERVER) {
+        if self.up != self.goal_tracker.is_present(SERVER) {
             actions.push(Action::Discover);
         } else if self.up && self.early.is_none() && self.used.partitions < setup.partitions {
             actions.push(Action::Partition);
@@ -368,14 +368,17 @@ impl World {
 
     /// When something changes if nothing else happens: a deadline comes, or the window is over.
     fn next_time(&self) -> Option<Time> {
-        let window = self.custodian.adopts_until(SERVER).filter(|until| *until >= NOW);
+        let window = self
+            .goal_tracker
+            .adopts_until(SERVER)
+            .filter(|until| *until >= NOW);
         let over = window.map(|until| until + Duration::from_secs(1));
-        self.custodian.next_deadline().into_iter().chain(over).min()
+        self.goal_tracker.next_deadline().into_iter().chain(over).min()
     }
 
     /// The reader of the status topic is matched with a writer whose latest list it lacks.
     fn may_replay(&self) -> bool {
-        self.unheard && self.up && self.custodian.is_present(SERVER)
+        self.unheard && self.up && self.goal_tracker.is_present(SERVER)
     }
 
     pub(crate) fn act(&mut self, setup: &Setup, action: Action) {
@@ -473,13 +476,13 @@ impl World {
             }
             Action::Restart => {
                 self.up = true;
-                self.changed = self.custodian.is_present(SERVER);
+                self.changed = self.goal_tracker.is_present(SERVER);
                 self.is_with_another |= self.changed;
             }
             Action::Join => {
                 self.used.namesakes += 1;
                 (self.namesake, self.is_with_another) = (true, true);
-                self.changed = self.custodian.is_present(SERVER);
+                self.changed = self.goal_tracker.is_present(SERVER);
             }
             Action::Leave => (self.namesake, self.is_with_another) = (false, false),
             Action::Deny(message) => {
@@ -511,7 +514,7 @@ impl World {
             }
             Action::CarryOut => {
                 self.is_late = false;
-                self.hand(|custodian, out| custodian.advance(NOW, out));
+                self.hand(|goal_tracker, out| goal_tracker.advance(NOW, out));
             }
             Action::Wait => self.wait(setup),
         }
@@ -536,8 +539,8 @@ impl World {
 
     /// Drops what can have no effect any more, so that equal situations are the same state.
     fn simplify(&mut self) {
-        self.custodian.forget_history(NOW);
-        let live = self.custodian.live_goals();
+        self.goal_tracker.forget_history(NOW);
+        let live = self.goal_tracker.live_goals();
         let known = |goal: &GoalId| live.iter().any(|live| live.goal == *goal);
         self.left
             .retain(|ticket, _| live.iter().any(|live| live.ticket == Some(*ticket)));
@@ -564,7 +567,7 @@ impl World {
         });
         self.payloads
             .retain(|goal, _| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
-        for goals in [&mut self.slow, &mut self.given_up, &mut self.late] {
+        for goals in [&mut self.slow, &mut self.abandoned, &mut self.late] {
             goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         }
     }
@@ -624,7 +627,7 @@ impl World {
             }),
             Message::ResultUnknown(goal) => self.wire(WireEvent::ResultUnknown { goal }),
             Message::Status(goals) => {
-                self.listed |= self.custodian.is_present(SERVER);
+                self.listed |= self.goal_tracker.is_present(SERVER);
                 self.wire(WireEvent::Status {
                     server: SERVER,
                     goals,
@@ -672,7 +675,7 @@ impl World {
             )
         });
         let run = u64::from(self.used.deaths);
-        self.custodian = Custodian::new(GoalIds::new(1, run), setup.options());
+        self.goal_tracker = GoalTracker::new(GoalIds::new(1, run), setup.options());
         self.listed = false;
         self.changed = false;
         self.may_adopt = false;
@@ -690,29 +693,29 @@ impl World {
             return;
         };
         let passed = due.since(NOW);
-        self.custodian.shift_back(passed);
+        self.goal_tracker.shift_back(passed);
         if let Some((_, age)) = &mut self.running {
             *age += passed;
         }
         for age in self.left.values_mut() {
             *age = (*age + passed).min(setup.tracking() + Duration::from_secs(1));
         }
-        self.hand(|custodian, out| custodian.advance(NOW, out));
-        if self.custodian.next_deadline() == Some(NOW) {
+        self.hand(|goal_tracker, out| goal_tracker.advance(NOW, out));
+        if self.goal_tracker.next_deadline() == Some(NOW) {
             self.wrong = Some("a deadline that has been handled is due again");
         }
     }
 
     fn command(&mut self, command: Command<u8>) {
-        self.hand(|custodian, out| custodian.command(command, NOW, out));
+        self.hand(|goal_tracker, out| goal_tracker.command(command, NOW, out));
     }
 
     fn wire(&mut self, event: WireEvent<u8>) {
-        self.hand(|custodian, out| custodian.wire(event, NOW, out));
+        self.hand(|goal_tracker, out| goal_tracker.wire(event, NOW, out));
     }
 
-    fn hand(&mut self, input: impl FnOnce(&mut Custodian<u8>, &mut Vec<Effect<u8>>)) {
-        input(&mut self.custodian, &mut self.unsent);
+    fn hand(&mut self, input: impl FnOnce(&mut GoalTracker<u8>, &mut Vec<Effect<u8>>)) {
+        input(&mut self.goal_tracker, &mut self.unsent);
         if !self.is_late {
             let out = std::mem::take(&mut self.unsent);
             self.carry_out(out);
@@ -726,7 +729,7 @@ impl World {
                     if payload != 0 {
                         self.payloads.insert(goal, payload);
                     }
-                    let live = self.custodian.live_goals();
+                    let live = self.goal_tracker.live_goals();
                     let live = live.iter().find(|live| live.goal == goal);
                     let leaf = live
                         .filter(|live| live.phase == Phase::Sent)
@@ -757,14 +760,14 @@ impl World {
                             if !self.may_adopt {
                                 self.wrong = Some("G3: a goal of a node that may be driving was cancelled");
                             }
-                            self.given_up.remove(&goal);
+                            self.abandoned.remove(&goal);
                         }
                         What::AcceptedAfterGivingUp
                         | What::FoundAfterGivingUp
                         | What::RetriedAfterGivingUp => {
                             self.seen.found_again |= report.what == What::FoundAfterGivingUp;
                             self.seen.retried |= report.what == What::RetriedAfterGivingUp;
-                            self.given_up.remove(&goal);
+                            self.abandoned.remove(&goal);
                         }
                         What::NotStoppedInTime => {
                             self.slow.insert(goal);
@@ -772,7 +775,7 @@ impl World {
                         What::GaveUpStopping => {
                             self.seen.gave_up = true;
                             self.slow.insert(goal);
-                            self.given_up.insert(goal);
+                            self.abandoned.insert(goal);
                         }
                         What::GaveUpUnanswered | What::GaveUpUnreachable => {
                             self.seen.gave_up = true;
@@ -813,14 +816,14 @@ impl World {
     /// What must hold after every step.
     fn check(&mut self, setup: &Setup) {
         if let Some((_, age)) = self.running {
-            if self.custodian.next_deadline().is_none() && !self.is_late {
+            if self.goal_tracker.next_deadline().is_none() && !self.is_late {
                 self.wrong = Some("G6: a leaf waits and nothing is due");
             }
             if age > setup.patience() {
                 self.wrong = Some("G6: a leaf waits longer than its timeouts allow");
             }
         }
-        for live in self.custodian.live_goals() {
+        for live in self.goal_tracker.live_goals() {
             let age = live.ticket.and_then(|ticket| self.left.get(&ticket));
             if age.is_some_and(|age| *age > setup.tracking()) {
                 self.wrong = Some("G3: a goal without a leaf is tracked beyond its deadline");
@@ -841,11 +844,11 @@ impl World {
             self.wrong = Some("G5: more goals on the server than the policy allows");
         }
         let window_is_over = self
-            .custodian
+            .goal_tracker
             .adopts_until(SERVER)
             .is_none_or(|until| until < NOW);
         let is_known =
-            |goal: &GoalId| self.given_up.contains(goal) || self.late.contains(goal) && window_is_over;
+            |goal: &GoalId| self.abandoned.contains(goal) || self.late.contains(goal) && window_is_over;
         if self.is_quiet() && !self.table.active().iter().all(is_known) {
             self.wrong = Some("G3: an orphan goal that nobody was told of");
         }
@@ -871,7 +874,7 @@ impl World {
                 Action::Halt
             } else if !self.up {
                 Action::Restart
-            } else if !self.custodian.is_present(SERVER) {
+            } else if !self.goal_tracker.is_present(SERVER) {
                 Action::Discover
             } else if self.is_with_another {
                 Action::Leave
@@ -883,7 +886,7 @@ impl World {
                 Action::Deliver(message.clone())
             } else if self.may_replay() {
                 Action::Replay
-            } else if self.custodian.next_deadline().is_some() {
+            } else if self.goal_tracker.next_deadline().is_some() {
                 Action::Wait
             } else {
                 return self.is_quiet();
@@ -903,8 +906,8 @@ impl World {
             && !self.changed
             && !self.is_with_another
             && self.running.is_none()
-            && self.custodian.is_idle()
-            && self.custodian.next_deadline().is_none()
-            && self.up == self.custodian.is_present(SERVER)
+            && self.goal_tracker.is_idle()
+            && self.goal_tracker.next_deadline().is_none()
+            && self.up == self.goal_tracker.is_present(SERVER)
     }
 }

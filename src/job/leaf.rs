@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::roster::CANCEL_TIMEOUT;
-use super::{CancellationToken, Job, Progress, Roster, Spawn};
+use super::job_registry::CANCEL_TIMEOUT;
+use super::{CancellationToken, Job, JobRegistry, Progress, Spawn};
 use crate::bt::{
     Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick, Time,
 };
@@ -31,7 +31,7 @@ pub trait AsyncNode: Send + Sync + Sized + 'static {
 
     /// Does the work. `cancel` is set when the leaf was halted: the result is wanted no more, and what was started
     /// elsewhere has to be stopped before the future ends. The leaf's next job is not started before that, unless it takes
-    /// longer than the [`Roster::cancel_timeout`].
+    /// longer than the [`JobRegistry::cancel_timeout`].
     fn run(
         input: Self::Input,
         cancel: CancellationToken,
@@ -89,9 +89,9 @@ where
 {
     let leaf = Arc::clone(&cx.definition().node(cx.node()).path);
     let token = cancel.clone();
-    let (job, future) = match cx.resource::<Roster>() {
-        Some(roster) => {
-            let work = roster.enter(&leaf, &cancel, work);
+    let (job, future) = match cx.resource::<JobRegistry>() {
+        Some(job_registry) => {
+            let work = job_registry.enter(&leaf, &cancel, work);
             Job::prepare(cancel, work)
         }
         None => Job::prepare(cancel, work),
@@ -133,8 +133,8 @@ fn advance<T: Send + 'static>(
     }
     let now = cx.now();
     let cancel_timeout = cx
-        .resource::<Roster>()
-        .map_or(CANCEL_TIMEOUT, |roster| roster.cancel_timeout());
+        .resource::<JobRegistry>()
+        .map_or(CANCEL_TIMEOUT, |job_registry| job_registry.cancel_timeout());
     let activation = cx.state::<Activation<T>>();
     match activation {
         Activation::Running(job) => match job.poll() {

@@ -4,11 +4,11 @@
 //! result is there (guarantee G1). A halt of its leaf, or dropping the job, cancels its [`CancellationToken`], and from then
 //! on nothing that the future does can reach the tree (guarantee G4): its result is not looked at.
 //!
-//! A halt returns at once; the future may clean up until it ends. Until then, or for [`Roster::cancel_timeout`], its leaf
+//! A halt returns at once; the future may clean up until it ends. Until then, or for [`JobRegistry::cancel_timeout`], its leaf
 //! stays RUNNING before it starts the next job (guarantee G5). The navigator waits for it before a client is told the end
 //! of its navigation, at most for `stop_timeout`, and names the leaves whose jobs have not ended. The process waits for
 //! all jobs before it ends, for two seconds at most (guarantee G8), and then ends without them. This holds for jobs of
-//! leaves in trees that have a [`Roster`], as the navigator's have; a [`Job`] that is started otherwise is its starter's
+//! leaves in trees that have a [`JobRegistry`], as the navigator's have; a [`Job`] that is started otherwise is its starter's
 //! affair.
 //!
 //! [`AsyncNode`] is a node type with such a future: what it reads is taken before, by value, and what it found is written
@@ -37,16 +37,16 @@
 
 mod cancel;
 mod handle;
+mod job_registry;
 mod leaf;
 mod local;
-mod roster;
 mod spawn;
-mod suspicion;
+mod stall_detector;
 
 pub use cancel::{CancellationToken, Cancelled};
 pub use handle::{Job, Progress};
+pub use job_registry::JobRegistry;
 pub use leaf::{AsyncLeaf, AsyncNode, register, register_function};
 pub use local::Local;
-pub use roster::Roster;
 pub use spawn::{BoxFuture, Spawn, Threads};
-pub(crate) use suspicion::{Suspicion, Verdict};
+pub(crate) use stall_detector::{StallDetector, Verdict};

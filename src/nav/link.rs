@@ -256,7 +256,7 @@ pub trait Link: Send {
     /// Publishes.
     fn publish(&mut self, topic: TopicId, payload: Payload);
 
-    /// Hands commands to the Custodian, in order, and leaves the vector empty.
+    /// Hands commands to the GoalTracker, in order, and leaves the vector empty.
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>);
 
     /// The tick is over, and how long it took was noted: what was submitted and published in it leaves at the latest now. Also
@@ -264,7 +264,7 @@ pub trait Link: Send {
     /// For links that hand it to another thread, which may take the processor from the one that wakes it.
     fn hand_over(&mut self) {}
 
-    /// Whether everything submitted so far was handled by the Custodian and no goal keeps the session that began with
+    /// Whether everything submitted so far was handled by the GoalTracker and no goal keeps the session that began with
     /// ticket `since` from being over, see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up): what a navigator
     /// waits for, with a deadline, before it reports CANCELED.
     fn is_settled(&self, since: Ticket) -> bool;

@@ -19,20 +19,20 @@ mod action_leaf;
 pub mod any;
 pub mod cancel;
 mod cancel_leaf;
-#[cfg(test)]
-mod census;
 pub mod condition;
 pub mod control;
 pub mod decorator;
+mod dry_run;
 mod endpoint;
 mod failure;
 mod fault;
 mod frames;
 mod goal_watch;
 mod link;
+#[cfg(test)]
+mod node_parity_tests;
 mod note;
 mod odometry;
-mod rehearsal;
 mod selector;
 pub mod service;
 mod service_leaf;
@@ -47,6 +47,7 @@ mod world;
 
 pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
+pub use dry_run::{dry_run, dry_run_with_spans};
 pub use endpoint::Endpoint;
 pub use failure::{Failures, LeafFailure};
 pub use fault::Fault;
@@ -55,7 +56,6 @@ pub use link::{
 };
 pub use note::Note;
 pub use odometry::{OdometrySample, OdometrySmoother};
-pub use rehearsal::{rehearse, rehearse_with_spans};
 pub use selector::{Selector, SelectorNode};
 pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
 pub use settings::Settings;

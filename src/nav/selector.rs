@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::World;
 use super::endpoint::world;
 use super::topic::{Subscription, TopicKind};
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Text, Tick,
+};
 
 /// What tells one selector from another.
 pub trait SelectorNode: Send + Sync + 'static {
@@ -131,8 +133,8 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         cx.put_state(state);
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

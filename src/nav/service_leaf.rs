@@ -3,7 +3,9 @@
 use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
 use super::world::World;
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{
+    Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, NodeStatus, Ports, Thrown, Tick,
+};
 use crate::goal::{Outcome, Ticket};
 use crate::msg::Service;
 
@@ -135,8 +137,8 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
     }
 
     /// An action whatever it is called: the answer takes its time.
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::of(NodeKind::Action, &[])
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(NodeKind::Action, &[])
     }
 }
 

@@ -57,7 +57,7 @@ type Listener = Box<dyn FnMut(TopicId, &Payload, Time) + Send>;
 
 /// The resource through which Nav2's nodes act. A leaf that is halted has its ticket forgotten here, at once, so that
 /// nothing that arrives later can reach it or its next activation (guarantee G4); what became of its goal is the
-/// Custodian's business.
+/// GoalTracker's business.
 pub struct World {
     link: Box<dyn Link>,
     /// Node parameters.

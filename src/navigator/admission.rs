@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::gate::SHUT;
+use super::admission_epoch::SHUT;
 use super::goal::{ClientGoal, NavigationError, Report, Request};
 use super::goal_log;
 use super::thread::AtEnd;
-use super::{Handle, NavigatorKind, Pass, TreeLibrary};
+use super::{AdmissionPermit, Handle, NavigatorKind, TreeLibrary};
 use crate::bt::{Time, TreeDef};
 use crate::fault;
 use crate::goal::GoalId;
@@ -50,14 +50,14 @@ struct Waiting(Arc<Mutex<Line>>);
 struct Line {
     /// How many have come. Not their clients' ids: those of two clients may be the same.
     count: u64,
-    goals: Vec<(u64, Pass, WantedGoal)>,
+    goals: Vec<(u64, AdmissionPermit, WantedGoal)>,
     /// Whether the thread that reads trees is awake, and looks here once more before it sleeps: one message wakes it, or
     /// goals that are sent and cancelled while a disk hangs fill the memory with messages.
     is_awake: bool,
 }
 
 impl Line {
-    fn take(&mut self, wanted: impl Fn(u64, &WantedGoal) -> bool) -> Option<(Pass, WantedGoal)> {
+    fn take(&mut self, wanted: impl Fn(u64, &WantedGoal) -> bool) -> Option<(AdmissionPermit, WantedGoal)> {
         let position = self
             .goals
             .iter()
@@ -74,9 +74,9 @@ impl Waiting {
 
     /// Takes in a goal; whether the thread that reads trees is to be woken. One that has come too late, because goals are
     /// refused by now, is handed back: nobody would end it until its tree is read.
-    fn enter(&self, pass: Pass, goal: WantedGoal) -> Result<bool, WantedGoal> {
+    fn enter(&self, pass: AdmissionPermit, goal: WantedGoal) -> Result<bool, WantedGoal> {
         let mut line = self.line();
-        // Looked at behind the lock: who shuts the gate takes out afterwards what is here.
+        // Looked at behind the lock: who shuts the admission_epoch takes out afterwards what is here.
         if !pass.holds() {
             return Err(goal);
         }
@@ -225,12 +225,12 @@ impl Admission {
     }
 
     /// Leave for one goal, while the node is active.
-    pub(crate) fn admit(&self) -> Option<Pass> {
+    pub(crate) fn admit(&self) -> Option<AdmissionPermit> {
         self.navigator.admit()
     }
 
     /// Hands in a goal that was accepted.
-    pub(crate) fn goal(&self, pass: Pass, goal: WantedGoal) {
+    pub(crate) fn goal(&self, pass: AdmissionPermit, goal: WantedGoal) {
         match self.waiting.enter(pass, goal) {
             Ok(false) => {}
             Ok(true) => {
@@ -262,8 +262,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::super::goal::Ending;
-    use super::super::remote::{PATIENCE, Remote};
-    use super::super::rig::{bench, load, registry, request};
+    use super::super::test_harness::{bench, load, registry, request};
+    use super::super::thread_tests::{PATIENCE, Remote};
     use super::*;
     use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick};
 

@@ -8,8 +8,8 @@ use crate::msg::action::{
     NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
     NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
 };
-use crate::ros::mirror::ActionType;
-use crate::ros::{CustodianHandle, ServerGoal};
+use crate::ros::convert::ActionType;
+use crate::ros::{GoalTrackerHandle, ServerGoal};
 
 /// The two navigate actions, as far as they are alike.
 pub(crate) trait NavigateAction: ActionType {
@@ -97,7 +97,7 @@ impl NavigateAction for NavigateThroughPoses {
 /// as long (guarantee G1).
 pub(crate) struct WireGoal<A: NavigateAction> {
     pub(crate) goal: ServerGoal<A>,
-    pub(crate) sender: CustodianHandle,
+    pub(crate) sender: GoalTrackerHandle,
 }
 
 impl<A: NavigateAction> ClientGoal for WireGoal<A>
@@ -134,7 +134,7 @@ where
     fn finish_now(self: Box<Self>, report: Report) {
         let Self { goal, sender } = *self;
         // What lies with the tick thread's own leaves when that comes back from its leaf.
-        let sender = sender.without_tray();
+        let sender = sender.without_outbox();
         Box::new(Self { goal, sender }).finish(report);
     }
 }

@@ -5,17 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::arrivals::{Arrivals, Prospect};
 use super::global_frame::Unexpressed;
 use super::goal::{ClientGoal, NavigationError, Report, Request};
 use super::goal_log::{self, REPLACED};
 use super::log::ChangeLog;
 use super::options::Options;
+use super::pending_goals::{PendingGoals, Readiness};
 use super::session::Session;
-use super::{NavigatorKind, Pulse, Robot, Snapshot, global_frame};
+use super::{Heartbeat, NavigatorKind, Robot, Snapshot, global_frame};
 use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef, instance_seed};
 use crate::goal::{GoalId, ServerId};
-use crate::job::Roster;
+use crate::job::JobRegistry;
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
 
 /// What the navigator is doing.
@@ -57,15 +57,15 @@ pub struct Navigator {
     /// The world, while no tree has it.
     resources: Resources,
     /// The jobs of all trees.
-    jobs: Roster,
-    arrivals: Arrivals,
+    jobs: JobRegistry,
+    pending_goals: PendingGoals,
     /// Taken up when the state is idle again.
     next: Option<Request>,
     log: ChangeLog,
     /// How the last navigation ended.
     last_end: Option<(NavigatorKind, Report)>,
     log_topic: Option<TopicId>,
-    pulse: Option<Pulse>,
+    heartbeat: Option<Heartbeat>,
     /// Trees made so far: each draws its own lots.
     made: u64,
     /// What deadlines for servers and clients go by; see [`Navigator::set_steady`].
@@ -75,7 +75,7 @@ pub struct Navigator {
 impl Navigator {
     /// A navigator in a world.
     pub fn new(world: World, options: Options) -> Self {
-        let jobs = Roster::with_cancel_timeout(world.settings.cancel_timeout);
+        let jobs = JobRegistry::with_cancel_timeout(world.settings.cancel_timeout);
         let mut resources = Resources::default();
         resources.insert(world);
         resources.insert(jobs.clone());
@@ -87,12 +87,12 @@ impl Navigator {
             current: NavigatorKind::ToPose,
             resources,
             jobs,
-            arrivals: Arrivals::default(),
+            pending_goals: PendingGoals::default(),
             next: None,
             log: ChangeLog::default(),
             last_end: None,
             log_topic: None,
-            pulse: None,
+            heartbeat: None,
             made: 0,
             steady: Time::ZERO,
         };
@@ -105,8 +105,8 @@ impl Navigator {
     }
 
     /// Has trees say where they are, and leaves enter their jobs, for a [`Watchdog`](super::Watchdog).
-    pub fn be_watched(&mut self, pulse: Pulse, jobs: Roster) {
-        self.pulse = Some(pulse);
+    pub fn be_watched(&mut self, heartbeat: Heartbeat, jobs: JobRegistry) {
+        self.heartbeat = Some(heartbeat);
         self.resources.insert(jobs.clone());
         self.jobs = jobs;
     }
@@ -174,12 +174,12 @@ impl Navigator {
 
     /// Whether there is nothing to tick, to wait for or to answer.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle) && self.arrivals.is_empty() && self.next.is_none()
+        matches!(self.state, State::Idle) && self.pending_goals.is_empty() && self.next.is_none()
     }
 
     /// Whether there is a goal that is pursued, or will be.
     pub fn has_goals(&self) -> bool {
-        let waits = !self.arrivals.is_empty() || self.next.is_some();
+        let waits = !self.pending_goals.is_empty() || self.next.is_some();
         waits
             || match &self.state {
                 State::Idle => false,
@@ -211,13 +211,13 @@ impl Navigator {
             return;
         }
         let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
-        self.arrivals.push(request, deadline);
-        self.settle_arrivals(now);
+        self.pending_goals.push(request, deadline);
+        self.settle_pending_goals(now);
     }
 
     /// Cancels a goal. Its client gets the result when what its tree started has stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
-        let waiting = self.arrivals.remove(goal);
+        let waiting = self.pending_goals.remove(goal);
         let waiting = waiting.or_else(|| self.next.take_if(|next| next.client.id() == goal));
         if let Some(request) = waiting {
             let report = Report::canceled("cancelled before it was taken up");
@@ -251,7 +251,7 @@ impl Navigator {
     }
 
     fn end_all(&mut self, reason: HaltReason, report: impl Fn(NavigatorKind) -> Report, now: Time) {
-        for request in self.arrivals.drain().chain(self.next.take()) {
+        for request in self.pending_goals.drain().chain(self.next.take()) {
             goal_log::finish(request.kind, request.client, report(request.kind));
         }
         match &mut self.state {
@@ -299,8 +299,8 @@ impl Navigator {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(session) => {
                 self.halt_tree(&session, reason, now);
-                if let Some(pulse) = &self.pulse {
-                    pulse.pursue_nothing();
+                if let Some(heartbeat) = &self.heartbeat {
+                    heartbeat.pursue_nothing();
                 }
                 let deadline = self.steady + self.options.stop_timeout;
                 self.state = State::Stopping {
@@ -340,7 +340,7 @@ impl Navigator {
             _ => {}
         }
         // Whoever waits for the old tree gets the new one; a goal with a tree of its own keeps that.
-        for request in self.arrivals.requests_mut().chain(&mut self.next) {
+        for request in self.pending_goals.requests_mut().chain(&mut self.next) {
             if request.kind == kind
                 && let (Ok(wanted), Some(old)) = (&mut request.tree, &old)
                 && Arc::ptr_eq(wanted, old)
@@ -364,8 +364,8 @@ impl Navigator {
         self.made = self.made.wrapping_add(1);
         tree.set_observer(Some(self.log.observer()));
         tree.track_provenance([self.options.seeded_key(kind)]);
-        if let Some(pulse) = &self.pulse {
-            pulse.follow(tree.whereabouts());
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.follow(tree.current_node());
         }
         // Between two ticks the tree that runs can do without the world.
         let lender = match &self.state {
@@ -397,8 +397,8 @@ impl Navigator {
             State::Running(session) => {
                 if let Some(lender) = self.trees[session.kind().index()].as_mut() {
                     lender.put_resources(resources);
-                    if let Some(pulse) = &self.pulse {
-                        pulse.follow(lender.whereabouts());
+                    if let Some(heartbeat) = &self.heartbeat {
+                        heartbeat.follow(lender.current_node());
                     }
                 }
             }
@@ -428,7 +428,7 @@ impl Navigator {
     }
 
     /// Gets rid of a tree in which a node panicked: what its nodes keep may be half changed, so the next goal gets a new
-    /// one, and whatever they left under way is the Custodian's to stop.
+    /// one, and whatever they left under way is the GoalTracker's to stop.
     fn discard(&mut self, kind: NavigatorKind, reason: HaltReason, now: Time) {
         if let Some(world) = self.resources.get::<World>() {
             world.halt_all(reason);
@@ -443,7 +443,7 @@ impl Navigator {
         if !self.is_running() {
             self.resources.begin(now);
         }
-        self.settle_arrivals(now);
+        self.settle_pending_goals(now);
         self.settle_session();
         if matches!(self.state, State::Idle)
             && let Some(next) = self.next.take()
@@ -493,16 +493,16 @@ impl Navigator {
     }
 
     /// Takes up the newest goal that can be.
-    fn settle_arrivals(&mut self, now: Time) {
-        if self.arrivals.is_empty() {
+    fn settle_pending_goals(&mut self, now: Time) {
+        if self.pending_goals.is_empty() {
             return;
         }
-        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let mut pending_goals = std::mem::take(&mut self.pending_goals);
         let mut lookups = global_frame::LOOKUPS;
-        let settled = arrivals.settle(self.steady, |request, expressed| {
-            self.prospect(request, expressed, &mut lookups)
+        let settled = pending_goals.settle(self.steady, |request, expressed| {
+            self.readiness(request, expressed, &mut lookups)
         });
-        self.arrivals = arrivals;
+        self.pending_goals = pending_goals;
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);
         }
@@ -515,7 +515,7 @@ impl Navigator {
     }
 
     /// Whether a goal can be taken up now.
-    fn prospect(&mut self, request: &mut Request, expressed: &mut usize, lookups: &mut usize) -> Prospect {
+    fn readiness(&mut self, request: &mut Request, expressed: &mut usize, lookups: &mut usize) -> Readiness {
         let busy = match &self.state {
             State::Running(session)
             | State::Stopping {
@@ -528,18 +528,18 @@ impl Navigator {
         if busy.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
             let reason = "the other navigator is at work: cancel its goal first, or set \
                 allow_navigator_preemption";
-            return Prospect::Hopeless(NavigationError::Unknown, reason.to_owned());
+            return Readiness::Hopeless(NavigationError::Unknown, reason.to_owned());
         }
         if !self.options.allow_tree_preemption && busy == Some(request.kind) && self.has_other_tree(request) {
-            return Prospect::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
+            return Readiness::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
         }
         let Some(world) = self.world() else {
-            return Prospect::NotYet("there is no world".to_owned());
+            return Readiness::NotYet("there is no world".to_owned());
         };
         match global_frame::express(world, request, expressed, lookups) {
-            Ok(()) => Prospect::Ready,
-            Err(Unexpressed::Missing(reason)) => Prospect::NotYet(reason),
-            Err(Unexpressed::Unfinished) => Prospect::Unfinished,
+            Ok(()) => Readiness::Ready,
+            Err(Unexpressed::Missing(reason)) => Readiness::NotYet(reason),
+            Err(Unexpressed::Unfinished) => Readiness::Unfinished,
         }
     }
 
@@ -575,11 +575,11 @@ impl Navigator {
                         }
                         let kind = request.kind;
                         let old = session.replace(request, now);
-                        super::seed::goal(tree, &self.options, kind, session.poses());
+                        super::blackboard_io::goal(tree, &self.options, kind, session.poses());
                         tree.renew_sources();
                         let goal = session.id();
-                        if let Some(pulse) = &self.pulse {
-                            pulse.pursue(goal);
+                        if let Some(heartbeat) = &self.heartbeat {
+                            heartbeat.pursue(goal);
                         }
                         goal_log::finish(kind, old, Report::aborted(0, REPLACED));
                         let robot = Robot::of(tree).pose;
@@ -632,9 +632,9 @@ impl Navigator {
             return;
         };
         self.current = request.kind;
-        if let Some(pulse) = &self.pulse {
-            pulse.follow(tree.whereabouts());
-            pulse.pursue(request.client.id());
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.follow(tree.current_node());
+            heartbeat.pursue(request.client.id());
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {
@@ -642,7 +642,7 @@ impl Navigator {
             world.begin_navigation(request.accepted);
         }
         let session = Session::new(request, now);
-        super::seed::goal(tree, &self.options, session.kind(), session.poses());
+        super::blackboard_io::goal(tree, &self.options, session.kind(), session.poses());
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;
         goal_log::began(session.kind(), session.id(), robot.as_ref(), poses, &def);
@@ -690,7 +690,7 @@ impl Navigator {
             {
                 // What succeeded or failed was, as far as can be told, the goal before this one.
                 tree.halt(HaltReason::ParentFinished, now);
-                super::seed::goal(tree, &self.options, kind, session.poses());
+                super::blackboard_io::goal(tree, &self.options, kind, session.poses());
                 if let Some(world) = tree.resource::<World>() {
                     world.failures.forget();
                 }
@@ -700,7 +700,7 @@ impl Navigator {
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure | NodeStatus::Skipped)) => {
                 let report = match status {
                     NodeStatus::Success => Report::succeeded(),
-                    _ => match super::seed::error_of(tree, &self.options) {
+                    _ => match super::blackboard_io::error_of(tree, &self.options) {
                         (0, _) if status == NodeStatus::Skipped => Report::aborted(0, SKIPPED),
                         (code, message) => Report::aborted(code, &message),
                     },
@@ -723,7 +723,7 @@ impl Navigator {
         if let State::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]
         {
-            super::seed::clear_errors(tree, &self.options);
+            super::blackboard_io::clear_errors(tree, &self.options);
         }
         self.poll(now);
     }

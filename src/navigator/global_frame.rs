@@ -111,7 +111,7 @@ mod tests {
 
     use super::super::Options;
     use super::super::goal::{Ending, NavigationError};
-    use super::super::rig::{Rig, bench, load, registry, request};
+    use super::super::test_harness::{Rig, bench, load, registry, request};
     use super::*;
     use crate::msg::{Header, Pose, Stamp};
     use crate::nav::Settings;

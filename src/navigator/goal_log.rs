@@ -89,7 +89,7 @@ fn ending(kind: NavigatorKind, goal: GoalId, report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rig::{load, registry};
+    use super::super::test_harness::{load, registry};
     use super::*;
     use crate::msg::Pose;
 

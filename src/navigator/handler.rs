@@ -7,12 +7,12 @@ use super::admission::{Admission, WantedGoal};
 use super::client::{NavigateAction, WireGoal};
 use super::goal::NavigationError;
 use crate::goal::{GoalId, TableError};
-use crate::ros::{ActionHandler, CustodianHandle, GoalRequest, ServerGoal};
+use crate::ros::{ActionHandler, GoalRequest, GoalTrackerHandle, ServerGoal};
 
 /// The decisions of one navigate action's server.
 pub(crate) struct Handler<A> {
     admission: Admission,
-    sender: CustodianHandle,
+    sender: GoalTrackerHandle,
     /// How many poses a goal may have.
     max_poses: usize,
     /// Whether people were told that there are too many goals, since the last that was accepted.
@@ -21,7 +21,7 @@ pub(crate) struct Handler<A> {
 }
 
 impl<A> Handler<A> {
-    pub(crate) fn new(admission: &Admission, sender: &CustodianHandle, max_poses: usize) -> Self {
+    pub(crate) fn new(admission: &Admission, sender: &GoalTrackerHandle, max_poses: usize) -> Self {
         Self {
             admission: admission.clone(),
             sender: sender.clone(),

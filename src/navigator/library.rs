@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::NavigatorKind;
-use super::searched::Searched;
-use super::shelf::{Found, Shelf, Written};
+use super::file_stamp::FileStamp;
+use super::tree_cache::{Found, TreeCache, Written};
 use crate::bt::{Registry, TreeDef, panic_text};
-use crate::nav::{Link, rehearse};
+use crate::nav::{Link, dry_run};
 use crate::xml::{Loaded, Loader};
 
 /// A tree that was not taken.
@@ -36,40 +36,40 @@ struct Wanted {
 }
 
 /// Makes a link that a tree is tried on.
-type Stage = Arc<dyn Fn() -> Box<dyn Link> + Send + Sync>;
+type LinkFactory = Arc<dyn Fn() -> Box<dyn Link> + Send + Sync>;
 
 /// Finds trees by file name or by ID. Used from the threads that answer clients, never from the tick thread.
 pub struct TreeLibrary {
     registry: Registry,
     search_directories: Vec<PathBuf>,
     always_reload: bool,
-    rehearse: Mutex<Stage>,
+    dry_run: Mutex<LinkFactory>,
     wanted: Mutex<Wanted>,
-    shelf: Shelf,
+    tree_cache: TreeCache,
 }
 
 impl TreeLibrary {
-    /// A library without defaults. `rehearse` makes a link that every tree is tried on: what its nodes ask for in vain
+    /// A library without defaults. `dry_run` makes a link that every tree is tried on: what its nodes ask for in vain
     /// when they are given their world (interfaces, fields) is wrong with the tree.
     pub fn new(
         registry: Registry,
         search_directories: Vec<PathBuf>,
         always_reload: bool,
-        rehearse: impl Fn() -> Box<dyn Link> + Send + Sync + 'static,
+        dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static,
     ) -> Self {
         Self {
             registry,
             search_directories,
             always_reload,
-            rehearse: Mutex::new(Arc::new(rehearse)),
+            dry_run: Mutex::new(Arc::new(dry_run)),
             wanted: Mutex::default(),
-            shelf: Shelf::default(),
+            tree_cache: TreeCache::default(),
         }
     }
 
     /// Has trees tried on another link from now on: one that knows more.
-    pub fn rehearse_on(&self, rehearse: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
-        *self.rehearse.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rehearse);
+    pub fn dry_run_on(&self, dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
+        *self.dry_run.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(dry_run);
     }
 
     fn wanted(&self) -> MutexGuard<'_, Wanted> {
@@ -99,7 +99,7 @@ impl TreeLibrary {
 
     /// Takes no file for read any more, whatever says that it is the same: also what it includes may have changed.
     pub fn forget(&self) {
-        self.shelf.clear();
+        self.tree_cache.clear();
     }
 
     /// Reads the defaults anew where their files have changed or were forgotten.
@@ -207,12 +207,12 @@ impl TreeLibrary {
     }
 
     /// What was read before, unless that is not to be trusted.
-    fn read_before(&self, name: &str, files: &[Searched]) -> Option<Written> {
-        (!self.always_reload).then(|| self.shelf.get(name, files))?
+    fn read_before(&self, name: &str, files: &[FileStamp]) -> Option<Written> {
+        (!self.always_reload).then(|| self.tree_cache.get(name, files))?
     }
 
     fn by_file(&self, name: &str) -> Result<Written, String> {
-        let files = vec![Searched::file(name.into())];
+        let files = vec![FileStamp::file(name.into())];
         if let Some(tree) = self.read_before(name, &files) {
             return Ok(tree);
         }
@@ -221,12 +221,12 @@ impl TreeLibrary {
             among: files,
             in_all: false,
         };
-        Ok(self.shelf.keep(name, found))
+        Ok(self.tree_cache.keep(name, found))
     }
 
     /// A tree by ID, out of all files of the search directories, as on Nav2's main branch.
     fn by_id(&self, id: &str) -> Result<Written, String> {
-        let files = Searched::files_of(&self.search_directories)?;
+        let files = FileStamp::files_of(&self.search_directories)?;
         if files.is_empty() {
             return Err(format!(
                 "`{id}` is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
@@ -247,7 +247,7 @@ impl TreeLibrary {
         let found = match alone {
             Some(found) => found,
             None => {
-                let all: Vec<&Path> = files.iter().map(Searched::path).collect();
+                let all: Vec<&Path> = files.iter().map(FileStamp::path).collect();
                 let tree = self.load(&all, Some(id)).map_err(|reason| {
                     let count = files.len();
                     format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
@@ -259,10 +259,10 @@ impl TreeLibrary {
                 }
             }
         };
-        Ok(self.shelf.keep(id, found))
+        Ok(self.tree_cache.keep(id, found))
     }
 
-    /// Nodes are made while a tree is compiled, and made and dropped when it is rehearsed; nothing keeps those of others
+    /// Nodes are made while a tree is compiled, and made and dropped when it is checked_by_dry_run; nothing keeps those of others
     /// from panicking.
     fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
         catch_unwind(AssertUnwindSafe(|| self.try_load(paths, main))).unwrap_or_else(|panic| {
@@ -281,7 +281,7 @@ impl TreeLibrary {
                 for warning in &warnings {
                     tracing::warn!("{}", warning.one_line(&sources));
                 }
-                let def = self.rehearsed(def)?;
+                let def = self.checked_by_dry_run(def)?;
                 Ok(Written { def, sources })
             }
             Err(refused) => Err(refused.one_line()),
@@ -289,9 +289,9 @@ impl TreeLibrary {
     }
 
     /// The tree, if everything that it names can be served.
-    fn rehearsed(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
-        let stage = Arc::clone(&self.rehearse.lock().unwrap_or_else(PoisonError::into_inner));
-        let faults = rehearse(&def, stage())?;
+    fn checked_by_dry_run(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
+        let stage = Arc::clone(&self.dry_run.lock().unwrap_or_else(PoisonError::into_inner));
+        let faults = dry_run(&def, stage())?;
         if faults.is_empty() {
             return Ok(def);
         }
@@ -303,8 +303,8 @@ impl TreeLibrary {
 #[cfg(test)]
 mod tests {
     use super::super::Options;
-    use super::super::rig::{Rig, bench, load};
-    use super::super::shelf::tests::Folder;
+    use super::super::test_harness::{Rig, bench, load};
+    use super::super::tree_cache::tests::Folder;
     use super::*;
     use crate::msg::action::Spin;
     use crate::nav::Settings;
@@ -439,9 +439,9 @@ mod tests {
         let kind = NavigatorKind::ThroughPoses;
         library.set_default(kind, "A").unwrap();
         let parameter = Arc::downgrade(&library);
-        library.rehearse_on(move || {
+        library.dry_run_on(move || {
             if let Some(library) = parameter.upgrade() {
-                library.rehearse_on(|| bench().link());
+                library.dry_run_on(|| bench().link());
                 library.set_default(kind, "B").unwrap();
             }
             bench().link()

@@ -6,56 +6,51 @@
 
 #[cfg(any(test, feature = "ros"))]
 mod admission;
-mod arrivals;
+mod admission_epoch;
+mod blackboard_io;
 #[cfg(feature = "ros")]
 mod client;
 mod core;
 mod durations;
 mod feedback;
-mod gate;
+mod file_stamp;
 mod global_frame;
 mod goal;
 mod goal_log;
 #[cfg(feature = "ros")]
 mod handler;
-#[cfg(feature = "ros")]
-mod insight;
-#[cfg(test)]
-mod jobs;
+mod heartbeat;
 mod kind;
 mod library;
-#[cfg(feature = "ros")]
-mod life;
 mod log;
-mod missed;
+mod missed_ticks;
 #[cfg(test)]
-mod next_goal;
+mod next_goal_tests;
 #[cfg(feature = "ros")]
 mod node;
+#[cfg(feature = "ros")]
+mod node_handles;
+#[cfg(feature = "ros")]
+mod node_lifecycle;
 mod options;
+mod package_share;
 #[cfg(feature = "ros")]
 mod parameters;
 #[cfg(test)]
 #[cfg(feature = "ros")]
 mod parameters_page;
+mod pending_goals;
 #[cfg(feature = "ros")]
 mod plugins;
-mod pulse;
 #[cfg(test)]
-mod received;
+mod preemption_tests;
 #[cfg(test)]
-mod remote;
+mod received_message_tests;
 #[cfg(test)]
-mod replaced;
-#[cfg(test)]
-mod rig;
+mod replaced_goal_tests;
 mod robot;
 mod schedule;
-mod searched;
-mod seed;
 mod session;
-mod shares;
-mod shelf;
 #[cfg(feature = "ros")]
 mod signals;
 mod slow_clock;
@@ -63,28 +58,35 @@ mod snapshot;
 #[cfg(feature = "ros")]
 mod stalled_threads;
 #[cfg(test)]
-mod stuck;
+mod stopping_job_tests;
+#[cfg(test)]
+mod test_harness;
 mod thread;
 #[cfg(test)]
-mod turns;
+mod thread_tests;
+mod tree_cache;
 mod watchdog;
+#[cfg(test)]
+mod watchdog_tests;
 
 pub use self::core::Navigator;
 pub use durations::Durations;
 pub use goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
-#[cfg(feature = "ros")]
-pub use insight::Insight;
+pub use heartbeat::Heartbeat;
 pub use kind::NavigatorKind;
 pub use library::{Refusal, TreeLibrary};
 #[cfg(feature = "ros")]
 pub use node::{Prepared, StartError, prepare, run};
+#[cfg(feature = "ros")]
+pub use node_handles::NodeHandles;
 pub use options::Options;
-pub use pulse::Pulse;
+pub use package_share::share_file;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
-pub use shares::share_file;
 #[cfg(feature = "ros")]
 pub(crate) use signals::Signals;
 pub use snapshot::Snapshot;
-pub use thread::{Handle, Pass, Pending, Survey, TickClock, TickStatistics, TickThread, Unacknowledged};
+pub use thread::{
+    AdmissionPermit, Handle, Pending, TickClock, TickStatistics, TickStatus, TickThread, Unacknowledged,
+};
 pub use watchdog::Watchdog;

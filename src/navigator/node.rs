@@ -10,20 +10,22 @@ use tokio::sync::Notify;
 use super::admission::{Admission, ENDED, WantedGoal};
 use super::client::WireGoal;
 use super::handler::Handler;
-use super::life::Life;
+use super::node_lifecycle::NodeLifecycle;
 use super::parameters::Parameters;
 use super::signals::Signals;
 use super::stalled_threads::StalledThreads;
-use super::{Insight, Navigator, NavigatorKind, Pulse, TickClock, TickThread, Unacknowledged, Watchdog};
+use super::{
+    Heartbeat, Navigator, NavigatorKind, NodeHandles, TickClock, TickThread, Unacknowledged, Watchdog,
+};
 use crate::bt::{HaltReason, Registry, Time};
-use crate::job::Roster;
+use crate::job::JobRegistry;
 use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose, NavigateToPoseGoal};
 use crate::nav::World;
 use crate::ros::guardian::Guardian;
 use crate::ros::lifecycle::{State, Transition};
 use crate::ros::{
-    ActionServer, Bond, Clock, CustodianHandle, CustodianTask, Endpoints, Lifecycle, Rehearsal, Ros,
+    ActionServer, Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros,
     RosError, arguments, exit_within, guardian, memory, middleware,
 };
 
@@ -37,7 +39,7 @@ struct Farewell {
     /// Everything: below the five seconds after which `ros2 launch` stops being polite, and below the three that a user
     /// waits without doubting.
     all: Duration,
-    /// How much of it the tree gets: what it leaves behind is then the Custodian's alone.
+    /// How much of it the tree gets: what it leaves behind is then the GoalTracker's alone.
     tree: Duration,
     /// How much of that what the tree had started gets to stop: less, so that the client is told by the tick thread,
     /// which knows what did not.
@@ -110,7 +112,7 @@ struct Servers {
 }
 
 /// Tells how the node is, that often.
-type Diagnose = fn(&Insight, Duration) -> Result<(), RosError>;
+type Diagnose = fn(&NodeHandles, Duration) -> Result<(), RosError>;
 
 /// What is done to the process before it has a thread; to be kept while the node runs.
 #[derive(Debug)]
@@ -154,17 +156,17 @@ pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCo
 /// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node. That
 /// the way from the ticks comes first is of no matter: the tick thread has its own.
 struct Node {
-    from_ticks: CustodianHandle,
+    from_ticks: GoalTrackerHandle,
     servers: Option<Servers>,
     watchdog: Option<Watchdog>,
     admission: Admission,
     ticks: TickThread,
-    jobs: Roster,
+    jobs: JobRegistry,
     lifecycle: Lifecycle,
-    custodian: CustodianTask,
+    goal_tracker: GoalTrackerThread,
     ros: Ros,
     /// Told when a thread has ended that must not.
-    death: Arc<Notify>,
+    thread_exit: Arc<Notify>,
     guardian: Option<Guardian>,
 }
 
@@ -175,12 +177,12 @@ impl Node {
         guardian: io::Result<Guardian>,
     ) -> Result<Self, StartError> {
         let ros = Ros::start(NAME, "")?;
-        let death = Arc::new(Notify::new());
+        let thread_exit = Arc::new(Notify::new());
         let tell = {
-            let death = Arc::clone(&death);
-            move || death.notify_one()
+            let thread_exit = Arc::clone(&thread_exit);
+            move || thread_exit.notify_one()
         };
-        ros.handle().tell_of_death(tell.clone());
+        ros.handle().on_thread_exit(tell.clone());
         // What a thread without a way of its own to tell does at its end.
         let mourn = |thread: &'static str| {
             let ros = ros.handle().clone();
@@ -194,7 +196,7 @@ impl Node {
             .map_err(|error| StartError::Parameter(error.to_string()))?;
         ros.serve_parameters()?;
         ros.listen_to_transforms()?;
-        let custodian = CustodianTask::start(
+        let goal_tracker = GoalTrackerThread::start(
             ros.handle(),
             ros.clock(),
             &parameters.robot_id,
@@ -204,28 +206,31 @@ impl Node {
             guardian,
             parameters.guardian,
             &ros.handle().full_name(),
-            &custodian,
+            &goal_tracker,
         );
-        let from_ticks = custodian.handle().with_tray();
+        let from_ticks = goal_tracker.handle().with_outbox();
         let endpoints = Endpoints::new(&from_ticks, ros.transforms(), ros.parameters(), parameters.adopt);
         let stage = endpoints.clone();
         parameters
             .library
-            .rehearse_on(move || Box::new(Rehearsal::on(&stage)));
+            .dry_run_on(move || Box::new(DryRun::on(&stage)));
         let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
         let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
         let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
-        let (pulse, jobs) = (Pulse::new(), Roster::with_cancel_timeout(settings.cancel_timeout));
+        let (heartbeat, jobs) = (
+            Heartbeat::new(),
+            JobRegistry::with_cancel_timeout(settings.cancel_timeout),
+        );
         let watchdog = (!parameters.watchdog_timeout.is_zero())
             .then(|| {
                 let report = |text| tracing::error!("watchdog: {text}");
-                let (stopping, watched) = (custodian.handle().clone(), custodian.handle().clone());
+                let (stopping, watched) = (goal_tracker.handle().clone(), goal_tracker.handle().clone());
                 let stop = move || stopping.halt_all(HaltReason::GoalCanceled);
                 let mut stalled = StalledThreads::default();
                 let (ros, is_guarded) = (ros.handle().clone(), guardian.is_some());
                 let look = move || stalled.look(&ros, &watched, is_guarded);
                 Watchdog::start(
-                    pulse.clone(),
+                    heartbeat.clone(),
                     jobs.clone(),
                     parameters.watchdog_timeout,
                     report,
@@ -235,8 +240,8 @@ impl Node {
                 )
             })
             .transpose()?;
-        let watched = pulse.clone();
-        let seen = pulse.clone();
+        let watched = heartbeat.clone();
+        let seen = heartbeat.clone();
         let entered = jobs.clone();
         let ticks = TickThread::start(
             move |_| {
@@ -251,19 +256,19 @@ impl Node {
                 navigator
             },
             Arc::new(ros.clock().clone()),
-            pulse,
+            heartbeat,
             tell,
         )?;
         if !parameters.diagnostics_period.is_zero() {
-            let insight = Insight {
+            let node_handles = NodeHandles {
                 ros: ros.handle().clone(),
                 clock: ros.clock().clone(),
-                custodian: custodian.handle().clone(),
+                goal_tracker: goal_tracker.handle().clone(),
                 ticks: ticks.handle().clone(),
-                pulse: seen,
+                heartbeat: seen,
                 library: Arc::clone(&parameters.library),
             };
-            diagnose(&insight, parameters.diagnostics_period)?;
+            diagnose(&node_handles, parameters.diagnostics_period)?;
         }
         let admission = Admission::start(
             Arc::clone(&parameters.library),
@@ -276,12 +281,12 @@ impl Node {
                 Bond::prepare(ros.handle(), ros.clock(), period, breaks)
             })
             .transpose()?;
-        let life = Life {
+        let life = NodeLifecycle {
             parameters: ros.parameters().clone(),
             library: Arc::clone(&parameters.library),
             admission: admission.clone(),
             navigator: ticks.handle().clone(),
-            custodian: custodian.handle().clone(),
+            goal_tracker: goal_tracker.handle().clone(),
             bond,
         };
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
@@ -301,9 +306,9 @@ impl Node {
             ticks,
             jobs,
             lifecycle,
-            custodian,
+            goal_tracker,
             ros,
-            death,
+            thread_exit,
             guardian,
         };
         // First active, then visible: whoever sees the actions may use them.
@@ -316,7 +321,7 @@ impl Node {
         guardian: io::Result<Guardian>,
         is_wanted: bool,
         node: &str,
-        custodian: &CustodianTask,
+        goal_tracker: &GoalTrackerThread,
     ) -> Option<Guardian> {
         let guarded = guardian.and_then(|guardian| {
             if !is_wanted {
@@ -324,7 +329,7 @@ impl Node {
                 return Ok(None);
             }
             let goals = guardian.goals(node)?;
-            custodian.handle().guard(goals);
+            goal_tracker.handle().guard(goals);
             Ok(Some(guardian))
         });
         guarded.unwrap_or_else(|error| {
@@ -424,12 +429,13 @@ impl Node {
             tracing::error!("the life cycle did not come to its end in time");
         }
         let left = farewell.all.saturating_sub(started.elapsed());
-        self.custodian.handle().shut_down(left);
+        self.goal_tracker.handle().shut_down(left);
         // Those of a tree that a leaf keeps are not cancelled yet.
         self.jobs.cancel_all();
-        let custodian = self.custodian.handle();
+        let goal_tracker = self.goal_tracker.handle();
         // What was sent through it before it was told to shut down has left when it has taken note of that.
-        let is_over = || custodian.is_settled(|_| false) && custodian.view().idle && self.jobs.is_empty();
+        let is_over =
+            || goal_tracker.is_settled(|_| false) && goal_tracker.view().idle && self.jobs.is_empty();
         while started.elapsed() < farewell.all && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -479,8 +485,8 @@ impl Node {
                             guardian.restart();
                         }
                     }
-                    () = self.death.notified() => {
-                        if let Some(Err(fault)) = self.ros.handle().death() {
+                    () = self.thread_exit.notified() => {
+                        if let Some(Err(fault)) = self.ros.handle().thread_exit() {
                             return Some(fault);
                         }
                         if self.ticks.is_finished() {

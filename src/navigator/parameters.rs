@@ -10,7 +10,7 @@ use super::{NavigatorKind, Options, TreeLibrary, plugins, share_file};
 use crate::bt::{HaltOrder, Registry, Time};
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
-use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue, Rehearsal};
+use crate::ros::{Declaration, DryRun, ParameterError, ParameterStore, ParameterValue};
 
 /// On the steady clock, which begins with the node. A process that starts may miss the answers to its announcement: Fast
 /// DDS listens only after it has announced itself. It then learns of the others by their own next announcements, which
@@ -146,7 +146,7 @@ impl Parameters {
             registry,
             directories.into_iter().map(PathBuf::from).collect(),
             always_reload,
-            || Box::new(Rehearsal::default()),
+            || Box::new(DryRun::default()),
         ));
         for kind in &navigators {
             declare_tree(store, &library, *kind)?;

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use super::share_file;
-use crate::blessed;
+use crate::golden_file;
 use crate::ros::{Declaration, ParameterStore, ParameterValue, Ros};
 
 /// Every parameter once, in the order in which a reader wants them.
@@ -69,7 +69,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
         ],
     ),
     (
-        "Life and report",
+        "Life cycle and report",
         &[
             "autostart_node",
             "bond_heartbeat_period",
@@ -240,10 +240,10 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[test]
 fn the_page_is_what_is_declared() {
-    blessed::check("docs/parameters.md", &page());
+    golden_file::check("docs/parameters.md", &page());
 }
 
 #[test]
 fn the_file_has_every_default() {
-    blessed::check("config/navtree.yaml", &file());
+    golden_file::check("config/navtree.yaml", &file());
 }

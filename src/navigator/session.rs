@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::goal::{ClientGoal, Feedback, Request};
 use super::options::Options;
-use super::{NavigatorKind, Robot, feedback, seed};
+use super::{NavigatorKind, Robot, blackboard_io, feedback};
 use crate::bt::{Time, Tree, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::Goals;
@@ -111,16 +111,16 @@ impl Session {
     pub(crate) fn send_feedback(&mut self, tree: &Tree, options: &Options, robot: &Robot, now: Time) {
         // As in Nav2, there is no feedback without a pose.
         let Some(pose) = &robot.pose else { return };
-        let distance = seed::path(tree, options).map_or(0.0, |path| {
+        let distance = blackboard_io::path(tree, options).map_or(0.0, |path| {
             feedback::distance_remaining(&path, &pose.pose.position)
         });
         self.client.feedback(&Feedback {
             current_pose: pose.clone(),
             navigation_time: now.since(self.started),
             estimated_time_remaining: feedback::time_remaining(distance, robot.speed),
-            number_of_recoveries: seed::recoveries(tree),
+            number_of_recoveries: blackboard_io::recoveries(tree),
             distance_remaining: distance,
-            poses_remaining: seed::poses_remaining(tree, options),
+            poses_remaining: blackboard_io::poses_remaining(tree, options),
         });
     }
 }

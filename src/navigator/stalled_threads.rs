@@ -4,8 +4,8 @@ use std::process;
 use std::time::{Duration, Instant};
 
 use crate::bt::Time;
-use crate::job::{Suspicion, Verdict};
-use crate::ros::{CustodianHandle, RosHandle};
+use crate::job::{StallDetector, Verdict};
+use crate::ros::{GoalTrackerHandle, RosHandle};
 
 /// After so long without a round a thread is taken to have stalled. Fast DDS bounds a write at 0.1 s; a profile of the
 /// user's may not bound it at all.
@@ -19,7 +19,7 @@ const LATE: Duration = Duration::from_secs(1);
 /// (G11); otherwise it is reported.
 #[derive(Debug)]
 pub(super) struct StalledThreads {
-    threads: Vec<(&'static str, Suspicion)>,
+    threads: Vec<(&'static str, StallDetector)>,
     /// Time in which the process ran.
     now: Time,
     looked: Instant,
@@ -37,21 +37,21 @@ impl Default for StalledThreads {
 
 impl StalledThreads {
     /// Looks once. To be called at least once in [`LATE`].
-    pub(super) fn look(&mut self, ros: &RosHandle, custodian: &CustodianHandle, is_guarded: bool) {
+    pub(super) fn look(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
         let looked = Instant::now();
         let passed = looked.duration_since(std::mem::replace(&mut self.looked, looked));
         self.now = self.now + passed.min(LATE);
         // A thread that has ended is another's concern.
-        if ros.death().is_some() {
+        if ros.thread_exit().is_some() {
             return;
         }
-        for (thread, beats) in ros.beats().chain([("custodian", custodian.beats())]) {
+        for (thread, beats) in ros.beats().chain([("goal-tracker", goal_tracker.beats())]) {
             let Some((time, is_stalled)) = self.verdict(thread, beats) else {
                 continue;
             };
             if !is_stalled {
                 tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
-            } else if is_guarded && !custodian.view().live.is_empty() {
+            } else if is_guarded && !goal_tracker.view().live.is_empty() {
                 tracing::error!(
                     "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: the process \
                      is aborted, so that the guardian cancels its goals"
@@ -70,11 +70,11 @@ impl StalledThreads {
     fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<(Duration, bool)> {
         let index = self.threads.iter().position(|(known, _)| *known == thread);
         let index = index.unwrap_or_else(|| {
-            self.threads.push((thread, Suspicion::default()));
+            self.threads.push((thread, StallDetector::default()));
             self.threads.len() - 1
         });
-        let (_, suspicion) = self.threads.get_mut(index)?;
-        match suspicion.look(beats, self.now, LIMIT)? {
+        let (_, stall_detector) = self.threads.get_mut(index)?;
+        match stall_detector.look(beats, self.now, LIMIT)? {
             Verdict::Hangs(time) => Some((time, true)),
             Verdict::CameBack(time) => Some((time, false)),
         }

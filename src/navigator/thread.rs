@@ -5,12 +5,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::admission_epoch::{AdmissionEpoch, SHUT};
 use super::durations::Durations;
-use super::gate::{Gate, SHUT};
 use super::goal::{NavigationError, Request};
-use super::missed::MissedTicks;
+use super::missed_ticks::MissedTicks;
 use super::slow_clock::SlowClock;
-use super::{Navigator, NavigatorKind, Pulse, Schedule, Snapshot};
+use super::{Heartbeat, Navigator, NavigatorKind, Schedule, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
 use crate::fault;
 use crate::goal::GoalId;
@@ -56,7 +56,7 @@ pub struct TickStatistics {
 
 /// What the thread is doing and has done.
 #[derive(Clone, Debug)]
-pub struct Survey {
+pub struct TickStatus {
     /// Figures on the ticks so far.
     pub statistics: TickStatistics,
     /// From tick to tick.
@@ -68,7 +68,7 @@ pub struct Survey {
 }
 
 enum Message {
-    /// A goal, and the number of the gate under which it was let in.
+    /// A goal, and the number of the admission_epoch under which it was let in.
     Goal(Request, u64),
     Cancel(GoalId),
     Wake,
@@ -80,7 +80,7 @@ enum Message {
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
     /// As [`Message::Halt`], and then the thread ends.
     Stop(HaltReason, Sender<()>),
-    Survey(Sender<Survey>),
+    TickStatus(Sender<TickStatus>),
     Quit,
 }
 
@@ -129,22 +129,22 @@ impl<T> Pending<T> {
 #[derive(Clone)]
 pub struct Handle {
     sender: Sender<Message>,
-    pulse: Pulse,
-    gate: Gate,
+    heartbeat: Heartbeat,
+    admission_epoch: AdmissionEpoch,
 }
 
 /// Leave to hand in one goal: had when its client is told that it is accepted, so that it is known for what it is where
 /// goals are refused by the time its tree has been read.
 #[must_use = "a goal that was accepted is to be handed in"]
-pub struct Pass {
+pub struct AdmissionPermit {
     handle: Handle,
     number: u64,
 }
 
-impl Pass {
+impl AdmissionPermit {
     /// Whether its goal would be taken up, as far as is known here.
     pub fn holds(&self) -> bool {
-        self.handle.gate.admits(self.number)
+        self.handle.admission_epoch.admits(self.number)
     }
 
     /// Hands over the goal. If goals have been refused since, however briefly, its client is told so.
@@ -156,7 +156,7 @@ impl Pass {
 impl Handle {
     /// Hands over a goal that was accepted just now.
     pub fn goal(&self, request: Request) {
-        self.send_goal(request, self.gate.number());
+        self.send_goal(request, self.admission_epoch.number());
     }
 
     fn send_goal(&self, request: Request, number: u64) {
@@ -165,9 +165,9 @@ impl Handle {
     }
 
     /// Leave to hand in a goal; `None` where goals are refused.
-    pub fn admit(&self) -> Option<Pass> {
-        let number = self.gate.number();
-        self.gate.admits(number).then(|| Pass {
+    pub fn admit(&self) -> Option<AdmissionPermit> {
+        let number = self.admission_epoch.number();
+        self.admission_epoch.admits(number).then(|| AdmissionPermit {
             handle: self.clone(),
             number,
         })
@@ -176,17 +176,17 @@ impl Handle {
     /// Refuses goals from now on: also those that were let in and have not reached the thread, which a halt that is
     /// asked for afterwards does not find (guarantee G8). [`Handle::stop`] does so by itself.
     pub fn shut(&self) {
-        self.gate.shut();
+        self.admission_epoch.shut();
     }
 
     /// Takes goals in again, as it does from the start.
     pub fn open(&self) {
-        self.gate.open();
+        self.admission_epoch.open();
     }
 
     /// Cancels a goal: no tick is waited for.
     pub fn cancel(&self, goal: GoalId) {
-        self.pulse.cancel_asked(goal);
+        self.heartbeat.cancel_asked(goal);
         let _ = self.sender.send(Message::Cancel(goal));
     }
 
@@ -227,13 +227,13 @@ impl Handle {
 
     /// As [`Handle::halt`], and the thread ends: what is asked for afterwards is never done.
     pub fn stop(&self, reason: HaltReason) -> Pending<()> {
-        self.gate.shut();
+        self.admission_epoch.shut();
         self.ask(|reply| Message::Stop(reason, reply))
     }
 
     /// What the thread is doing and has done.
-    pub fn survey(&self) -> Pending<Survey> {
-        self.ask(Message::Survey)
+    pub fn tick_status(&self) -> Pending<TickStatus> {
+        self.ask(Message::TickStatus)
     }
 
     fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Pending<T> {
@@ -273,7 +273,7 @@ pub struct TickThread {
 }
 
 impl TickThread {
-    /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it. `pulse` is
+    /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it. `heartbeat` is
     /// what a watchdog listens to. `tell` is called when the thread has ended, by a panic or otherwise.
     ///
     /// # Errors
@@ -281,15 +281,15 @@ impl TickThread {
     pub fn start(
         make: impl FnOnce(&Handle) -> Navigator + Send + 'static,
         clock: Arc<dyn TickClock>,
-        pulse: Pulse,
+        heartbeat: Heartbeat,
         tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
-        let gate = Gate::new();
+        let admission_epoch = AdmissionEpoch::new();
         let handle = Handle {
             sender,
-            pulse: pulse.clone(),
-            gate: gate.clone(),
+            heartbeat: heartbeat.clone(),
+            admission_epoch: admission_epoch.clone(),
         };
         let inner = handle.clone();
         let (alive, ended) = mpsc::channel();
@@ -301,16 +301,16 @@ impl TickThread {
                 let _tell = AtEnd::new(tell);
                 let _alive = alive;
                 let receiver = receiver;
-                pulse.begin();
+                heartbeat.begin();
                 let mut navigator = make(&inner);
                 navigator.hand_over();
-                pulse.end();
+                heartbeat.end();
                 drop(inner);
                 Loop {
                     navigator,
                     clock,
-                    pulse,
-                    gate,
+                    heartbeat,
+                    admission_epoch,
                     cut: None,
                     schedule: None,
                     paused: false,
@@ -363,8 +363,8 @@ impl Drop for TickThread {
 struct Loop {
     navigator: Navigator,
     clock: Arc<dyn TickClock>,
-    pulse: Pulse,
-    gate: Gate,
+    heartbeat: Heartbeat,
+    admission_epoch: AdmissionEpoch,
     /// While somebody waits for a halt, and no longer than until then.
     cut: Option<Time>,
     /// While a tree runs.
@@ -412,7 +412,7 @@ impl Loop {
             let timeout = self.timeout();
             let received = receiver.recv_timeout(timeout);
             fault::point();
-            self.pulse.begin();
+            self.heartbeat.begin();
             self.uncounted = self.clock.steady();
             self.mend();
             let goes_on = match received {
@@ -430,7 +430,7 @@ impl Loop {
             } else {
                 self.worked = Duration::ZERO;
             }
-            self.pulse.end();
+            self.heartbeat.end();
             if !goes_on || (self.ending && self.navigator.is_idle()) {
                 return;
             }
@@ -451,10 +451,12 @@ impl Loop {
         let now = self.clock.now();
         self.navigator.set_steady(self.clock.steady());
         match message {
-            Message::Goal(request, number) if self.gate.admits(number) => self.navigator.goal(request, now),
+            Message::Goal(request, number) if self.admission_epoch.admits(number) => {
+                self.navigator.goal(request, now);
+            }
             Message::Goal(request, _) => request.refuse(NavigationError::None, SHUT),
             Message::Cancel(goal) => {
-                self.pulse.cancel_taken(goal);
+                self.heartbeat.cancel_taken(goal);
                 self.navigator.cancel(goal, now);
             }
             Message::Wake => {}
@@ -485,8 +487,8 @@ impl Loop {
                     let _ = reply.send(Err(reason));
                 }
             },
-            Message::Survey(reply) => {
-                let _ = reply.send(Survey {
+            Message::TickStatus(reply) => {
+                let _ = reply.send(TickStatus {
                     statistics: self.statistics.clone(),
                     period: self.navigator.options().period,
                     is_paused: self.paused,
@@ -509,7 +511,7 @@ impl Loop {
 
     /// Where a watchdog has cancelled the goals of all leaves, they would be RUNNING for ever: ends their tree.
     fn mend(&mut self) {
-        if let Some(goal) = self.pulse.take_cancelled_without() {
+        if let Some(goal) = self.heartbeat.take_cancelled_without() {
             self.navigator.set_steady(self.clock.steady());
             self.navigator.leaves_were_halted(goal, self.clock.now());
         }

@@ -5,11 +5,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::Pulse;
+use super::Heartbeat;
 use super::thread::AtEnd;
 use crate::bt::Time;
 use crate::fault;
-use crate::job::{Roster, Suspicion, Verdict};
+use crate::job::{JobRegistry, StallDetector, Verdict};
 
 /// A thread that looks every so often, and says what it does not like.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ impl Watchdog {
     /// # Errors
     /// Where no thread can be had.
     pub fn start(
-        pulse: Pulse,
-        jobs: Roster,
+        heartbeat: Heartbeat,
+        jobs: JobRegistry,
         limit: Duration,
         mut report: impl FnMut(String) + Send + 'static,
         mut stop: impl FnMut() + Send + 'static,
@@ -42,14 +42,14 @@ impl Watchdog {
             .spawn(move || {
                 let _tell = AtEnd::new(tell);
                 let started = Instant::now();
-                let mut ticks = Suspicion::default();
+                let mut ticks = StallDetector::default();
                 let (mut hanging, mut stopped) = (false, false);
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(period) {
                     fault::point();
                     let now = Time::ZERO + started.elapsed();
                     // The leaf first: if it has come back by the time the count is read, nothing is said.
-                    let leaf = pulse.leaf();
-                    match ticks.look(pulse.beats(), now, limit) {
+                    let leaf = heartbeat.leaf();
+                    match ticks.look(heartbeat.beats(), now, limit) {
                         Some(Verdict::Hangs(time)) => {
                             hanging = true;
                             report(hangs(leaf.as_deref(), time));
@@ -62,7 +62,7 @@ impl Watchdog {
                     }
                     if hanging
                         && !stopped
-                        && let Some(goal) = pulse.waiting_cancel()
+                        && let Some(goal) = heartbeat.waiting_cancel()
                     {
                         stopped = true;
                         report(
@@ -70,7 +70,7 @@ impl Watchdog {
                         );
                         stop();
                         // Not before: whatever tree runs when the thread reads this may have lost its goals.
-                        pulse.cancelled_without(goal);
+                        heartbeat.cancelled_without(goal);
                     }
                     for text in jobs.look(now, limit) {
                         report(text);

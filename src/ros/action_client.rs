@@ -7,11 +7,11 @@ use r2r::unique_identifier_msgs::msg::UUID;
 use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, action_msgs};
 use rustc_hash::FxHashMap;
 
-use super::custodian_task::{Inlet, Input};
+use super::convert::Convert;
+use super::goal_tracker_thread::{Input, InputSender};
 use super::interfaces::ActionTransport;
-use super::mirror::Mirror;
-use super::spin::Errand;
-use super::{Caller, Debts, Lives, RosError, RosNode};
+use super::spin::Task;
+use super::{Caller, Lives, PendingRequests, RosError, RosNode};
 use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, Stamp, WireEvent};
 use crate::nav::{Form, Payload};
 
@@ -39,11 +39,11 @@ fn key(goal: GoalId) -> u64 {
 }
 
 /// One action server as its client sees it. It decides nothing: it sends what it is told to and passes on
-/// everything that comes, also twice, also late. Sorting that out is the Custodian's business.
+/// everything that comes, also twice, also late. Sorting that out is the GoalTracker's business.
 pub(super) struct ActionClient<C: ActionCodec> {
     server: ServerId,
     name: Arc<str>,
-    inlet: Inlet,
+    inputs: InputSender,
     send_goal: Caller<Response<SendGoal<C>>>,
     get_result: Caller<Response<GetResult<C>>>,
     cancel_goal: Caller<action_msgs::srv::CancelGoal::Response>,
@@ -53,14 +53,14 @@ pub(super) struct ActionClient<C: ActionCodec> {
 }
 
 impl<C: ActionCodec> ActionClient<C> {
-    /// Makes three clients and listens to the goals' states, and has the inlet told when the server is there and when it is gone.
+    /// Makes three clients and listens to the goals' states, and has the inputs told when the server is there and when it is gone.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        inlet: Inlet,
+        inputs: InputSender,
     ) -> Result<Self, RosError> {
-        let to = inlet.clone();
+        let to = inputs.clone();
         node.subscribe::<action_msgs::msg::GoalStatusArray>(
             &format!("{name}/_action/status"),
             QosProfile::default().keep_last(1).transient_local(),
@@ -77,11 +77,11 @@ impl<C: ActionCodec> ActionClient<C> {
             },
         )?;
         let ours: Arc<Mutex<FxHashMap<GoalId, Form>>> = Arc::default();
-        let (busy, to) = (Arc::clone(&ours), inlet.clone());
+        let (busy, to) = (Arc::clone(&ours), inputs.clone());
         node.watch_publishers(
             &format!("{name}/_action/status"),
             move || !lock(&busy).is_empty(),
-            move || to.send(Input::Errand(Box::new(RosNode::look_hastily))),
+            move || to.send(Input::Task(Box::new(RosNode::look_hastily))),
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
@@ -93,7 +93,7 @@ impl<C: ActionCodec> ActionClient<C> {
             cancel_goal.take_probe(),
         ];
         let lives = [send_goal.lives(), get_result.lives(), cancel_goal.lives()];
-        let to = inlet.clone();
+        let to = inputs.clone();
         node.watch(probes.into_iter().flatten(), move |present| {
             to.wire(if present {
                 WireEvent::ServerBack { server }
@@ -105,7 +105,7 @@ impl<C: ActionCodec> ActionClient<C> {
         Ok(Self {
             server,
             name: name.into(),
-            inlet,
+            inputs,
             send_goal,
             get_result,
             cancel_goal,
@@ -119,8 +119,12 @@ fn lock(goals: &Mutex<FxHashMap<GoalId, Form>>) -> MutexGuard<'_, FxHashMap<Goal
 }
 
 impl<C: ActionCodec> ActionTransport for ActionClient<C> {
-    fn hear_feedback(&self) -> Errand {
-        let (name, to, ours) = (Arc::clone(&self.name), self.inlet.clone(), Arc::clone(&self.ours));
+    fn hear_feedback(&self) -> Task {
+        let (name, to, ours) = (
+            Arc::clone(&self.name),
+            self.inputs.clone(),
+            Arc::clone(&self.ours),
+        );
         let callback = move |message| {
             let (id, feedback) = C::Wire::destructure_feedback_msg(message);
             let Some(goal) = GoalId::from_slice(&id.uuid) else {
@@ -146,7 +150,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError> {
-        // What follows a goal, cancels and questions for its result, is bounded by the Custodian's deadlines.
+        // What follows a goal, cancels and questions for its result, is bounded by the GoalTracker's deadlines.
         let now = Instant::now();
         self.send_goal.make_room(now)?;
         self.get_result.make_room(now)?;
@@ -154,12 +158,12 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         let (message, form) = C::goal(payload)?;
         let request = C::Wire::make_goal_request_msg(uuid(goal), message);
         lock(&self.ours).insert(goal, form);
-        let (inlet, server) = (self.inlet.clone(), self.server);
+        let (inputs, server) = (self.inputs.clone(), self.server);
         self.send_goal.call(key(goal), &request, move |answer| {
             // An answer that cannot be had says nothing about the goal: it stays unanswered.
             let Ok(answer) = answer else { return };
             let (accepted, stamp) = C::Wire::destructure_goal_response_msg(answer);
-            inlet.wire(if accepted {
+            inputs.wire(if accepted {
                 WireEvent::Accepted {
                     server,
                     goal,
@@ -176,25 +180,25 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         let key = match tag {
             CancelTag::Goal { goal, .. } => key(goal),
             CancelTag::Leaf(ticket) => {
-                // Those of goals are bounded by the Custodian's deadlines; a tree may ask for these as often as it ticks.
+                // Those of goals are bounded by the GoalTracker's deadlines; a tree may ask for these as often as it ticks.
                 self.cancel_goal.make_room(Instant::now())?;
                 ticket.0
             }
         };
-        let inlet = self.inlet.clone();
+        let inputs = self.inputs.clone();
         let service = format!("{}/_action/cancel_goal", self.name);
         self.cancel_goal.call(key, &request, move |answer| {
             let Ok(answer) = answer else {
-                return inlet.wire(WireEvent::CancelFailed { tag });
+                return inputs.wire(WireEvent::CancelFailed { tag });
             };
             let code = cancel_code(selection, &answer);
             let is_denied = code == CancelCode::UnknownGoal && matches!(tag, CancelTag::Goal { .. });
             if !is_denied {
-                return inlet.wire(WireEvent::CancelAnswered { tag, code });
+                return inputs.wire(WireEvent::CancelAnswered { tag, code });
             }
-            inlet.ask_whether_alone(service, move |inlet, is_alone| {
+            inputs.ask_whether_alone(service, move |inputs, is_alone| {
                 let code = if is_alone { code } else { CancelCode::UnknownToOne };
-                inlet.wire(WireEvent::CancelAnswered { tag, code });
+                inputs.wire(WireEvent::CancelAnswered { tag, code });
             });
         })
     }
@@ -204,7 +208,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         // stay, because the answer may take longer than the time between two of them.
         self.get_result.forget_but(QUESTIONS_KEPT - 1, key(goal));
         let request = C::Wire::make_result_request_msg(uuid(goal));
-        let inlet = self.inlet.clone();
+        let inputs = self.inputs.clone();
         let service = format!("{}/_action/get_result", self.name);
         // Of one that was found rather than sent, nobody reads the result.
         let form = lock(&self.ours).get(&goal).copied().unwrap_or_default();
@@ -213,11 +217,11 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
             let (status, result) = C::Wire::destructure_result_response_msg(answer);
             if let Some(end) = GoalStatus::from_wire(status).end() {
                 let payload = C::result(result, form);
-                return inlet.wire(WireEvent::Result { goal, end, payload });
+                return inputs.wire(WireEvent::Result { goal, end, payload });
             }
-            inlet.ask_whether_alone(service, move |inlet, is_alone| {
+            inputs.ask_whether_alone(service, move |inputs, is_alone| {
                 if is_alone {
-                    inlet.wire(WireEvent::ResultUnknown { goal });
+                    inputs.wire(WireEvent::ResultUnknown { goal });
                 }
             });
         })
@@ -230,11 +234,11 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         // The goal request stays: accepted after all, it must be cancelled, however late that is.
     }
 
-    fn debts(&self) -> Debts {
-        let mut debts = self.send_goal.debts();
-        debts += self.get_result.debts();
-        debts += self.cancel_goal.debts();
-        debts
+    fn pending_requests(&self) -> PendingRequests {
+        let mut pending_requests = self.send_goal.pending_requests();
+        pending_requests += self.get_result.pending_requests();
+        pending_requests += self.cancel_goal.pending_requests();
+        pending_requests
     }
 }
 

@@ -10,7 +10,7 @@ use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, actio
 
 use super::action_client::uuid;
 use super::checked::{Checked, CheckedService};
-use super::mirror::{ActionType, Mirror};
+use super::convert::{ActionType, Convert};
 use super::{Clock, RosError, RosNode, answers};
 use crate::goal::{End, GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError};
 

@@ -82,7 +82,7 @@ pub(super) fn flush(patience: Duration) {
 fn try_all(patience: Duration) {
     let (done, all_tried) = mpsc::channel::<()>();
     if let Some(Some(queue)) = QUEUE.get()
-        && queue.send(Errand::Flush(done)).is_ok()
+        && queue.send(Task::Flush(done)).is_ok()
     {
         let _ = all_tried.recv_timeout(patience);
     }
@@ -110,21 +110,21 @@ where
     })
 }
 
-enum Errand {
+enum Task {
     Give(Give),
     Flush(Sender<()>),
 }
 
 /// One thread a process, made when it is first needed; `None` where none could be had.
-static QUEUE: OnceLock<Option<SyncSender<Errand>>> = OnceLock::new();
+static QUEUE: OnceLock<Option<SyncSender<Task>>> = OnceLock::new();
 
 fn hand_on(give: Give) {
     let queue = QUEUE.get_or_init(|| {
-        let (queue, errands) = mpsc::sync_channel(MOST_QUEUED);
+        let (queue, tasks) = mpsc::sync_channel(MOST_QUEUED);
         std::thread::Builder::new()
             .name("answers".to_owned())
             // A thread that has panicked begins again: an answer that cannot be given must not cost the others.
-            .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&errands))).is_err() {})
+            .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&tasks))).is_err() {})
             .map_err(|error| tracing::error!("no thread for answers: {error}"))
             .ok()
             .map(|_| queue)
@@ -134,23 +134,23 @@ fn hand_on(give: Give) {
     }
 }
 
-fn put(queue: &SyncSender<Errand>, give: Give) {
-    if queue.try_send(Errand::Give(give)).is_err() {
+fn put(queue: &SyncSender<Task>, give: Give) {
+    if queue.try_send(Task::Give(give)).is_err() {
         tracing::warn!("an answer is given up, because {MOST_QUEUED} others wait to be given");
     }
 }
 
-fn run(errands: &Receiver<Errand>) {
+fn run(tasks: &Receiver<Task>) {
     let started = Instant::now();
     let mut refused = Refused::default();
     loop {
         fault::point();
         let received = match refused.next_due() {
-            None => errands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(due) => errands.recv_timeout(due.saturating_sub(started.elapsed())),
+            None => tasks.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(due) => tasks.recv_timeout(due.saturating_sub(started.elapsed())),
         };
         match received {
-            Ok(Errand::Give(give)) => {
+            Ok(Task::Give(give)) => {
                 if let Some(reason) = refused.take(give, started.elapsed()) {
                     tracing::warn!(
                         "an answer is given up, because {MOST} others wait for their clients: {reason}"
@@ -158,7 +158,7 @@ fn run(errands: &Receiver<Errand>) {
                 }
             }
             // Whatever came before it was tried when it was taken.
-            Ok(Errand::Flush(done)) => drop(done),
+            Ok(Task::Flush(done)) => drop(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -191,8 +191,8 @@ impl Refused {
         };
         // The one that was refused most often makes room: most likely its client cannot hear.
         let worst = (0..self.0.len()).max_by_key(|index| self.0[*index].attempts);
-        let given_up = worst.filter(|_| self.0.len() >= MOST);
-        let given_up = given_up.map(|worst| self.0.swap_remove(worst).reason);
+        let abandoned = worst.filter(|_| self.0.len() >= MOST);
+        let abandoned = abandoned.map(|worst| self.0.swap_remove(worst).reason);
         self.0.push(Waiting {
             give,
             reason,
@@ -201,7 +201,7 @@ impl Refused {
             pause: FIRST_PAUSE,
             attempts: 1,
         });
-        given_up
+        abandoned
     }
 
     fn next_due(&self) -> Option<Duration> {
@@ -218,7 +218,7 @@ impl Refused {
         let (index, _) = due.min_by_key(|(_, waiting)| waiting.due)?;
         let waiting = self.0.get_mut(index)?;
         waiting.attempts += 1;
-        let given_up = match (waiting.give)() {
+        let abandoned = match (waiting.give)() {
             Attempt::Given => {
                 tracing::debug!("an answer was taken at attempt {}", waiting.attempts);
                 None
@@ -233,7 +233,7 @@ impl Refused {
             }
         };
         self.0.swap_remove(index);
-        given_up
+        abandoned
     }
 }
 
@@ -246,11 +246,11 @@ mod tests {
 
     #[test]
     fn answers_that_wait_for_clients_that_cannot_hear_fill_no_memory() {
-        let (queue, errands) = mpsc::sync_channel(MOST_QUEUED);
+        let (queue, tasks) = mpsc::sync_channel(MOST_QUEUED);
         for _ in 0..2 * MOST_QUEUED {
             put(&queue, taken_at(1).0);
         }
-        assert_eq!(errands.try_iter().count(), MOST_QUEUED);
+        assert_eq!(tasks.try_iter().count(), MOST_QUEUED);
     }
 
     /// An answer that is taken at the given attempt, and how often it was tried.
@@ -271,12 +271,12 @@ mod tests {
     fn run_through(give: Give) -> (Vec<u128>, Vec<String>) {
         let mut refused = Refused::default();
         assert_eq!(refused.take(give, Duration::ZERO), None);
-        let (mut moments, mut given_up) = (vec![0], Vec::new());
+        let (mut moments, mut abandoned) = (vec![0], Vec::new());
         while let Some(due) = refused.next_due() {
             moments.push(due.as_millis());
-            given_up.extend(refused.try_again(due));
+            abandoned.extend(refused.try_again(due));
         }
-        (moments, given_up)
+        (moments, abandoned)
     }
 
     #[test]
@@ -289,9 +289,9 @@ mod tests {
     #[test]
     fn an_answer_that_nobody_takes_is_given_up() {
         let (give, _) = taken_at(usize::MAX);
-        let (moments, given_up) = run_through(give);
+        let (moments, abandoned) = run_through(give);
         assert_eq!(moments, [0, 2, 6, 14, 30, 62, 126, 254, 510, 1022, 2046, 4094]);
-        assert_eq!(given_up, ["nobody is there"]);
+        assert_eq!(abandoned, ["nobody is there"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Debts, Probe, RosError};
+use super::{PendingRequests, Probe, RosError};
 
 pub(super) type Answer<R> = Result<R, RosError>;
 pub(super) type Sender<R> =
@@ -142,9 +142,9 @@ impl<R: 'static> Caller<R> {
     }
 
     /// How many requests have had no answer.
-    pub fn debts(&self) -> Debts {
+    pub fn pending_requests(&self) -> PendingRequests {
         let pending = lock(&self.pending);
-        Debts {
+        PendingRequests {
             unanswered: pending.unanswered(),
             written_off: pending.written_off,
         }
@@ -323,7 +323,7 @@ mod tests {
         assert!(!drain());
         caller.forget(1);
         assert_eq!(
-            caller.debts().unanswered,
+            caller.pending_requests().unanswered,
             3,
             "r2r waits for the forgotten one too"
         );
@@ -334,7 +334,7 @@ mod tests {
         for _ in 0..SWEEP {
             drain();
         }
-        assert_eq!(caller.debts().unanswered, 1);
+        assert_eq!(caller.pending_requests().unanswered, 1);
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
             caller.forget_but(7, 1);
             caller.call(1, &(), |_| {}).unwrap();
         }
-        assert_eq!(caller.debts().unanswered, 8);
+        assert_eq!(caller.pending_requests().unanswered, 8);
         assert_eq!(caller.make_room(now), Ok(()));
         // Its server answers them all when it ends.
         questions
@@ -354,14 +354,14 @@ mod tests {
             .drain(..)
             .for_each(|question| question.send(7).unwrap());
         caller.drain()();
-        assert_eq!(caller.debts().unanswered, 0);
+        assert_eq!(caller.pending_requests().unanswered, 0);
         // Had it been restarted instead, they would count.
         for _ in 0..20 {
             caller.forget_but(7, 2);
             caller.call(2, &(), |_| {}).unwrap();
         }
         caller.forget(2);
-        assert_eq!(caller.debts().unanswered, 20);
+        assert_eq!(caller.pending_requests().unanswered, 20);
     }
 
     #[test]
@@ -376,16 +376,16 @@ mod tests {
         caller.drain()();
         caller.forget(1);
         assert!(
-            caller.debts().unanswered >= MOST_UNANSWERED,
+            caller.pending_requests().unanswered >= MOST_UNANSWERED,
             "they may still be answered"
         );
         assert_eq!(caller.make_room(Instant::now()), Ok(()));
-        let debts = caller.debts();
+        let pending_requests = caller.pending_requests();
         assert_eq!(
-            debts.unanswered as u64 + debts.written_off,
+            pending_requests.unanswered as u64 + pending_requests.written_off,
             MOST_UNANSWERED as u64 + 49
         );
-        assert!(debts.unanswered < 10, "{debts:?}");
+        assert!(pending_requests.unanswered < 10, "{pending_requests:?}");
     }
 
     #[test]
@@ -405,7 +405,7 @@ mod tests {
             drain();
         }
         assert_eq!(caller.make_room(now), Ok(()));
-        assert_eq!(caller.debts().unanswered, MOST_UNANSWERED - 1);
+        assert_eq!(caller.pending_requests().unanswered, MOST_UNANSWERED - 1);
     }
 
     #[test]
@@ -418,11 +418,11 @@ mod tests {
         assert!(caller.make_room(now).is_err());
         caller.lives().end();
         assert_eq!(caller.make_room(now), Ok(()));
-        let debts = Debts {
+        let pending_requests = PendingRequests {
             unanswered: 0,
             written_off: MOST_UNANSWERED as u64,
         };
-        assert_eq!(caller.debts(), debts);
+        assert_eq!(caller.pending_requests(), pending_requests);
     }
 
     #[test]
@@ -445,7 +445,7 @@ mod tests {
         let mut drain = caller.drain();
         drain();
         caller.make_room(begin + TRIAL_PERIOD).unwrap();
-        assert_eq!(caller.debts().written_off, MOST_UNANSWERED as u64);
+        assert_eq!(caller.pending_requests().written_off, MOST_UNANSWERED as u64);
         // G3: a goal of the first server that is accepted after all is not overlooked.
         answer(&questions, 3);
         for _ in 0..SWEEP {

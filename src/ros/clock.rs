@@ -22,7 +22,7 @@ pub enum Woken {
 /// Without `use_sim_time`, [`Clock::now`] is the monotonic clock, so that a tick is due at start + n·period
 /// whatever becomes of the wall clock (guarantee G10). With it, it goes on as far as the time of `/clock` does, and
 /// stands still while that does. Deadlines of the network are another matter: a paused simulation does not make a lost
-/// answer less lost, so the Custodian goes by [`Clock::steady`] always, and so does whoever waits for a halt.
+/// answer less lost, so the GoalTracker goes by [`Clock::steady`] always, and so does whoever waits for a halt.
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -125,7 +125,7 @@ impl Clock {
             hands.due_steps = DueSteps::default();
         }
         drop(hands);
-        self.nudge();
+        self.trigger();
     }
 
     /// The time that drives trees; it never goes back. Under `use_sim_time` it stands still until
@@ -227,7 +227,7 @@ impl Clock {
         hands.counts = nanoseconds > 0;
         hands.simulation = nanoseconds;
         drop(hands);
-        self.nudge();
+        self.trigger();
         is_set_back
     }
 
@@ -235,9 +235,9 @@ impl Clock {
         self.inner.hands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn nudge(&self) {
+    fn trigger(&self) {
         for sleeper in self.sleepers().iter() {
-            sleeper.nudge();
+            sleeper.trigger();
         }
     }
 
@@ -251,7 +251,7 @@ impl Clock {
         // Checked again after the registration: a message in between must not be slept through.
         let due = self.now() >= deadline && self.has_started();
         let heard = if due {
-            Heard::Nudge
+            Heard::TimerTrigger
         } else {
             wake.hear_until(Instant::now() + Duration::from_millis(500))
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use r2r::{QosProfile, rosgraph_msgs};
 
 use super::console::take_log;
-use super::mirror::Mirror;
+use super::convert::Convert;
 use super::qos_overrides::{self, Policy};
 use super::{
     Clock, Declaration, Executor, Listening, ParameterError, ParameterStore, RosError, RosHandle,

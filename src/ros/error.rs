@@ -24,7 +24,7 @@ pub enum RosError {
         /// What rcl says.
         reason: String,
     },
-    /// The thread that owns the node has ended, on request or by a fault; see [`super::RosHandle::death`].
+    /// The thread that owns the node has ended, on request or by a fault; see [`super::RosHandle::thread_exit`].
     #[error("the thread that owns the ROS node has ended")]
     Down,
     /// The thread that owns the node did not get to it in time.

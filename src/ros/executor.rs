@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use futures::channel::oneshot;
 
-use super::death::Death;
-use super::lane::Lane;
+use super::node_thread::NodeThread;
 use super::spin::SpinReading;
+use super::thread_exit::ThreadExit;
 use super::{ParameterValue, RosError, RosNode, answers, arguments, names, robot_id, scheduling};
 use crate::bt::panic_text;
 use crate::goal::GoalIds;
@@ -23,7 +23,7 @@ const LISTEN: &str = "ros-listen";
 #[derive(Debug)]
 pub struct Executor {
     handle: RosHandle,
-    threads: Vec<(Lane, JoinHandle<()>)>,
+    threads: Vec<(NodeThread, JoinHandle<()>)>,
 }
 
 /// Where an executor's node listens to topics.
@@ -38,8 +38,8 @@ pub enum Listening {
 /// The way to the node from any thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RosHandle {
-    lane: Lane,
-    listener: Option<Lane>,
+    node_thread: NodeThread,
+    listener: Option<NodeThread>,
     shared: Arc<Shared>,
 }
 
@@ -47,7 +47,7 @@ pub struct RosHandle {
 struct Shared {
     name: String,
     namespace: String,
-    death: Death,
+    thread_exit: ThreadExit,
 }
 
 impl Executor {
@@ -73,11 +73,11 @@ impl Executor {
         let shared = Arc::new(Shared {
             name: read(node.name()),
             namespace: read(node.namespace()),
-            death: Death::default(),
+            thread_exit: ThreadExit::default(),
         });
         let own: Vec<String> = std::env::args().collect();
         let apart = listening == Listening::Apart && arguments::allow_a_second_node(&own);
-        let (lane, mut start) = Lane::open(RosNode::new(node))?;
+        let (node_thread, mut start) = NodeThread::open(RosNode::new(node))?;
         let mut threads = Vec::new();
         let mut ear = None;
         let end = |shared: &Arc<Shared>| {
@@ -86,12 +86,12 @@ impl Executor {
                 if let Err(fault) = &end {
                     tracing::error!("{fault}");
                 }
-                shared.death.note(end);
+                shared.thread_exit.note(end);
             }
         };
         if apart {
             let (_, listener) = create(&format!("_{}_listener", shared.name), namespace)?;
-            let (listener, its_start) = Lane::open(RosNode::new(listener))?;
+            let (listener, its_start) = NodeThread::open(RosNode::new(listener))?;
             start.node().listen_through(&listener);
             let thread = its_start.run(LISTEN, &context, end(&shared))?;
             ear = Some(listener.clone());
@@ -99,11 +99,11 @@ impl Executor {
         }
         let thread = start.run(SPIN, &context, end(&shared))?;
         // Ended first: it may be waiting for the other.
-        threads.insert(0, (lane.clone(), thread));
+        threads.insert(0, (node_thread.clone(), thread));
         scheduling::yield_timed_events();
         let executor = Self {
             handle: RosHandle {
-                lane,
+                node_thread,
                 listener: ear,
                 shared,
             },
@@ -125,8 +125,8 @@ impl Drop for Executor {
     fn drop(&mut self) {
         // Results of the last moment.
         answers::flush(FAREWELL);
-        for (lane, thread) in self.threads.drain(..) {
-            lane.give(None);
+        for (node_thread, thread) in self.threads.drain(..) {
+            node_thread.give(None);
             let _ = thread.join();
         }
     }
@@ -219,8 +219,8 @@ impl RosHandle {
 
     /// Has something done on the node's thread, at once: a spin that waits is ended. Does not wait itself; false if that
     /// thread has ended.
-    pub fn post(&self, errand: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
-        self.death().is_none() && self.lane.give(Some(Box::new(errand)))
+    pub fn post(&self, task: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
+        self.thread_exit().is_none() && self.node_thread.give(Some(Box::new(task)))
     }
 
     /// As [`RosHandle::post`], with an answer to wait for.
@@ -229,9 +229,9 @@ impl RosHandle {
     /// [`RosError::Down`].
     pub async fn with_node<T: Send + 'static>(
         &self,
-        errand: impl FnOnce(&mut RosNode) -> T + Send + 'static,
+        task: impl FnOnce(&mut RosNode) -> T + Send + 'static,
     ) -> Result<T, RosError> {
-        self.ask(errand).await.map_err(|_| RosError::Down)
+        self.ask(task).await.map_err(|_| RosError::Down)
     }
 
     /// As [`RosHandle::with_node`], for threads that may wait: not the tick thread, not the node's own.
@@ -241,36 +241,36 @@ impl RosHandle {
     pub fn with_node_blocking<T: Send + 'static>(
         &self,
         patience: Duration,
-        errand: impl FnOnce(&mut RosNode) -> T + Send + 'static,
+        task: impl FnOnce(&mut RosNode) -> T + Send + 'static,
     ) -> Result<T, RosError> {
-        if self.death().is_some() {
+        if self.thread_exit().is_some() {
             return Err(RosError::Down);
         }
-        self.lane.ask(patience, errand)
+        self.node_thread.ask(patience, task)
     }
 
     fn ask<T: Send + 'static>(
         &self,
-        errand: impl FnOnce(&mut RosNode) -> T + Send + 'static,
+        task: impl FnOnce(&mut RosNode) -> T + Send + 'static,
     ) -> oneshot::Receiver<T> {
         let (sender, receiver) = oneshot::channel();
         self.post(move |node| {
-            let _ = sender.send(errand(node));
+            let _ = sender.send(task(node));
         });
         receiver
     }
 
     /// `None` while the node's thread runs; then whether it ended on request, or by which fault. A fault is the end
     /// of the process: halt the trees, exit with a code, let the launch file start it again.
-    pub fn death(&self) -> Option<Result<(), String>> {
-        self.shared.death.look()
+    pub fn thread_exit(&self) -> Option<Result<(), String>> {
+        self.shared.thread_exit.look()
     }
 
     /// Another thread of the process has failed: as if this one had. The node goes on: goals are cancelled and results
     /// delivered through it.
     pub fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
-        self.shared.death.note(Err(fault.to_owned()));
+        self.shared.thread_exit.note(Err(fault.to_owned()));
     }
 
     /// Starts a thread whose panic is a fault of the process.
@@ -295,18 +295,18 @@ impl RosHandle {
 
     /// Has something done whenever the thread that listens to topics has heard something, or has waited for long enough.
     pub(super) fn whenever_awake(&self, act: impl FnMut() + Send + 'static) {
-        let ear = self.listener.as_ref().unwrap_or(&self.lane);
+        let ear = self.listener.as_ref().unwrap_or(&self.node_thread);
         ear.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
     }
 
-    /// Has somebody told when [`RosHandle::death`] begins to have an answer: at once, where it has one.
-    pub fn tell_of_death(&self, tell: impl FnOnce() + Send + 'static) {
-        self.shared.death.tell(tell);
+    /// Has somebody told when [`RosHandle::thread_exit`] begins to have an answer: at once, where it has one.
+    pub fn on_thread_exit(&self, tell: impl FnOnce() + Send + 'static) {
+        self.shared.thread_exit.tell(tell);
     }
 
     /// By thread, a number that is odd and grows with each round of its loop: at least once in half a second.
     pub fn beats(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let own = (SPIN, self.lane.metrics());
+        let own = (SPIN, self.node_thread.metrics());
         let listener = self
             .listener
             .as_ref()
@@ -317,7 +317,7 @@ impl RosHandle {
 
     /// What the loops have done so far, of the node and of the one that listens.
     pub fn metrics(&self) -> SpinReading {
-        let own = self.lane.metrics();
+        let own = self.node_thread.metrics();
         self.listener
             .as_ref()
             .map_or(own, |listener| own.with(listener.metrics()))

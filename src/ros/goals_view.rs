@@ -1,10 +1,10 @@
-//! What the Custodian's thread shows to all others.
+//! What the GoalTracker's thread shows to all others.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Wake;
-use crate::goal::{Counters, GivenUpGoal, LiveGoal, Report, Ticket};
+use crate::goal::{AbandonedGoal, Counters, LiveGoal, Report, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,13 +16,13 @@ pub struct GoalsView {
     /// The names of their servers, in the same order.
     pub servers: Vec<Arc<str>>,
     /// Goals that were given up and may be executing, oldest first, and the names of their servers.
-    pub given_up: Vec<(GivenUpGoal, Arc<str>)>,
+    pub abandoned: Vec<(AbandonedGoal, Arc<str>)>,
     /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
     pub idle: bool,
     /// What has happened so far.
     pub counters: Counters,
     /// Requests of all clients that have had no answer.
-    pub debts: Debts,
+    pub pending_requests: PendingRequests,
     /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
     pub reports: VecDeque<Report>,
 }
@@ -34,14 +34,14 @@ impl GoalsView {
 
 /// Requests without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Debts {
+pub struct PendingRequests {
     /// Those whose answer may still come.
     pub unanswered: usize,
     /// Those whose server has vanished since: what r2r has leaked.
     pub written_off: u64,
 }
 
-impl std::ops::AddAssign for Debts {
+impl std::ops::AddAssign for PendingRequests {
     fn add_assign(&mut self, other: Self) {
         self.unanswered += other.unanswered;
         self.written_off += other.written_off;

@@ -9,7 +9,7 @@ use crate::goal::{Notice, Ticket};
 use crate::nav::{Event, Payload, TopicId};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Which link a ticket belongs to: every world numbers its tickets from one, and one Custodian serves them all.
+/// Which link a ticket belongs to: every world numbers its tickets from one, and one GoalTracker serves them all.
 pub(super) const LINK_SHIFT: u32 = 48;
 
 /// Messages kept for a tick that does not come, whatever depth a topic asks for.

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::custodian_task::Input;
-use super::fan::Fan;
+use super::goal_tracker_thread::Input;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces;
+use super::shared_subscription::SharedSubscription;
 use super::takeover::SETTLE;
 use super::topic_types::TopicTypes;
-use super::{CustodianHandle, ParameterStore, Rehearsal, RosHandle, TransformBuffer, serve_service};
+use super::{DryRun, GoalTrackerHandle, ParameterStore, RosHandle, TransformBuffer, serve_service};
 use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::service::{Trigger, TriggerResponse};
@@ -24,7 +24,7 @@ use crate::nav::{
 /// once in the life of the process, and every tree and every swap finds it again.
 #[derive(Clone)]
 pub struct Endpoints {
-    custodian: CustodianHandle,
+    goal_tracker: GoalTrackerHandle,
     transforms: TransformBuffer,
     parameters: ParameterStore,
     inner: Arc<Mutex<Inner>>,
@@ -37,7 +37,7 @@ struct Inner {
     /// By full name and type: however a tree spells a server, and in whichever form, its goals wait for each other (G5).
     /// A rule of the command line that leads one name to another makes no difference yet: two names are two servers.
     servers: HashMap<(EndpointKind, String, String), ServerId>,
-    subscriptions: HashMap<TopicSpec, (TopicId, Arc<Fan>)>,
+    subscriptions: HashMap<TopicSpec, (TopicId, Arc<SharedSubscription>)>,
     publishers: HashMap<TopicSpec, TopicId>,
     /// Action servers whose feedback some leaf wants.
     heard: HashSet<ServerId>,
@@ -55,13 +55,13 @@ impl Endpoints {
     /// Nothing opened yet. `adopt`: for how long after an action server was first heard of goals are looked for, and
     /// cancelled, that an earlier run of this node left there.
     pub fn new(
-        custodian: &CustodianHandle,
+        goal_tracker: &GoalTrackerHandle,
         transforms: &TransformBuffer,
         parameters: &ParameterStore,
         adopt: Option<Duration>,
     ) -> Self {
         Self {
-            custodian: custodian.clone(),
+            goal_tracker: goal_tracker.clone(),
             transforms: transforms.clone(),
             parameters: parameters.clone(),
             inner: Arc::new(Mutex::new(Inner {
@@ -77,7 +77,9 @@ impl Endpoints {
     pub fn link(&self, transform_tolerance: Duration) -> RosLink {
         let id = self.next_link.fetch_add(1, Ordering::Relaxed);
         let inbox = Arc::new(Inbox::default());
-        self.custodian.inlet().send(Input::Link(id, Arc::clone(&inbox)));
+        self.goal_tracker
+            .inputs()
+            .send(Input::Link(id, Arc::clone(&inbox)));
         RosLink {
             endpoints: self.clone(),
             id,
@@ -89,7 +91,7 @@ impl Endpoints {
 
     /// The node that everything is opened on.
     pub(super) fn ros(&self) -> &RosHandle {
-        self.custodian.ros()
+        self.goal_tracker.ros()
     }
 
     /// Whether a tree may open a topic, as far as can be known.
@@ -97,7 +99,7 @@ impl Endpoints {
     /// # Errors
     /// [`LinkError::OtherType`].
     pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {
-        self.types.try_on(self.custodian.ros(), topic)
+        self.types.try_on(self.goal_tracker.ros(), topic)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -106,7 +108,7 @@ impl Endpoints {
 
     fn open(&self, kind: EndpointKind, name: &str, type_name: &str) -> ServerId {
         let mut inner = self.lock();
-        let key = (kind, self.custodian.ros().expand(name), type_name.to_owned());
+        let key = (kind, self.goal_tracker.ros().expand(name), type_name.to_owned());
         if let Some(server) = inner.servers.get(&key) {
             return *server;
         }
@@ -116,8 +118,8 @@ impl Endpoints {
         let adopt = inner.adopt;
         drop(inner);
 
-        let inlet = self.custodian.inlet().clone();
-        inlet.send(Input::Named(server, name.into()));
+        let inputs = self.goal_tracker.inputs().clone();
+        inputs.send(Input::Named(server, name.into()));
         if let (EndpointKind::Action, Some(window)) = (kind, adopt) {
             // Its latched status may be here as soon as it is listened to.
             let adopt = Command::Adopt {
@@ -125,15 +127,15 @@ impl Endpoints {
                 window,
                 delay: SETTLE,
             };
-            self.custodian.submit_at_once(Input::Commands(vec![adopt]));
+            self.goal_tracker.submit_at_once(Input::Commands(vec![adopt]));
         }
         let (name, type_name) = (name.to_owned(), type_name.to_owned());
-        self.custodian.ros().post(move |node| {
-            let to = inlet.clone();
+        self.goal_tracker.ros().post(move |node| {
+            let to = inputs.clone();
             let made = match kind {
-                EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, inlet)
+                EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, inputs)
                     .map(|client| to.send(Input::Action(server, client))),
-                EndpointKind::Service => interfaces::open_service(node, &name, &type_name, server, inlet)
+                EndpointKind::Service => interfaces::open_service(node, &name, &type_name, server, inputs)
                     .map(|client| to.send(Input::Service(server, client))),
             };
             // Its leaves find the server absent, and fail in the time they allow for that.
@@ -147,7 +149,7 @@ impl Endpoints {
 
 /// The [`Link`] of one world over the middleware.
 ///
-/// No method waits: entities are made by errands to the node's thread, goals and messages go to the Custodian's
+/// No method waits: entities are made by tasks to the node's thread, goals and messages go to the GoalTracker's
 /// thread, and what arrives lies in an inbox whose lock nobody holds for longer than it takes to put something in.
 #[derive(Debug)]
 pub struct RosLink {
@@ -184,8 +186,8 @@ impl RosLink {
 impl Drop for RosLink {
     /// Whatever its world left running is stopped.
     fn drop(&mut self) {
-        self.endpoints.custodian.submit(Input::Unlink(self.id));
-        self.endpoints.custodian.hand_over();
+        self.endpoints.goal_tracker.submit(Input::Unlink(self.id));
+        self.endpoints.goal_tracker.hand_over();
     }
 }
 
@@ -197,37 +199,41 @@ impl Link for RosLink {
         type_name: &str,
         form: Form,
     ) -> Result<ServerId, LinkError> {
-        Rehearsal::default().open(kind, name, type_name, form)?;
+        DryRun::default().open(kind, name, type_name, form)?;
         Ok(self.endpoints.open(kind, name, type_name))
     }
 
     fn hear(&mut self, server: ServerId) {
         if self.endpoints.lock().heard.insert(server) {
-            self.endpoints.custodian.put(Input::Hear(server));
+            self.endpoints.goal_tracker.put(Input::Hear(server));
         }
     }
 
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        Rehearsal::default().subscribe(topic)?;
-        self.endpoints.types.take(self.endpoints.custodian.ros(), topic)?;
+        DryRun::default().subscribe(topic)?;
+        self.endpoints
+            .types
+            .take(self.endpoints.goal_tracker.ros(), topic)?;
         let mut inner = self.endpoints.lock();
-        if let Some((id, fan)) = inner.subscriptions.get(topic) {
-            fan.join(*id, topic, &self.inbox);
+        if let Some((id, subscription)) = inner.subscriptions.get(topic) {
+            subscription.join(*id, topic, &self.inbox);
             self.topics.insert(*id, topic.clone());
             return Ok(*id);
         }
         inner.next += 1;
         let id = TopicId(inner.next);
-        let fan = Arc::new(Fan::default());
-        fan.join(id, topic, &self.inbox);
-        inner.subscriptions.insert(topic.clone(), (id, Arc::clone(&fan)));
+        let subscription = Arc::new(SharedSubscription::default());
+        subscription.join(id, topic, &self.inbox);
+        inner
+            .subscriptions
+            .insert(topic.clone(), (id, Arc::clone(&subscription)));
         drop(inner);
         self.topics.insert(id, topic.clone());
         let spec = topic.clone();
-        let clock = self.endpoints.custodian.clock().clone();
-        self.endpoints.custodian.ros().post(move |node| {
+        let clock = self.endpoints.goal_tracker.clock().clone();
+        self.endpoints.goal_tracker.ros().post(move |node| {
             let of = spec.clone();
-            let receiver = Box::new(move |payload| fan.deliver(id, &of, &payload, clock.steady()));
+            let receiver = Box::new(move |payload| subscription.deliver(id, &of, &payload, clock.steady()));
             if let Err(error) = interfaces::subscribe(node, &spec, receiver) {
                 tracing::error!("{}: {error}", spec.name);
             }
@@ -236,8 +242,10 @@ impl Link for RosLink {
     }
 
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        Rehearsal::default().advertise(topic)?;
-        self.endpoints.types.take(self.endpoints.custodian.ros(), topic)?;
+        DryRun::default().advertise(topic)?;
+        self.endpoints
+            .types
+            .take(self.endpoints.goal_tracker.ros(), topic)?;
         let mut inner = self.endpoints.lock();
         if let Some(id) = inner.publishers.get(topic) {
             self.topics.insert(*id, topic.clone());
@@ -248,33 +256,35 @@ impl Link for RosLink {
         inner.publishers.insert(topic.clone(), id);
         drop(inner);
         self.topics.insert(id, topic.clone());
-        let inlet = self.endpoints.custodian.inlet().clone();
+        let inputs = self.endpoints.goal_tracker.inputs().clone();
         let spec = topic.clone();
         self.endpoints
-            .custodian
+            .goal_tracker
             .ros()
             .post(move |node| match interfaces::advertise(node, &spec) {
-                Ok(publisher) => inlet.send(Input::Publisher(id, publisher)),
+                Ok(publisher) => inputs.send(Input::Publisher(id, publisher)),
                 Err(error) => tracing::error!("{}: {error}", spec.name),
             });
         Ok(id)
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
-        Rehearsal::default().template(part, type_name)
+        DryRun::default().template(part, type_name)
     }
 
     fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
-        Rehearsal::default().check(part, type_name, message)
+        DryRun::default().check(part, type_name, message)
     }
 
     fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
         let spec = self.topics.get(&topic)?;
-        self.endpoints.types.clash(self.endpoints.custodian.ros(), spec)
+        self.endpoints
+            .types
+            .clash(self.endpoints.goal_tracker.ros(), spec)
     }
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
-        Rehearsal::default().serve_trigger(name)?;
+        DryRun::default().serve_trigger(name)?;
         let topic = TopicSpec {
             name: name.into(),
             type_name: Trigger::TYPE.into(),
@@ -284,21 +294,23 @@ impl Link for RosLink {
             form: Form::Plain,
         };
         let mut inner = self.endpoints.lock();
-        if let Some((id, fan)) = inner.subscriptions.get(&topic) {
-            fan.join(*id, &topic, &self.inbox);
+        if let Some((id, subscription)) = inner.subscriptions.get(&topic) {
+            subscription.join(*id, &topic, &self.inbox);
             return Ok(*id);
         }
         inner.next += 1;
         let id = TopicId(inner.next);
-        let fan = Arc::new(Fan::default());
-        fan.join(id, &topic, &self.inbox);
-        inner.subscriptions.insert(topic.clone(), (id, Arc::clone(&fan)));
+        let subscription = Arc::new(SharedSubscription::default());
+        subscription.join(id, &topic, &self.inbox);
+        inner
+            .subscriptions
+            .insert(topic.clone(), (id, Arc::clone(&subscription)));
         drop(inner);
-        let clock = self.endpoints.custodian.clock().clone();
-        self.endpoints.custodian.ros().post(move |node| {
+        let clock = self.endpoints.goal_tracker.clock().clone();
+        self.endpoints.goal_tracker.ros().post(move |node| {
             let name = Arc::clone(&topic.name);
             let served = serve_service::<Trigger>(node, &name, move |call| {
-                fan.deliver(id, &topic, &Payload::new(()), clock.steady());
+                subscription.deliver(id, &topic, &Payload::new(()), clock.steady());
                 call.respond(&TriggerResponse {
                     success: true,
                     message: String::new(),
@@ -313,7 +325,7 @@ impl Link for RosLink {
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
         let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
-        self.endpoints.custodian.put(Input::Publish {
+        self.endpoints.goal_tracker.put(Input::Publish {
             topic,
             payload,
             depth,
@@ -335,22 +347,22 @@ impl Link for RosLink {
                 Command::Adopt { .. } | Command::AllowAdoption { .. } | Command::ShutDown { .. } => {}
             }
         }
-        self.endpoints.custodian.submit(Input::Commands(commands));
+        self.endpoints.goal_tracker.submit(Input::Commands(commands));
     }
 
     fn hand_over(&mut self) {
-        self.endpoints.custodian.hand_over();
+        self.endpoints.goal_tracker.hand_over();
     }
 
     fn is_settled(&self, since: Ticket) -> bool {
         self.endpoints
-            .custodian
+            .goal_tracker
             .is_settled(|ticket| self.owns(ticket, since))
     }
 
     fn unsettled(&self, since: Ticket) -> Vec<String> {
         self.endpoints
-            .custodian
+            .goal_tracker
             .unsettled(|ticket| self.owns(ticket, since))
     }
 
@@ -364,14 +376,14 @@ impl Link for RosLink {
         source: &str,
         at: Option<Stamp>,
     ) -> Result<TransformStamped, TransformError> {
-        let now = self.endpoints.custodian.clock().stamp();
+        let now = self.endpoints.goal_tracker.clock().stamp();
         self.endpoints
             .transforms
             .lookup(target, source, at, now, self.transform_tolerance)
     }
 
     fn stamp(&self, _now: Time) -> Stamp {
-        self.endpoints.custodian.clock().stamp()
+        self.endpoints.goal_tracker.clock().stamp()
     }
 
     fn parameter(&self, name: &str) -> Option<String> {

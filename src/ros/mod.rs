@@ -4,12 +4,12 @@
 //! topics. Four threads; what one of them waits for holds up no tick:
 //!
 //! ```text
-//!                 errands                          messages
+//!                 tasks                          messages
 //!   anybody ──────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
 //!                   │        (owns the topics)  ─┐                    ▲           │
 //!                   └─────▶  ros-spin  ──────────┤ wire events        │ notices   │ commands,
 //!                            (owns the services) ▼                    │           │ messages
-//!                                            custodian ───────────────┘ ◀─────────┘
+//!                                           goal-tracker ─────────────┘ ◀─────────┘
 //!                                 (owns goals, clients, publishers; sends)
 //! ```
 //!
@@ -17,13 +17,12 @@
 //! nothing else: `answers` those that the middleware refused, and `console` the log.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] is the way to it.
-//! - [`CustodianTask`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.
+//! - [`GoalTrackerThread`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.
 //! - [`ActionServer`], [`serve_service`]: what others ask of us.
 //! - [`guardian`]: the process that cancels goals where this one was killed.
 
 mod action_client;
 mod action_server;
-mod announcer;
 mod answers;
 pub mod arguments;
 mod caller;
@@ -31,30 +30,28 @@ mod checked;
 mod clock;
 mod connection;
 mod console;
-mod custodian_fault;
-mod custodian_task;
-mod death;
+pub mod convert;
+mod deferred_send;
+mod dry_run;
 mod error;
 mod executor;
 mod exit;
-mod fan;
+mod goal_tracker_fault_tests;
+mod goal_tracker_thread;
 mod goals_view;
 pub mod guardian;
 mod inbox;
 pub mod interfaces;
 mod interrupt;
-mod lane;
 pub mod lifecycle;
 mod link;
 pub mod memory;
 pub mod middleware;
-pub mod mirror;
 mod names;
 mod node;
+mod node_thread;
 pub mod parameters;
-mod piggyback;
 pub mod qos_overrides;
-mod rehearsal;
 mod robot_id;
 mod rosidl;
 mod rosout;
@@ -62,9 +59,12 @@ mod scheduling;
 mod servers_board;
 mod service_client;
 mod service_server;
+mod shared_subscription;
 mod spin;
 mod stderr;
 mod takeover;
+mod thread_exit;
+mod topic_publisher;
 mod topic_types;
 mod transforms;
 mod type_descriptions;
@@ -73,25 +73,25 @@ mod wake;
 pub use action_server::{
     Acceptance, ActionHandler, ActionServer, CancelDecision, GoalRequest, Results, ServerGoal,
 };
-pub use announcer::Announcer;
 pub use caller::{Caller, Lives};
 pub use clock::{Clock, Woken};
 pub use connection::Ros;
 pub use console::{Log, start_log};
-pub use custodian_task::{CustodianHandle, CustodianTask};
+pub use dry_run::DryRun;
 pub use error::RosError;
 pub use executor::{Executor, Listening, RosHandle};
 pub use exit::exit_within;
-pub use goals_view::{Debts, GoalsView};
+pub use goal_tracker_thread::{GoalTrackerHandle, GoalTrackerThread};
+pub use goals_view::{GoalsView, PendingRequests};
 pub use lifecycle::{Bond, Lifecycle, LifecycleHandle, LifecycleHandler};
 pub use link::{Endpoints, RosLink};
 pub use names::is_name;
-pub use node::{Nudge, Probe, RosNode};
+pub use node::{Probe, RosNode, TimerTrigger};
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
-pub use rehearsal::Rehearsal;
 pub use rosout::{Rosout, RosoutLayer, rosout};
 pub use servers_board::KnownServer;
 pub use service_server::{ServiceCall, serve_service};
 pub use spin::{SpinMetrics, SpinReading};
+pub use topic_publisher::TopicPublisher;
 pub use transforms::TransformBuffer;
 pub use wake::Wake;

@@ -10,8 +10,8 @@ use futures::{FutureExt, Stream, StreamExt};
 use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, WrappedTypesupport};
 
 use super::caller::Sender;
-use super::lane::Lane;
 use super::names::expand;
+use super::node_thread::NodeThread;
 use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
 
@@ -38,11 +38,11 @@ type Look = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
 pub struct RosNode {
     node: r2r::Node,
     /// Where topics are listened to instead of here.
-    listener: Option<Lane>,
+    listener: Option<NodeThread>,
     drains: Vec<Drain>,
     types: TypeDescriptions,
     watches: Vec<Watch>,
-    chores: Vec<Chore>,
+    timers: Vec<Timer>,
     /// When servers are looked for again, from when on where the thread is awake anyway, and until when that is done in
     /// haste.
     next_look: Instant,
@@ -55,18 +55,18 @@ pub struct RosNode {
 }
 
 /// Something done every so often, which says itself when it is due again.
-struct Chore {
+struct Timer {
     period: Duration,
     next: Instant,
-    nudge: Nudge,
+    trigger: TimerTrigger,
     act: Box<dyn FnMut(&r2r::Node) -> Duration + Send>,
 }
 
 /// Makes something due, from any thread: it is done when the node's thread is awake next.
 #[derive(Clone, Default, Debug)]
-pub struct Nudge(Arc<AtomicBool>);
+pub struct TimerTrigger(Arc<AtomicBool>);
 
-impl Nudge {
+impl TimerTrigger {
     /// It is due.
     pub fn give(&self) {
         self.0.store(true, Ordering::Release);
@@ -77,7 +77,7 @@ impl Nudge {
     }
 }
 
-impl Chore {
+impl Timer {
     /// From when on it is done where the thread is awake anyway. What is due every second does without wakes of its own
     /// so: three of them woke an idle node more often than the looks for servers.
     fn may_be_done_at(&self) -> Instant {
@@ -106,7 +106,7 @@ impl RosNode {
             drains: Vec::new(),
             types: TypeDescriptions::default(),
             watches: Vec::new(),
-            chores: Vec::new(),
+            timers: Vec::new(),
             next_look: Instant::now(),
             may_look_at: Instant::now(),
             hasty_until: Instant::now(),
@@ -133,7 +133,7 @@ impl RosNode {
 
     /// Has another node listen to the topics that are subscribed to from now on. That its thread is waited for is no
     /// danger: it waits for nobody.
-    pub(super) fn listen_through(&mut self, listener: &Lane) {
+    pub(super) fn listen_through(&mut self, listener: &NodeThread) {
         self.listener = Some(listener.clone());
     }
 
@@ -185,7 +185,7 @@ impl RosNode {
     ///
     /// # Errors
     /// [`RosError::Entity`].
-    pub fn subscribe_topic<T: super::mirror::TopicType>(
+    pub fn subscribe_topic<T: super::convert::TopicType>(
         &mut self,
         topic: &str,
         mut callback: impl FnMut(T::Payload) + Send + 'static,
@@ -367,7 +367,7 @@ impl RosNode {
 
     /// The same for what looks at the node, and at the graph through it.
     pub fn every_look(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
-        self.chore(period, Nudge::default(), move |node| {
+        self.timer(period, TimerTrigger::default(), move |node| {
             act(node);
             period
         });
@@ -377,32 +377,32 @@ impl RosNode {
     pub fn whenever_due(
         &mut self,
         first: Duration,
-        nudge: Nudge,
+        trigger: TimerTrigger,
         mut act: impl FnMut() -> Duration + Send + 'static,
     ) {
-        self.chore(first, nudge, move |_| act());
+        self.timer(first, trigger, move |_| act());
     }
 
     /// The same for what looks at the node, and at the graph through it.
     pub(super) fn look_whenever_due(
         &mut self,
         first: Duration,
-        nudge: Nudge,
+        trigger: TimerTrigger,
         act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
     ) {
-        self.chore(first, nudge, act);
+        self.timer(first, trigger, act);
     }
 
-    fn chore(
+    fn timer(
         &mut self,
         period: Duration,
-        nudge: Nudge,
+        trigger: TimerTrigger,
         act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
     ) {
-        self.chores.push(Chore {
+        self.timers.push(Timer {
             period,
             next: Instant::now() + period,
-            nudge,
+            trigger,
             act: Box::new(act),
         });
     }
@@ -430,8 +430,8 @@ impl RosNode {
 
     /// How long a spin may wait before something is due.
     fn patience(&self, now: Instant) -> Duration {
-        let chores = self.chores.iter().filter(|chore| !chore.period.is_zero());
-        let due = chores.map(|chore| chore.next);
+        let timers = self.timers.iter().filter(|timer| !timer.period.is_zero());
+        let due = timers.map(|timer| timer.next);
         let look = (!self.watches.is_empty()).then_some(self.next_look);
         let busy = self.is_busy.then_some(self.next_busy_look);
         due.chain(look)
@@ -484,7 +484,7 @@ impl RosNode {
         if gone {
             self.look_hastily();
         }
-        self.do_chores();
+        self.run_due_timers();
         (timeout, any)
     }
 
@@ -497,12 +497,12 @@ impl RosNode {
     }
 
     /// What is due every so often.
-    fn do_chores(&mut self) {
+    fn run_due_timers(&mut self) {
         let now = Instant::now();
-        for chore in &mut self.chores {
-            if chore.nudge.take() || chore.may_be_done_at() <= now {
-                chore.period = (chore.act)(&self.node);
-                chore.next = now + chore.period;
+        for timer in &mut self.timers {
+            if timer.trigger.take() || timer.may_be_done_at() <= now {
+                timer.period = (timer.act)(&self.node);
+                timer.next = now + timer.period;
             }
         }
     }

@@ -11,7 +11,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use super::mirror::{Mirror, wire_text};
+use super::convert::{Convert, wire_text};
 use super::{Clock, RosError, RosHandle, RosNode};
 use crate::msg::Stamp;
 

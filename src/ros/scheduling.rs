@@ -24,7 +24,7 @@ const SCHED_BATCH: c_int = 3;
 const TIMED_EVENTS: &str = "dds.ev.";
 
 /// Has the middleware's timers take no processor from a thread that sends. Fast DDS wakes them with each message that is
-/// to be acknowledged, in the middle of sending it; on two cores they went in front of the Custodian 90 times a second,
+/// to be acknowledged, in the middle of sending it; on two cores they went in front of the GoalTracker 90 times a second,
 /// and of fifty cancels in a row each took a third longer. They have milliseconds: a moment later is early enough.
 /// Returns how many threads heeded it; none where another middleware is used. A thread with another policy than the
 /// default keeps it: under a real-time policy it must not lose to every thread without one.

@@ -15,7 +15,7 @@ pub struct KnownServer {
     pub present: bool,
 }
 
-/// Written by the Custodian's thread when a server is opened, comes or goes.
+/// Written by the GoalTracker's thread when a server is opened, comes or goes.
 #[derive(Default)]
 pub(super) struct ServersBoard(Mutex<BTreeMap<ServerId, KnownServer>>);
 

@@ -4,39 +4,39 @@ use std::time::Instant;
 
 use r2r::WrappedServiceTypeSupport;
 
-use super::custodian_task::Inlet;
+use super::goal_tracker_thread::InputSender;
 use super::interfaces::{ServiceCodec, ServiceTransport};
-use super::{Caller, Debts, RosError, RosNode};
+use super::{Caller, PendingRequests, RosError, RosNode};
 use crate::goal::{ServerId, Ticket, WireEvent};
 use crate::nav::Payload;
 
 /// One service as its client sees it.
 pub(super) struct ServiceClient<C: ServiceCodec> {
-    inlet: Inlet,
+    inputs: InputSender,
     caller: Caller<<C::Wire as WrappedServiceTypeSupport>::Response>,
 }
 
 impl<C: ServiceCodec> ServiceClient<C> {
-    /// Makes the client, and has the inlet told when the server is there and when it is gone.
+    /// Makes the client, and has the inputs told when the server is there and when it is gone.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        inlet: Inlet,
+        inputs: InputSender,
     ) -> Result<Self, RosError> {
         let mut caller = node.client::<C::Wire>(name)?;
-        watch(node, &mut caller, server, &inlet);
-        Ok(Self { inlet, caller })
+        watch(node, &mut caller, server, &inputs);
+        Ok(Self { inputs, caller })
     }
 }
 
 impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError> {
         self.caller.make_room(Instant::now())?;
-        let inlet = self.inlet.clone();
+        let inputs = self.inputs.clone();
         let (request, form) = C::request(payload)?;
         self.caller.call(ticket.0, &request, move |answer| {
-            inlet.wire(match answer {
+            inputs.wire(match answer {
                 Ok(answer) => WireEvent::Response {
                     ticket,
                     payload: C::response(answer, form),
@@ -50,15 +50,15 @@ impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
         self.caller.forget(ticket.0);
     }
 
-    fn debts(&self) -> Debts {
-        self.caller.debts()
+    fn pending_requests(&self) -> PendingRequests {
+        self.caller.pending_requests()
     }
 }
 
-fn watch<R: 'static>(node: &mut RosNode, caller: &mut Caller<R>, server: ServerId, inlet: &Inlet) {
-    let (inlet, lives) = (inlet.clone(), caller.lives());
+fn watch<R: 'static>(node: &mut RosNode, caller: &mut Caller<R>, server: ServerId, inputs: &InputSender) {
+    let (inputs, lives) = (inputs.clone(), caller.lives());
     node.watch(caller.take_probe(), move |present| {
-        inlet.wire(if present {
+        inputs.wire(if present {
             WireEvent::ServerBack { server }
         } else {
             lives.end();

@@ -2,7 +2,7 @@
 
 use r2r::{QosProfile, ServiceRequest};
 
-use super::mirror::{Mirror, ServiceType};
+use super::convert::{Convert, ServiceType};
 use super::{RosError, RosNode, answers};
 
 /// A request of a service. Dropped without an answer it is answered with a default response, so that no client waits

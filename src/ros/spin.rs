@@ -11,7 +11,7 @@ use crate::bt::panic_text;
 use crate::fault;
 
 /// Something to do with the node.
-pub(super) type Errand = Box<dyn FnOnce(&mut RosNode) + Send>;
+pub(super) type Task = Box<dyn FnOnce(&mut RosNode) + Send>;
 
 /// How long a spin may wait, when nothing is due earlier. Every wait builds a wait set of all entities, so an idle node
 /// costs what this is shorter; it is bounded for the sake of what has no other way to end a wait.
@@ -85,11 +85,11 @@ impl SpinMetrics {
     }
 }
 
-/// Runs until the senders of `errands` are gone or one of them was an end. Why it ended, where that was a fault.
+/// Runs until the senders of `tasks` are gone or one of them was an end. Why it ended, where that was a fault.
 pub(super) fn run(
     node: &mut RosNode,
     context: &r2r::Context,
-    errands: &Receiver<Option<Errand>>,
+    tasks: &Receiver<Option<Task>>,
     interrupt: &Interrupt,
     metrics: &SpinMetrics,
 ) -> Result<(), String> {
@@ -101,8 +101,8 @@ pub(super) fn run(
             fault::point();
             interrupt.arm();
             loop {
-                match errands.try_recv() {
-                    Ok(Some(errand)) => errand(node),
+                match tasks.try_recv() {
+                    Ok(Some(task)) => task(node),
                     Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
                     Err(TryRecvError::Empty) => break,
                 }
@@ -130,10 +130,10 @@ pub(super) fn run(
 
 /// Keeps a node whose loop has failed until its thread is told to end. Its clients, services and publishers still send:
 /// goals are cancelled and results delivered through them.
-pub(super) fn keep_until_the_end(errands: &Receiver<Option<Errand>>) {
-    while let Ok(Some(errand)) = errands.recv() {
+pub(super) fn keep_until_the_end(tasks: &Receiver<Option<Task>>) {
+    while let Ok(Some(task)) = tasks.recv() {
         // Whoever waits for its answer learns that there is none.
-        drop(errand);
+        drop(task);
     }
 }
 

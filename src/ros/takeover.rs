@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::custodian_task::{CustodianHandle, Input};
+use super::goal_tracker_thread::{GoalTrackerHandle, Input};
 use super::node::Gid;
-use super::{Nudge, RosHandle};
+use super::{RosHandle, TimerTrigger};
 use crate::goal::Command;
 
 /// From the moment at which something of a robot is on the graph until everything is: participants of Fast DDS announce
@@ -25,11 +25,11 @@ const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
 /// micro-ROS) never have one.
 const NAMELESS: Duration = Duration::from_secs(10);
 
-/// Tells the Custodian.
+/// Tells the GoalTracker.
 pub(super) struct Takeover {
     active: Arc<AtomicBool>,
     watching: AtomicBool,
-    nudge: Nudge,
+    trigger: TimerTrigger,
 }
 
 impl Takeover {
@@ -37,25 +37,25 @@ impl Takeover {
         Self {
             active: Arc::default(),
             watching: AtomicBool::new(false),
-            nudge: Nudge::default(),
+            trigger: TimerTrigger::default(),
         }
     }
 
     /// The node becomes active, or no longer is. The graph is looked at from the first time on.
-    pub(super) fn set_active(&self, active: bool, custodian: &CustodianHandle) {
+    pub(super) fn set_active(&self, active: bool, goal_tracker: &GoalTrackerHandle) {
         self.active.store(active, Ordering::Release);
-        self.nudge.give();
-        let ros = custodian.ros();
+        self.trigger.give();
+        let ros = goal_tracker.ros();
         if self.watching.swap(true, Ordering::AcqRel) {
             // The node's thread looks when it is awake.
             ros.post(|_| {});
         } else {
-            self.watch(ros, custodian.without_tray());
+            self.watch(ros, goal_tracker.without_outbox());
         }
     }
 
-    fn watch(&self, ros: &RosHandle, custodian: CustodianHandle) {
-        let (active, nudge) = (Arc::clone(&self.active), self.nudge.clone());
+    fn watch(&self, ros: &RosHandle, goal_tracker: GoalTrackerHandle) {
+        let (active, trigger) = (Arc::clone(&self.active), self.trigger.clone());
         let (name, own) = (
             ros.full_name(),
             (ros.namespace().to_owned(), ros.name().to_owned()),
@@ -82,11 +82,11 @@ impl Takeover {
             if allowed != told {
                 told = allowed;
                 let allow = Command::AllowAdoption { allowed };
-                custodian.submit_at_once(Input::Commands(vec![allow]));
+                goal_tracker.submit_at_once(Input::Commands(vec![allow]));
             }
             LOOK
         };
-        ros.post(move |node| node.look_whenever_due(LOOK, nudge, look));
+        ros.post(move |node| node.look_whenever_due(LOOK, trigger, look));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use r2r::QosProfile;
 use rustc_hash::FxHashMap;
 
-use super::mirror::Mirror;
+use super::convert::Convert;
 use super::{RosError, RosNode};
 use crate::msg::{FrameId, Header, Quaternion, Stamp, Transform, TransformStamped, Vector3};
 use crate::nav::TransformError;
@@ -71,7 +71,7 @@ impl TransformBuffer {
         for (topic, fixed, qos) in [("/tf", false, moving), ("/tf_static", true, fixed)] {
             let buffer = self.clone();
             node.subscribe::<r2r::tf2_msgs::msg::TFMessage>(topic, qos, move |message| {
-                buffer.insert(message.transforms.into_iter().map(Mirror::from_wire), fixed);
+                buffer.insert(message.transforms.into_iter().map(Convert::from_wire), fixed);
             })?;
         }
         Ok(())

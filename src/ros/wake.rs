@@ -29,7 +29,7 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heard {
     Ring,
-    Nudge,
+    TimerTrigger,
     Nothing,
 }
 
@@ -51,13 +51,13 @@ impl Wake {
             match self.hear_until(until) {
                 Heard::Ring => return true,
                 Heard::Nothing => return false,
-                Heard::Nudge => {}
+                Heard::TimerTrigger => {}
             }
         }
     }
 
     /// As [`Wake::ring`], for the clock's own use.
-    pub(super) fn nudge(&self) {
+    pub(super) fn trigger(&self) {
         self.lock().nudged = true;
         self.bell.condition.notify_all();
     }
@@ -69,7 +69,7 @@ impl Wake {
                 return Heard::Ring;
             }
             if std::mem::take(&mut state.nudged) {
-                return Heard::Nudge;
+                return Heard::TimerTrigger;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {

@@ -233,6 +233,6 @@ mod tests {
 
     #[test]
     fn the_reference_page_is_current() {
-        crate::blessed::check("docs/diagnostics.md", &Code::reference());
+        crate::golden_file::check("docs/diagnostics.md", &Code::reference());
     }
 }

@@ -2,12 +2,12 @@
 
 #[path = "../../src/navigator/admission.rs"]
 mod admission;
-#[path = "../../src/navigator/gate.rs"]
+#[path = "../../src/navigator/admission_epoch.rs"]
 mod gate;
-#[path = "../../src/navigator/missed.rs"]
+#[path = "../../src/navigator/missed_ticks.rs"]
 mod missed;
-#[path = "../../src/navigator/pulse.rs"]
-mod pulse;
+#[path = "../../src/navigator/heartbeat.rs"]
+mod heartbeat;
 #[path = "../../src/navigator/slow_clock.rs"]
 mod slow_clock;
 #[path = "../../src/navigator/thread.rs"]
@@ -24,7 +24,7 @@ use navtree::navigator::{
     ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule, Snapshot,
     TreeLibrary,
 };
-use pulse::Pulse;
+use heartbeat::Heartbeat;
 use thread::{Handle, Pass, TickClock, TickThread, Unacknowledged};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
@@ -167,7 +167,7 @@ fn start() -> TickThread {
             )
         },
         Arc::new(Still),
-        Pulse::new(),
+        Heartbeat::new(),
         || {},
     )
     .unwrap()
@@ -224,8 +224,8 @@ fn a_goal_that_comes_after_goals_were_refused_never_runs_whenever_it_was_let_in(
             Ok(())
         );
         letting_in.join().unwrap();
-        let survey = thread.handle().survey().wait(FOR_EVER).unwrap();
-        assert!(!survey.navigator.is_running, "it runs after the halt");
+        let tick_status = thread.handle().tick_status().wait(FOR_EVER).unwrap();
+        assert!(!tick_status.navigator.is_running, "it runs after the halt");
         assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
     });
 }
@@ -273,7 +273,7 @@ fn dropping_the_thread_answers_its_client_and_ends_every_wait() {
         let asked = request(&results, &tree);
         let asking = threads::spawn(move || {
             other.goal(asked);
-            other.survey().wait(FOR_EVER).is_ok()
+            other.tick_status().wait(FOR_EVER).is_ok()
         });
         drop(thread);
         let _ = asking.join().unwrap();
@@ -321,8 +321,8 @@ fn a_cancel_finds_a_goal_wherever_it_is_on_its_way_to_the_tick_thread() {
         let pass = admission.admit().unwrap();
         admission.goal(pass, wanted(&results));
         admission.cancel(GoalId([1; 16]));
-        let survey = thread.handle().survey().wait(FOR_EVER).unwrap();
-        assert!(!survey.navigator.is_running, "it runs after the cancel");
+        let tick_status = thread.handle().tick_status().wait(FOR_EVER).unwrap();
+        assert!(!tick_status.navigator.is_running, "it runs after the cancel");
         assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
     });
 }

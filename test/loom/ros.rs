@@ -1,12 +1,12 @@
 //! Between the threads of the network and the tick thread.
 
-#[path = "../../src/ros/fan.rs"]
+#[path = "../../src/ros/shared_subscription.rs"]
 mod fan;
 #[path = "../../src/ros/goals_view.rs"]
 mod goals_view;
 #[path = "../../src/ros/inbox.rs"]
 mod inbox;
-#[path = "../../src/ros/piggyback.rs"]
+#[path = "../../src/ros/deferred_send.rs"]
 mod piggyback;
 #[path = "../../src/ros/wake.rs"]
 mod wake;
@@ -74,7 +74,7 @@ fn a_nudge_does_not_swallow_a_ring() {
         let (ringer, nudger) = (wake.clone(), wake.clone());
         let threads = [
             thread::spawn(move || ringer.ring()),
-            thread::spawn(move || nudger.nudge()),
+            thread::spawn(move || nudger.trigger()),
         ];
         assert!(wake.sleep_until(never()));
         for thread in threads {
@@ -141,7 +141,7 @@ fn a_reader_that_leaves_while_a_message_comes_harms_nobody() {
     });
 }
 
-/// The tick thread submits a halt, the Custodian's thread handles it and shows what came of it: here that a goal is
+/// The tick thread submits a halt, the GoalTracker's thread handles it and shows what came of it: here that a goal is
 /// executing no more.
 #[test]
 fn who_sees_goals_settled_sees_what_came_of_his_request() {
@@ -151,7 +151,7 @@ fn who_sees_goals_settled_sees_what_came_of_his_request() {
         let (inputs, inbox) = channel();
         let (shown, effect) = (Arc::clone(&board), Arc::clone(&stopped));
         board.show(executing());
-        let custodian = thread::spawn(move || {
+        let goal_tracker = thread::spawn(move || {
             if inbox.recv_timeout(Duration::MAX).is_ok() {
                 effect.store(true, Ordering::Relaxed);
                 shown.show(GoalsView::default());
@@ -166,7 +166,7 @@ fn who_sees_goals_settled_sees_what_came_of_his_request() {
                 "settled before the halt was handled"
             );
         }
-        custodian.join().unwrap();
+        goal_tracker.join().unwrap();
         assert!(board.is_settled(|_| true));
     });
 }
@@ -180,7 +180,7 @@ fn a_request_that_is_under_way_is_not_settled() {
         let shown = Arc::clone(&board);
         let wake = Wake::new();
         board.ring_on_change(wake.clone());
-        let custodian = thread::spawn(move || {
+        let goal_tracker = thread::spawn(move || {
             if inbox.recv_timeout(Duration::MAX).is_ok() {
                 shown.show(executing());
                 shown.count_out(1);
@@ -190,7 +190,7 @@ fn a_request_that_is_under_way_is_not_settled() {
         inputs.send(()).unwrap();
         assert!(!board.is_settled(|_| true));
         assert!(wake.sleep_until(never()), "a change is rung");
-        custodian.join().unwrap();
+        goal_tracker.join().unwrap();
         assert!(!board.is_settled(|_| true));
     });
 }

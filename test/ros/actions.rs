@@ -11,14 +11,14 @@ use navtree::msg::action::{Spin, SpinFeedback, SpinGoal, SpinResult};
 use navtree::msg::service::{TriggerRequest, TriggerResponse};
 use navtree::nav::{EndpointKind, Event, Form, Link, LinkError, Payload};
 use navtree::ros::{
-    ActionHandler, ActionServer, CustodianTask, Endpoints, GoalRequest, Ros, RosLink, ServerGoal,
+    ActionHandler, ActionServer, Endpoints, GoalRequest, GoalTrackerThread, Ros, RosLink, ServerGoal,
 };
 
 use crate::harness::{PATIENCE, Peer, alone, eventually};
 
 struct Rig {
     link: RosLink,
-    custodian: CustodianTask,
+    goal_tracker: GoalTrackerThread,
     notices: Vec<Notice<Payload>>,
     tickets: u64,
     /// Dropped last.
@@ -28,16 +28,17 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let ros = Ros::start("tested", "/").unwrap();
-        let custodian = CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
+        let goal_tracker =
+            GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
         let endpoints = Endpoints::new(
-            custodian.handle(),
+            goal_tracker.handle(),
             ros.transforms(),
             ros.parameters(),
             Some(Duration::from_secs(5)),
         );
         Self {
             link: endpoints.link(Duration::from_millis(100)),
-            custodian,
+            goal_tracker,
             notices: Vec::new(),
             tickets: 0,
             _ros: ros,
@@ -132,7 +133,7 @@ fn g3_g6_our_client_against_rclpy_servers() {
             .link
             .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Plain)
             .unwrap();
-        // However a tree spells it and in whichever form: to the Custodian it is one server.
+        // However a tree spells it and in whichever form: to the GoalTracker it is one server.
         for (name, form) in [
             ("spin", Form::Plain),
             ("/spin", Form::Plain),
@@ -246,7 +247,7 @@ fn g3_g6_our_client_against_rclpy_servers() {
         rig.accepted(orphan);
         peer.say("go");
         assert!(matches!(rig.outcome(orphan), Outcome::ServerGone));
-        assert_eq!(rig.custodian.handle().view().counters.given_up, 0);
+        assert_eq!(rig.goal_tracker.handle().view().counters.abandoned, 0);
         peer.kill();
     });
 }
@@ -320,26 +321,26 @@ fn our_action_server_against_rclpy_client() {
 }
 
 #[test]
-fn g8_the_custodian_ends_whatever_waits_before_its_end() {
+fn g8_the_goal_tracker_ends_whatever_waits_before_its_end() {
     alone(
-        "actions::g8_the_custodian_ends_whatever_waits_before_its_end",
+        "actions::g8_the_goal_tracker_ends_whatever_waits_before_its_end",
         || {
             let ros = Ros::start("tested", "/").unwrap();
             // It takes so many things at once: its end comes first, last and after the last of them.
             for before in 0..40 {
-                let custodian =
-                    CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
+                let goal_tracker =
+                    GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
                 let (go_on, held) = channel::<()>();
-                custodian.handle().send(move || {
+                goal_tracker.handle().send(move || {
                     let _ = held.recv();
                 });
                 for _ in 0..before {
-                    custodian.handle().send(|| {});
+                    goal_tracker.handle().send(|| {});
                 }
                 let (told, ended) = channel();
                 let dropping = std::thread::spawn(move || {
                     let _ = told.send(());
-                    drop(custodian);
+                    drop(goal_tracker);
                     let _ = told.send(());
                 });
                 ended.recv_timeout(PATIENCE).unwrap();

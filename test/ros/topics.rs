@@ -5,7 +5,7 @@ use std::time::Duration;
 use navtree::goal::GoalOptions;
 use navtree::msg::{BatteryState, BehaviorTreeLog, BehaviorTreeStatusChange, Header, Path, Pose};
 use navtree::nav::{Event, Form, Link, Payload, TopicId, TopicSpec};
-use navtree::ros::{CustodianTask, Endpoints, Ros};
+use navtree::ros::{Endpoints, GoalTrackerThread, Ros};
 
 use crate::harness::{Peer, alone, eventually};
 
@@ -37,8 +37,9 @@ fn topics_and_transforms() {
         let peer = Peer::start("topics.py");
         let ros = Ros::start("tested", "/").unwrap();
         ros.listen_to_transforms().unwrap();
-        let custodian = CustodianTask::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
-        let endpoints = Endpoints::new(custodian.handle(), ros.transforms(), ros.parameters(), None);
+        let goal_tracker =
+            GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
+        let endpoints = Endpoints::new(goal_tracker.handle(), ros.transforms(), ros.parameters(), None);
         let mut link = endpoints.link(Duration::from_secs(1));
 
         let text = topic("text", "std_msgs/msg/String", true);

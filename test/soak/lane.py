@@ -66,7 +66,7 @@ PARAMETERS = {
 
 #: After how many trials the node is restarted.
 TRIALS_A_NODE = 100
-#: How long everything may take to be over after a halt. The Custodian would give up after 60.
+#: How long everything may take to be over after a halt. The goal tracker would give up after 60.
 PATIENCE = 30.0
 
 Outcome = namedtuple("Outcome", "plan reached acted problems seconds")

@@ -1,6 +1,6 @@
 //! What a tree may do and most likely does not want: one file a warning.
 //!
-//! All of it rests on what nodes say of themselves ([`Conduct`]). Nodes that are known from a palette or from mocks only
+//! All of it rests on what nodes say of themselves ([`NodeEffects`]). Nodes that are known from a palette or from mocks only
 //! are given the benefit of the doubt: a warning must be true.
 
 mod never_fires;
@@ -13,9 +13,9 @@ pub(crate) use never_written::Written;
 use rustc_hash::FxHashMap;
 
 use super::behavior::{Behavior, Dialect};
-use super::conduct::{Conduct, Outcomes};
 use super::definition::{NodeDef, NodeIndex, NodeInfo};
 use super::guard::Guards;
+use super::node_effects::{NodeEffects, Outcomes};
 use super::problem::Problem;
 
 /// The parts of a definition that is about to be finished.
@@ -28,7 +28,7 @@ pub(crate) struct Subject<'l> {
     pub(crate) guards: &'l FxHashMap<u32, Guards>,
     pub(crate) dialect: Dialect,
     pub(crate) written: Written<'l>,
-    /// [`Conduct::latches_on_request`]: it is requested.
+    /// [`NodeEffects::latches_on_request`]: it is requested.
     pub(crate) latch_on_activation: bool,
 }
 
@@ -38,8 +38,8 @@ impl Subject<'_> {
     }
 
     /// The children that a node may tick: one that is never ticked neither runs on nor resets anything.
-    fn ticked(&self, node: usize, conducts: &[Conduct]) -> impl Iterator<Item = usize> {
-        let children = self.children(node).iter().take(conducts[node].reached);
+    fn ticked(&self, node: usize, node_effects_list: &[NodeEffects]) -> impl Iterator<Item = usize> {
+        let children = self.children(node).iter().take(node_effects_list[node].reached);
         children.map(|child| *child as usize)
     }
 
@@ -51,34 +51,38 @@ impl Subject<'_> {
         self.info[node].parent.map(NodeIndex::index)
     }
 
-    /// Every node's conduct, from the leaves up: children have higher numbers.
-    fn conducts(&self) -> Vec<Conduct> {
-        let mut conducts = vec![Conduct::synchronous(); self.info.len()];
+    /// Every node's node_effects, from the leaves up: children have higher numbers.
+    fn node_effects_list(&self) -> Vec<NodeEffects> {
+        let mut node_effects_list = vec![NodeEffects::synchronous(); self.info.len()];
         let mut of_children = Vec::new();
         for node in (0..self.info.len()).rev() {
             of_children.clear();
-            of_children.extend(self.children(node).iter().map(|child| conducts[*child as usize]));
-            conducts[node] = self.conduct(node, &of_children);
+            of_children.extend(
+                self.children(node)
+                    .iter()
+                    .map(|child| node_effects_list[*child as usize]),
+            );
+            node_effects_list[node] = self.node_effects(node, &of_children);
         }
-        conducts
+        node_effects_list
     }
 
-    fn conduct(&self, node: usize, children: &[Conduct]) -> Conduct {
+    fn node_effects(&self, node: usize, children: &[NodeEffects]) -> NodeEffects {
         let (behavior, flags) = &self.behaviors[node];
         let kind = self.info[node].kind;
-        let mut conduct = if flags & NodeDef::UNKNOWN != 0 {
+        let mut node_effects = if flags & NodeDef::UNKNOWN != 0 {
             // Whether it runs on is not known, and what is not known is not warned of.
-            Conduct::always(Outcomes::COMPLETED | Outcomes::SKIPPED)
+            NodeEffects::always(Outcomes::COMPLETED | Outcomes::SKIPPED)
         } else if flags & NodeDef::PRIORITY != 0 {
             // Its children come in any order.
-            Conduct {
-                reactive: behavior.conduct(kind, children).reactive,
-                ..Conduct::of(kind, children)
+            NodeEffects {
+                reactive: behavior.node_effects(kind, children).reactive,
+                ..NodeEffects::of(kind, children)
             }
         } else {
-            behavior.conduct(kind, children)
+            behavior.node_effects(kind, children)
         };
-        conduct.latches |= conduct.latches_on_request && self.latch_on_activation;
+        node_effects.latches |= node_effects.latches_on_request && self.latch_on_activation;
         if let Some(guards) = self.guards.get(&(node as u32)) {
             for (script, forced) in [
                 (&guards.failure_if, Outcomes::FAILURE),
@@ -87,21 +91,21 @@ impl Subject<'_> {
                 (&guards.while_true, Outcomes::SKIPPED),
             ] {
                 if script.is_some() {
-                    conduct = conduct.or(forced).at_times();
+                    node_effects = node_effects.or(forced).at_times();
                 }
             }
         }
-        conduct
+        node_effects
     }
 }
 
 /// Looks a compiled tree over.
 pub(crate) fn lint(subject: &Subject<'_>, problems: &mut Vec<Problem>) {
     never_written::lint(&subject.written, problems);
-    let conducts = subject.conducts();
-    unreachable::lint(subject, &conducts, problems);
-    never_fires::lint(subject, &conducts, problems);
-    two_asynchronous::lint(subject, &conducts, problems);
+    let node_effects_list = subject.node_effects_list();
+    unreachable::lint(subject, &node_effects_list, problems);
+    never_fires::lint(subject, &node_effects_list, problems);
+    two_asynchronous::lint(subject, &node_effects_list, problems);
 }
 
 /// What the checker says of trees of a few leaves.
@@ -109,11 +113,12 @@ pub(crate) fn lint(subject: &Subject<'_>, problems: &mut Vec<Problem>) {
 mod testing {
     use crate::bt::builder::{NodeBuilder, forest, tree};
     use crate::bt::{
-        Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Output, Ports, Registry, Text, Tick, compile,
+        Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Registry, Text, Tick,
+        compile,
     };
 
     struct Leaf {
-        conduct: Conduct,
+        node_effects: NodeEffects,
     }
 
     impl Behavior for Leaf {
@@ -121,8 +126,8 @@ mod testing {
             Ok(NodeStatus::Success)
         }
 
-        fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-            self.conduct
+        fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+            self.node_effects
         }
     }
 
@@ -147,11 +152,11 @@ mod testing {
 
     fn registry() -> Registry {
         let mut registry = Registry::builtin();
-        let action = Conduct::of(NodeKind::Action, &[]);
-        let condition = Conduct::of(NodeKind::Condition, &[]);
-        for (id, kind, conduct) in [
+        let action = NodeEffects::of(NodeKind::Action, &[]);
+        let condition = NodeEffects::of(NodeKind::Condition, &[]);
+        for (id, kind, node_effects) in [
             ("Drive", NodeKind::Action, action),
-            ("Say", NodeKind::Action, Conduct::synchronous()),
+            ("Say", NodeKind::Action, NodeEffects::synchronous()),
             ("IsDay", NodeKind::Condition, condition),
             ("HasMoved", NodeKind::Condition, condition.latching()),
         ] {
@@ -159,7 +164,7 @@ mod testing {
                 if id == "Say" {
                     ports.input::<Text>("text").default("{unset}").bind();
                 }
-                Box::new(Leaf { conduct }) as Box<dyn Behavior>
+                Box::new(Leaf { node_effects }) as Box<dyn Behavior>
             };
             registry.register_with(id, kind, kind.arity(), "", make).unwrap();
         }

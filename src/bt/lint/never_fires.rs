@@ -3,12 +3,16 @@
 //! `latch_on_activation` is set; otherwise they tell an activation from a reset by themselves.
 
 use super::Subject;
-use crate::bt::conduct::{Conduct, Outcomes};
+use crate::bt::node_effects::{NodeEffects, Outcomes};
 use crate::bt::problem::{Problem, ProblemKind};
 
-pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut Vec<Problem>) {
-    for (node, _) in conducts.iter().enumerate().filter(|(_, conduct)| conduct.latches) {
-        if let Some((parent, sibling)) = who_resets(subject, conducts, node) {
+pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], problems: &mut Vec<Problem>) {
+    for (node, _) in node_effects_list
+        .iter()
+        .enumerate()
+        .filter(|(_, node_effects)| node_effects.latches)
+    {
+        if let Some((parent, sibling)) = who_resets(subject, node_effects_list, node) {
             let message = format!(
                 "`{}` can never fire: it compares with what it saw when it was activated, and `{}` activates it \
                  anew at every tick",
@@ -28,16 +32,22 @@ pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut V
 }
 
 /// The reactive node above and the sibling whose running makes it reset this one.
-fn who_resets(subject: &Subject<'_>, conducts: &[Conduct], node: usize) -> Option<(usize, usize)> {
-    let runs_on = |node: usize| conducts[node].outcomes.contains(Outcomes::RUNNING);
+fn who_resets(
+    subject: &Subject<'_>,
+    node_effects_list: &[NodeEffects],
+    node: usize,
+) -> Option<(usize, usize)> {
+    let runs_on = |node: usize| node_effects_list[node].outcomes.contains(Outcomes::RUNNING);
     let mut below = node;
     while let Some(parent) = subject.parent(below) {
         if runs_on(below) {
             // While this branch runs it is not reset.
             return None;
         }
-        if conducts[parent].reactive
-            && let Some(sibling) = subject.ticked(parent, conducts).find(|child| runs_on(*child))
+        if node_effects_list[parent].reactive
+            && let Some(sibling) = subject
+                .ticked(parent, node_effects_list)
+                .find(|child| runs_on(*child))
         {
             return Some((parent, sibling));
         }

@@ -5,23 +5,24 @@
 
 use super::Subject;
 use crate::bt::behavior::Dialect;
-use crate::bt::conduct::{Conduct, Outcomes};
+use crate::bt::node_effects::{NodeEffects, Outcomes};
 use crate::bt::problem::{Problem, ProblemKind};
 
-pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut Vec<Problem>) {
-    for (node, _) in conducts
+pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], problems: &mut Vec<Problem>) {
+    for (node, _) in node_effects_list
         .iter()
         .enumerate()
-        .filter(|(_, conduct)| conduct.reactive)
+        .filter(|(_, node_effects)| node_effects.reactive)
     {
         if asynchronous_sequences(subject, node, problems) {
             continue;
         }
-        let mut children = subject.ticked(node, conducts);
-        let Some(first) = children.find(|child| conducts[*child].starts) else {
+        let mut children = subject.ticked(node, node_effects_list);
+        let Some(first) = children.find(|child| node_effects_list[*child].starts) else {
             continue;
         };
-        let Some(second) = children.find(|child| conducts[*child].outcomes.contains(Outcomes::RUNNING))
+        let Some(second) =
+            children.find(|child| node_effects_list[*child].outcomes.contains(Outcomes::RUNNING))
         else {
             continue;
         };

@@ -1,16 +1,16 @@
 //! Children that are never ticked, because one before them always decides.
 
 use super::Subject;
-use crate::bt::conduct::Conduct;
+use crate::bt::node_effects::NodeEffects;
 use crate::bt::problem::{Problem, ProblemKind};
 
-pub(super) fn lint(subject: &Subject<'_>, conducts: &[Conduct], problems: &mut Vec<Problem>) {
-    for (node, conduct) in conducts.iter().enumerate() {
+pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], problems: &mut Vec<Problem>) {
+    for (node, node_effects) in node_effects_list.iter().enumerate() {
         let children = subject.children(node);
-        let Some(first) = children.get(conduct.reached) else {
+        let Some(first) = children.get(node_effects.reached) else {
             continue;
         };
-        let last = children[conduct.reached - 1] as usize;
+        let last = children[node_effects.reached - 1] as usize;
         let message = format!("`{}` is never ticked", subject.id(*first as usize));
         let because = format!(
             "`{}` never lets `{}` go on to the next child",

@@ -87,7 +87,7 @@ impl Script {
     }
 
     /// Why its value can never be what it is for: a constant that is none.
-    pub(crate) fn misfit(&self, result: ScriptResult) -> Option<String> {
+    pub(crate) fn mismatch(&self, result: ScriptResult) -> Option<String> {
         let last = self.program.statements.last()?;
         let value = self.program.expressions.get(last.0 as usize)?.literal()?;
         match result {

@@ -1,9 +1,9 @@
-//! `navtree: goals`: what the Custodian looks after, and what it had to give up (G3).
+//! `navtree: goals`: what the GoalTracker looks after, and what it had to give up (G3).
 
 use std::sync::Arc;
 
 use super::condition::Condition;
-use crate::goal::{Counters, GivenUpGoal, GoalId, LiveGoal, Phase, Report, What};
+use crate::goal::{AbandonedGoal, Counters, GoalId, LiveGoal, Phase, Report, What};
 use crate::msg::DiagnosticLevel as Level;
 
 /// What is known of the goals; each with the name of its server.
@@ -12,7 +12,7 @@ pub struct GoalsSeen {
     /// Those that have not ended, oldest first.
     pub live: Vec<(LiveGoal, Arc<str>)>,
     /// Those that were given up and may be executing, oldest first.
-    pub given_up: Vec<(GivenUpGoal, Arc<str>)>,
+    pub abandoned: Vec<(AbandonedGoal, Arc<str>)>,
     /// What has happened so far.
     pub counters: Counters,
     /// What people were last told, and of which server.
@@ -21,7 +21,7 @@ pub struct GoalsSeen {
 
 pub(super) fn status(seen: &GoalsSeen) -> Condition {
     let left = |goal: &LiveGoal| !goal.phase.has_leaf() && goal.phase.may_execute();
-    let stopping = |goal: &LiveGoal| matches!(goal.phase, Phase::Doomed | Phase::Canceling);
+    let stopping = |goal: &LiveGoal| matches!(goal.phase, Phase::CancelPending | Phase::Canceling);
     let late = |goal: &LiveGoal| stopping(goal) && !goal.holds_back;
     let unreachable = |goal: &LiveGoal| goal.phase == Phase::Unreachable;
     let count = |which: &dyn Fn(&LiveGoal) -> bool| seen.live.iter().filter(|(goal, _)| which(goal)).count();
@@ -31,10 +31,10 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
         count => format!("{count} goals"),
     });
     let mut named = Vec::new();
-    for (given_up, server) in &seen.given_up {
-        let goal = words(server, &given_up.leaf, given_up.goal);
+    for (abandoned, server) in &seen.abandoned {
+        let goal = words(server, &abandoned.leaf, abandoned.goal);
         // What is known to have executed is worse than what may have been lost on the way, or with its server.
-        let (level, how) = match given_up.what {
+        let (level, how) = match abandoned.what {
             What::GaveUpUnanswered => (Level::Warn, "was never answered"),
             What::GaveUpUnreachable => (Level::Warn, "was lost with its server"),
             _ => (Level::Error, "did not stop"),
@@ -59,7 +59,7 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     condition.value("stopping", count(&|goal| left(goal) && !late(goal)));
     condition.value("not stopped in time", count(&late));
     condition.value("unreachable", count(&unreachable));
-    condition.value("may execute although given up", seen.given_up.len());
+    condition.value("may execute although given up", seen.abandoned.len());
     for (number, (what, goal)) in named.into_iter().enumerate() {
         condition.value(format!("{}. {what}", number + 1), goal);
     }
@@ -72,7 +72,7 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
         ("accepted in all", counters.accepted),
         ("adopted in all", counters.adopted),
         ("ended in all", counters.ended),
-        ("given up in all", counters.given_up),
+        ("given up in all", counters.abandoned),
         ("unreachable in all", counters.unreachable),
         ("unanswered in all", counters.unanswered),
         ("cancels in all", counters.cancels),
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn g3_a_goal_that_was_given_up_is_an_error_whatever_else_there_is() {
         let (goal, server) = live(Phase::Canceling, false);
-        let given_up = GivenUpGoal {
+        let abandoned = AbandonedGoal {
             goal: goal.goal,
             server: goal.server,
             ticket: None,
@@ -169,9 +169,9 @@ mod tests {
         };
         let seen = GoalsSeen {
             live: vec![live(Phase::Canceling, false), live(Phase::Unreachable, false)],
-            given_up: vec![(given_up, Arc::clone(&server))],
+            abandoned: vec![(abandoned, Arc::clone(&server))],
             counters: Counters {
-                given_up: 3,
+                abandoned: 3,
                 ..Counters::default()
             },
             last_report: Some((report, server)),
@@ -195,7 +195,7 @@ mod tests {
     fn g3_a_goal_that_was_lost_with_its_server_is_named_with_what_is_not_known_of_it() {
         let of_kind = |what| {
             let (goal, server) = live(Phase::Canceling, false);
-            let given_up = GivenUpGoal {
+            let abandoned = AbandonedGoal {
                 goal: goal.goal,
                 server: goal.server,
                 ticket: None,
@@ -203,7 +203,7 @@ mod tests {
                 what,
             };
             status(&GoalsSeen {
-                given_up: vec![(given_up, server)],
+                abandoned: vec![(abandoned, server)],
                 ..GoalsSeen::default()
             })
         };

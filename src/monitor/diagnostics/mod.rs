@@ -105,11 +105,11 @@ impl Diagnostics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::navigator::{NavigatorKind, Snapshot, Survey, TickStatistics};
+    use crate::navigator::{NavigatorKind, Snapshot, TickStatistics, TickStatus};
 
     /// Of a thread that has done nothing.
-    pub(super) fn survey() -> Survey {
-        Survey {
+    pub(super) fn tick_status() -> TickStatus {
+        TickStatus {
             statistics: TickStatistics::default(),
             period: Duration::from_millis(10),
             is_paused: false,
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn they_are_told_every_period_and_at_once_when_one_gets_worse() {
-        let survey = survey();
+        let tick_status = tick_status();
         let mut diagnostics = Diagnostics::new("/robot1/bt_navigator", Duration::from_secs(1));
         let mut told = Vec::new();
         for tenth in 0..40_u64 {
@@ -141,7 +141,7 @@ mod tests {
             let absent = (13..26).contains(&tenth).then(|| "spin".into());
             let seen = Seen {
                 ticks: TicksSeen {
-                    survey: Some(&survey),
+                    tick_status: Some(&tick_status),
                     asked: now,
                     leaf: None,
                 },

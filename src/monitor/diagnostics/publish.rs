@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::{Diagnostics, GoalsSeen, Seen, ServersSeen, TicksSeen, TreeSeen};
 use crate::bt::Time;
 use crate::msg::{DiagnosticArray, Header};
-use crate::navigator::{Insight, Pending, Survey, Unacknowledged};
-use crate::ros::{Announcer, GoalsView, KnownServer, RosError};
+use crate::navigator::{NodeHandles, Pending, TickStatus, Unacknowledged};
+use crate::ros::{GoalsView, KnownServer, RosError, TopicPublisher};
 
 /// Where the field looks for them.
 const TOPIC: &str = "/diagnostics";
@@ -23,60 +23,63 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// [`RosError`].
-pub fn publish(insight: &Insight, period: Duration) -> Result<(), RosError> {
-    let insight = insight.clone();
-    insight.ros.clone().with_node_blocking(PATIENCE, move |node| {
-        let announcer = Announcer::<DiagnosticArray>::new(node, TOPIC)?;
-        let mut observer = Observer::new(insight, period);
-        let mut next = Time::ZERO;
-        // With what the node's thread wakes for anyway, to look for servers: a clock of its own woke an idle node five times
-        // a second more, half as often again.
-        node.every(period, || {});
-        node.every(Duration::ZERO, move || {
-            // Steady: a simulation that stands still is to be told of as well.
-            let now = observer.insight.clock.steady();
-            if now < next {
-                return;
-            }
-            next = now + LOOK.min(period);
-            if announcer.has_listeners() {
-                if let Some(message) = observer.look(now)
-                    && let Err(error) = announcer.publish(&message)
-                {
-                    tracing::debug!("{TOPIC}: {error}");
+pub fn publish(node_handles: &NodeHandles, period: Duration) -> Result<(), RosError> {
+    let node_handles = node_handles.clone();
+    node_handles
+        .ros
+        .clone()
+        .with_node_blocking(PATIENCE, move |node| {
+            let publisher = TopicPublisher::<DiagnosticArray>::new(node, TOPIC)?;
+            let mut observer = Observer::new(node_handles, period);
+            let mut next = Time::ZERO;
+            // With what the node's thread wakes for anyway, to look for servers: a clock of its own woke an idle node five times
+            // a second more, half as often again.
+            node.every(period, || {});
+            node.every(Duration::ZERO, move || {
+                // Steady: a simulation that stands still is to be told of as well.
+                let now = observer.node_handles.clock.steady();
+                if now < next {
+                    return;
                 }
-            } else {
-                observer.rest();
-            }
-        });
-        Ok(())
-    })?
+                next = now + LOOK.min(period);
+                if publisher.has_listeners() {
+                    if let Some(message) = observer.look(now)
+                        && let Err(error) = publisher.publish(&message)
+                    {
+                        tracing::debug!("{TOPIC}: {error}");
+                    }
+                } else {
+                    observer.rest();
+                }
+            });
+            Ok(())
+        })?
 }
 
 /// Looks at the parts of a node.
 struct Observer {
-    insight: Insight,
+    node_handles: NodeHandles,
     diagnostics: Diagnostics,
     /// The question to the tick thread that is open, and since when.
-    question: Option<(Pending<Survey>, Time)>,
-    survey: Option<Survey>,
+    question: Option<(Pending<TickStatus>, Time)>,
+    tick_status: Option<TickStatus>,
 }
 
 impl Observer {
-    fn new(insight: Insight, period: Duration) -> Self {
-        let diagnostics = Diagnostics::new(insight.ros.full_name(), period);
+    fn new(node_handles: NodeHandles, period: Duration) -> Self {
+        let diagnostics = Diagnostics::new(node_handles.ros.full_name(), period);
         Self {
-            insight,
+            node_handles,
             diagnostics,
             question: None,
-            survey: None,
+            tick_status: None,
         }
     }
 
     /// Nobody listens.
     fn rest(&mut self) {
-        if self.survey.is_some() || self.question.is_some() {
-            (self.survey, self.question) = (None, None);
+        if self.tick_status.is_some() || self.question.is_some() {
+            (self.tick_status, self.question) = (None, None);
             self.diagnostics.forget();
         }
     }
@@ -85,14 +88,14 @@ impl Observer {
     fn look(&mut self, now: Time) -> Option<DiagnosticArray> {
         let asked = self.ask(now);
         // It answers between two ticks: before the next look, unless something keeps it.
-        if self.survey.is_none() && now.since(asked) < FIRST_ANSWER {
+        if self.tick_status.is_none() && now.since(asked) < FIRST_ANSWER {
             return None;
         }
-        let view = self.insight.custodian.view();
-        let leaf = self.insight.pulse.leaf();
+        let view = self.node_handles.goal_tracker.view();
+        let leaf = self.node_handles.heartbeat.leaf();
         let seen = Seen {
             ticks: TicksSeen {
-                survey: self.survey.as_ref(),
+                tick_status: self.tick_status.as_ref(),
                 asked,
                 leaf: leaf.as_ref(),
             },
@@ -102,7 +105,7 @@ impl Observer {
         };
         let status = self.diagnostics.look(&seen, now)?;
         Some(DiagnosticArray {
-            header: Header::new(self.insight.clock.stamp(), ""),
+            header: Header::new(self.node_handles.clock.stamp(), ""),
             status,
         })
     }
@@ -111,26 +114,26 @@ impl Observer {
     fn ask(&mut self, now: Time) -> Time {
         let answer = self.question.as_ref().map(|(pending, _)| pending.look());
         match answer {
-            Some(Ok(survey)) => self.survey = Some(survey),
+            Some(Ok(tick_status)) => self.tick_status = Some(tick_status),
             Some(Err(Unacknowledged::NotYet)) => {
                 return self.question.as_ref().map_or(now, |(_, asked)| *asked);
             }
             // A thread that has ended ends the process.
             Some(Err(Unacknowledged::Never)) | None => {}
         }
-        self.question = Some((self.insight.ticks.survey(), now));
+        self.question = Some((self.node_handles.ticks.tick_status(), now));
         now
     }
 
     fn goals(&self, view: GoalsView) -> GoalsSeen {
         let last_report = view.reports.back().map(|report| {
-            let server = self.insight.custodian.servers(&[report.server]).pop();
+            let server = self.node_handles.goal_tracker.servers(&[report.server]).pop();
             let name = server.map_or_else(|| Arc::from("?"), |server| server.name);
             (report.clone(), name)
         });
         GoalsSeen {
             live: view.live.into_iter().zip(view.servers).collect(),
-            given_up: view.given_up,
+            abandoned: view.abandoned,
             counters: view.counters,
             last_report,
         }
@@ -138,12 +141,12 @@ impl Observer {
 
     fn servers(&self) -> ServersSeen {
         let opened = self
-            .survey
+            .tick_status
             .as_ref()
-            .map_or(&[][..], |survey| &survey.navigator.servers);
+            .map_or(&[][..], |tick_status| &tick_status.navigator.servers);
         let (present, absent): (Vec<_>, Vec<_>) = self
-            .insight
-            .custodian
+            .node_handles
+            .goal_tracker
             .servers(opened)
             .into_iter()
             .partition(|server| server.present);
@@ -155,11 +158,14 @@ impl Observer {
     }
 
     fn tree(&self) -> TreeSeen {
-        let navigator = self.survey.as_ref().map(|survey| &survey.navigator);
+        let navigator = self
+            .tick_status
+            .as_ref()
+            .map(|tick_status| &tick_status.navigator);
         TreeSeen {
             current: navigator.and_then(|navigator| Some((navigator.kind, navigator.tree.clone()?))),
-            defaults: self.insight.library.defaults(),
-            refused: self.insight.library.refused(),
+            defaults: self.node_handles.library.defaults(),
+            refused: self.node_handles.library.refused(),
             last_end: navigator.and_then(|navigator| navigator.last_end.clone()),
         }
     }

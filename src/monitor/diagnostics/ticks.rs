@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::condition::Condition;
 use crate::bt::Time;
 use crate::msg::DiagnosticLevel as Level;
-use crate::navigator::{Survey, TickStatistics};
+use crate::navigator::{TickStatistics, TickStatus};
 
 /// What is judged: the ticks of so long.
 const SPAN: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ const INTOLERABLE: f64 = 0.5;
 #[derive(Clone, Copy, Debug)]
 pub struct TicksSeen<'s> {
     /// Its last answer.
-    pub survey: Option<&'s Survey>,
+    pub tick_status: Option<&'s TickStatus>,
     /// Since when it has owed the next.
     pub asked: Time,
     /// The leaf that has it, where one does.
@@ -37,9 +37,9 @@ pub(super) struct Window(VecDeque<(Time, TickStatistics)>);
 
 impl Window {
     /// Takes in the present state.
-    fn take(&mut self, survey: &Survey, now: Time) {
+    fn take(&mut self, tick_status: &TickStatus, now: Time) {
         if self.0.back().is_none_or(|(at, ..)| now.since(*at) >= STEP) {
-            self.0.push_back((now, survey.statistics.clone()));
+            self.0.push_back((now, tick_status.statistics.clone()));
         }
         while self.0.get(1).is_some_and(|(at, ..)| now.since(*at) >= SPAN) {
             self.0.pop_front();
@@ -47,13 +47,13 @@ impl Window {
     }
 
     pub(super) fn status(&mut self, seen: TicksSeen<'_>, now: Time) -> Condition {
-        let Some(survey) = seen.survey else {
+        let Some(tick_status) = seen.tick_status else {
             let mut condition = Condition::ok("");
             condition.find(Level::Stale, "the tick thread has not said anything yet");
             return condition;
         };
-        self.take(survey, now);
-        let all = &survey.statistics;
+        self.take(tick_status, now);
+        let all = &tick_status.statistics;
         let before = self.0.front().map_or(all, |(_, earlier)| earlier);
         let lately = all.durations.since(&before.durations);
         let ticks = lately.total();
@@ -61,10 +61,10 @@ impl Window {
         let skipped = all.skipped.saturating_sub(before.skipped);
         let due = (ticks + missed) as f64;
         let share = if due > 0.0 { missed as f64 / due } else { 0.0 };
-        let nominal = 1.0 / survey.period.as_secs_f64();
-        let activity = match &survey.navigator {
+        let nominal = 1.0 / tick_status.period.as_secs_f64();
+        let activity = match &tick_status.navigator {
             navigator if navigator.is_stopping => "stopping what a tree had started",
-            navigator if navigator.is_running && survey.is_paused => "paused",
+            navigator if navigator.is_running && tick_status.is_paused => "paused",
             navigator if navigator.is_running => "ticking",
             _ => "idle",
         };
@@ -92,7 +92,7 @@ impl Window {
             );
         }
         condition.value("activity", activity);
-        condition.value("period (ms)", survey.period.as_secs_f64() * 1e3);
+        condition.value("period (ms)", tick_status.period.as_secs_f64() * 1e3);
         if due > 0.0 {
             let share = ticks as f64 / (due + skipped as f64);
             condition.value("rate (Hz)", format_args!("{:.1}", nominal * share));
@@ -119,22 +119,22 @@ fn microseconds(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{survey, value};
+    use super::super::tests::{tick_status, value};
     use super::*;
 
-    fn figures(ticks: u64, missed: u64) -> Survey {
-        let mut survey = survey();
-        survey.navigator.is_running = true;
-        survey.statistics.missed = missed;
-        (0..ticks).for_each(|_| survey.statistics.durations.record(Duration::from_micros(80)));
-        survey
+    fn figures(ticks: u64, missed: u64) -> TickStatus {
+        let mut tick_status = tick_status();
+        tick_status.navigator.is_running = true;
+        tick_status.statistics.missed = missed;
+        (0..ticks).for_each(|_| tick_status.statistics.durations.record(Duration::from_micros(80)));
+        tick_status
     }
 
     /// At second `at`, when the thread was last asked at second `asked`.
-    fn look(window: &mut Window, survey: &Survey, (asked, at): (u64, u64)) -> Condition {
+    fn look(window: &mut Window, tick_status: &TickStatus, (asked, at): (u64, u64)) -> Condition {
         let leaf: Arc<str> = "Drive/arm".into();
         let seen = TicksSeen {
-            survey: Some(survey),
+            tick_status: Some(tick_status),
             asked: Time::from_millis(1000 * asked),
             leaf: Some(&leaf),
         };
@@ -196,9 +196,9 @@ mod tests {
         let mut window = Window::default();
         look(&mut window, &figures(0, 0), (0, 0));
         // /clock at 40 Hz.
-        let mut survey = figures(200, 0);
-        survey.statistics.skipped = 300;
-        let slow = look(&mut window, &survey, (5, 5));
+        let mut tick_status = figures(200, 0);
+        tick_status.statistics.skipped = 300;
+        let slow = look(&mut window, &tick_status, (5, 5));
         assert_eq!((slow.level, slow.message.as_str()), (Level::Ok, "ticking"));
         assert_eq!(
             (
@@ -222,14 +222,14 @@ mod tests {
     #[test]
     fn nothing_is_known_until_the_thread_has_answered() {
         let nothing = TicksSeen {
-            survey: None,
+            tick_status: None,
             asked: Time::ZERO,
             leaf: None,
         };
         assert_eq!(Window::default().status(nothing, Time::ZERO).level, Level::Stale);
         let mut window = Window::default();
         let seen = TicksSeen {
-            survey: Some(&figures(7, 0)),
+            tick_status: Some(&figures(7, 0)),
             ..nothing
         };
         assert_eq!(window.status(seen, Time::from_millis(5000)).level, Level::Stale);

@@ -15,16 +15,16 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::blessed;
     use crate::bt::Registry;
+    use crate::golden_file;
     use crate::xml::{Diagnostics, Memory, Palette};
 
     #[test]
     fn the_reference_the_palette_and_the_schema_are_current() {
         let registry = crate::nav::registry();
-        blessed::check("docs/nodes.md", &reference(&registry));
-        blessed::check("docs/nodes.xml", &palette(&registry));
-        blessed::check("docs/tree.xsd", &xsd(&registry));
+        golden_file::check("docs/nodes.md", &reference(&registry));
+        golden_file::check("docs/nodes.xml", &palette(&registry));
+        golden_file::check("docs/tree.xsd", &xsd(&registry));
     }
 
     /// What Groot gets is what the checker reads back.

@@ -1,7 +1,7 @@
 //! `DistanceTraveled`: whether the robot has moved so far.
 
 use super::verdict;
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::endpoint::world;
 use crate::nav::frames::FramePorts;
@@ -63,8 +63,8 @@ impl Behavior for DistanceTraveled {
         Ok(verdict(moved))
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).latching_on_request()
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).latching_on_request()
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {

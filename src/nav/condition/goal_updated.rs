@@ -1,7 +1,7 @@
 //! `GoalUpdated`: whether the goal has changed since this node was activated.
 
 use super::verdict;
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Ports, Tick};
 use crate::nav::World;
 use crate::nav::goal_watch::{GoalPorts, SeenGoal, begins_anew};
 
@@ -46,8 +46,8 @@ impl Behavior for GoalUpdated {
         Ok(verdict(changed))
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).latching_on_request()
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).latching_on_request()
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {

@@ -1,7 +1,7 @@
 //! `TimeExpired`: whether a time has passed.
 
 use super::verdict;
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, Ports, Tick, Time};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, Ports, Tick, Time};
 use crate::msg::duration::from_seconds;
 use crate::nav::World;
 use crate::nav::goal_watch::begins_anew;
@@ -54,8 +54,8 @@ impl Behavior for TimeExpired {
         Ok(verdict(expired))
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).latching_on_request()
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).latching_on_request()
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {

@@ -1,6 +1,6 @@
 //! `DistanceController`: ticks its child each time the robot has moved so far.
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::frames::FramePorts;
 
@@ -68,8 +68,8 @@ impl Behavior for DistanceController {
         Ok(status)
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).or(Outcomes::RUNNING)
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

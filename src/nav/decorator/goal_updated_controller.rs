@@ -1,6 +1,6 @@
 //! `GoalUpdatedController`: ticks its child for each new goal.
 
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 use crate::nav::goal_watch::{GoalPorts, SeenGoal};
 
 /// Ticks its child at once, then for each change of the goal.
@@ -40,8 +40,8 @@ impl Behavior for GoalUpdatedController {
         }
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).or(Outcomes::RUNNING)
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

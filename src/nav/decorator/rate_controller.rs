@@ -1,7 +1,7 @@
 //! `RateController`: ticks its child at a rate of its own.
 
 use crate::bt::{
-    Behavior, Conduct, Context, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+    Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
 };
 
 /// Ticks its child at once, then each time a period has passed since its last success.
@@ -89,8 +89,8 @@ impl Behavior for RateController {
         Ok(status)
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).or(Outcomes::RUNNING)
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

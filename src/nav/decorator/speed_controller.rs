@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+    Time,
 };
 use crate::msg::duration::from_seconds;
 use crate::nav::condition::open_odometry;
@@ -110,8 +111,8 @@ impl Behavior for SpeedController {
         open_odometry(cx);
     }
 
-    fn conduct(&self, kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::of(kind, children).or(Outcomes::RUNNING)
+    fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::of(kind, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Goals, PoseStamped};
 
 /// Puts a goal behind others.
@@ -36,8 +36,8 @@ impl Behavior for AppendGoalPoseToGoals {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

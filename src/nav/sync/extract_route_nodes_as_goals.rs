@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Goals, Pose, PoseStamped, Quaternion, Route};
 
 /// Turns a route into goals.
@@ -42,8 +42,8 @@ impl Behavior for ExtractRouteNodesAsGoals {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::PoseStamped;
 use crate::nav::frames::FramePorts;
 
@@ -35,8 +35,8 @@ impl Behavior for GetCurrentPose {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bt::{
-    Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
 };
 use crate::msg::{Goals, PoseStamped, WaypointStatus, WaypointStatuses, distance_xy};
 use crate::nav::frames::{FramePorts, robot_in};
@@ -106,8 +106,8 @@ impl Behavior for RemovePassedGoals {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

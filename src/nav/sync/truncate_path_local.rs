@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Thrown, Tick};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Thrown, Tick,
+};
 use crate::msg::{Path, Pose, PoseStamped, angle_between, distance_xy};
 use crate::nav::condition::{Progress, end_within};
 use crate::nav::frames::{FramePort, robot_in};
@@ -137,8 +139,8 @@ impl Behavior for TruncatePathLocal {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

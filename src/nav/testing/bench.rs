@@ -201,7 +201,7 @@ impl Bench {
             .set_behaviour(name, Behaviour::Action(Box::new(act)));
     }
 
-    /// Has commands reach the Custodian so many milliseconds after the tick that wants them. What happens meanwhile it
+    /// Has commands reach the GoalTracker so many milliseconds after the tick that wants them. What happens meanwhile it
     /// handles first.
     pub fn delay_commands(&mut self, milliseconds: u64) {
         self.network().delay_commands(Duration::from_millis(milliseconds));
@@ -324,7 +324,7 @@ impl Bench {
         self.network().topics().to_vec()
     }
 
-    /// What the Custodian reported since the last call.
+    /// What the GoalTracker reported since the last call.
     pub fn reports(&mut self) -> Vec<String> {
         self.network().take_reports()
     }

@@ -1,4 +1,4 @@
-//! A robot's world on a virtual clock: scripted servers behind the real Custodian, topics and transforms.
+//! A robot's world on a virtual clock: scripted servers behind the real GoalTracker, topics and transforms.
 //!
 //! ```
 //! use navtree::bt::NodeStatus;

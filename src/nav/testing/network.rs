@@ -1,4 +1,4 @@
-//! The other side of the link: the real Custodian, and servers that follow scripts.
+//! The other side of the link: the real GoalTracker, and servers that follow scripts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,8 +8,8 @@ use super::plan::Script;
 use crate::bt::HaltReason;
 use crate::bt::Time;
 use crate::goal::{
-    CancelCode, Command, Custodian, Effect, End, GivenUp, GoalId, GoalIds, GoalOptions, GoalTable, Selection,
-    ServerId, Stamp as GoalStamp, Ticket, WireEvent,
+    AbandonedGoals, CancelCode, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalTable, GoalTracker,
+    Selection, ServerId, Stamp as GoalStamp, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
 use crate::nav::{EndpointKind, Event, LinkError, Part, Payload, TopicId, TopicSpec, TransformError};
@@ -51,10 +51,10 @@ enum Thing {
 /// Servers, topics and transforms.
 pub(super) struct Network {
     now: Time,
-    /// How long commands are under way to the Custodian, which handles what comes meanwhile first.
+    /// How long commands are under way to the GoalTracker, which handles what comes meanwhile first.
     command_delay: Duration,
-    custodian: Custodian<Payload>,
-    given_up: GivenUp,
+    goal_tracker: GoalTracker<Payload>,
+    abandoned: AbandonedGoals,
     behaviours: BTreeMap<String, Behaviour>,
     servers: Vec<Server>,
     things: Vec<(Time, u64, Thing)>,
@@ -85,8 +85,8 @@ impl Network {
         Self {
             now: Time::ZERO,
             command_delay: Duration::ZERO,
-            custodian: Custodian::new(ids, GoalOptions::default()),
-            given_up: GivenUp::default(),
+            goal_tracker: GoalTracker::new(ids, GoalOptions::default()),
+            abandoned: AbandonedGoals::default(),
             behaviours: BTreeMap::new(),
             servers: Vec::new(),
             things: Vec::new(),
@@ -189,7 +189,7 @@ impl Network {
         }
         for command in commands.drain(..) {
             let mut effects = Vec::new();
-            self.custodian.command(command, self.now, &mut effects);
+            self.goal_tracker.command(command, self.now, &mut effects);
             self.carry_out(effects);
         }
     }
@@ -197,7 +197,7 @@ impl Network {
     /// Halts every leaf that waits for something, as a node does from outside of its tick thread.
     #[cfg(test)]
     pub(super) fn halt_all(&mut self, reason: HaltReason) {
-        for ticket in self.custodian.open_tickets() {
+        for ticket in self.goal_tracker.open_tickets() {
             self.submit(&mut vec![Command::Halt { ticket, reason }]);
         }
     }
@@ -207,19 +207,19 @@ impl Network {
     }
 
     pub(super) fn unsettled(&self, since: Ticket) -> Vec<String> {
-        let left = self.custodian.live_goals().into_iter();
+        let left = self.goal_tracker.live_goals().into_iter();
         let left = left
             .filter(|goal| goal.is_left_by(|ticket| ticket >= since))
             .map(|goal| format!("{} {:?}", goal.leaf, goal.phase));
-        let given_up = self.given_up.goals();
-        let given_up = given_up
+        let abandoned = self.abandoned.goals();
+        let abandoned = abandoned
             .filter(|goal| goal.is_left_by(|ticket| ticket >= since))
             .map(|goal| format!("{} given up", goal.leaf));
-        left.chain(given_up).collect()
+        left.chain(abandoned).collect()
     }
 
     pub(super) fn is_settled(&self, since: Ticket) -> bool {
-        let goals = self.custodian.live_goals();
+        let goals = self.goal_tracker.live_goals();
         !goals.iter().any(|goal| goal.holds_up(|ticket| ticket >= since))
     }
 
@@ -396,7 +396,7 @@ impl Network {
     pub(super) fn advance(&mut self, to: Time) {
         loop {
             let thing = self.things.iter().map(|(at, order, _)| (*at, *order)).min();
-            let deadline = self.custodian.next_deadline();
+            let deadline = self.goal_tracker.next_deadline();
             let thing_first = match (thing, deadline) {
                 (Some((at, _)), Some(deadline)) => at <= deadline,
                 (thing, _) => thing.is_some(),
@@ -417,7 +417,7 @@ impl Network {
                 };
                 self.now = self.now.max(deadline);
                 let mut effects = Vec::new();
-                self.custodian.advance(self.now, &mut effects);
+                self.goal_tracker.advance(self.now, &mut effects);
                 self.carry_out(effects);
             }
         }
@@ -431,8 +431,8 @@ impl Network {
 
     fn wire(&mut self, event: WireEvent<Payload>) {
         let mut effects = Vec::new();
-        self.given_up.wire(&event);
-        self.custodian.wire(event, self.now, &mut effects);
+        self.abandoned.wire(&event);
+        self.goal_tracker.wire(event, self.now, &mut effects);
         self.carry_out(effects);
     }
 
@@ -644,7 +644,7 @@ impl Network {
                 }
                 Effect::Notify(notice) => self.events.push(Event::Notice(notice)),
                 Effect::Report(report) => {
-                    self.given_up.report(&report);
+                    self.abandoned.report(&report);
                     self.reports.push(report.to_string());
                 }
                 Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => {}

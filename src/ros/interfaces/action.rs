@@ -14,16 +14,16 @@ use crate::msg::action::{
 };
 use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::action_client::ActionClient;
-use crate::ros::custodian_task::Inlet;
-use crate::ros::mirror::{ActionType, ActionWire, Mirror};
-use crate::ros::spin::Errand;
-use crate::ros::{Debts, RosError, RosNode};
+use crate::ros::convert::{ActionType, ActionWire, Convert};
+use crate::ros::goal_tracker_thread::InputSender;
+use crate::ros::spin::Task;
+use crate::ros::{PendingRequests, RosError, RosNode};
 
-/// The client side of one action server. Nothing waits; what comes back goes to the inlet it was opened with.
+/// The client side of one action server. Nothing waits; what comes back goes to the inputs it was opened with.
 pub(in crate::ros) trait ActionTransport: Send {
     /// What makes the node listen to the feedback of goals sent from here: to be done once, and only where a leaf has a use
     /// for it. A controller sends it at 20 Hz and more; for nobody, that was a fifth of what the node used.
-    fn hear_feedback(&self) -> Errand;
+    fn hear_feedback(&self) -> Task;
     /// Sends a goal request.
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError>;
     /// Sends a cancel request.
@@ -33,11 +33,11 @@ pub(in crate::ros) trait ActionTransport: Send {
     /// Nothing more is expected for a goal.
     fn forget(&mut self, goal: GoalId);
     /// Requests without an answer.
-    fn debts(&self) -> Debts;
+    fn pending_requests(&self) -> PendingRequests;
 }
 
 /// How payloads become r2r's structs. What comes back for a goal has the form of that goal, so that leaves of both forms
-/// share one client: to the Custodian they are leaves of one server (guarantee G5).
+/// share one client: to the GoalTracker they are leaves of one server (guarantee G5).
 pub(in crate::ros) trait ActionCodec: 'static {
     type Wire: ActionWire;
     fn goal(payload: &Payload) -> Result<(<Self::Wire as WrappedActionTypeSupport>::Goal, Form), RosError>;
@@ -60,14 +60,14 @@ impl<A: ActionType> ActionCodec for Known<A> {
 
     fn result(wire: <A::Wire as WrappedActionTypeSupport>::Result, form: Form) -> Payload {
         match form {
-            Form::Plain => Payload::new(<A::Result as Mirror>::from_wire(wire)),
+            Form::Plain => Payload::new(<A::Result as Convert>::from_wire(wire)),
             Form::Json => to_json(&wire),
         }
     }
 
     fn feedback(wire: <A::Wire as WrappedActionTypeSupport>::Feedback, form: Form) -> Payload {
         match form {
-            Form::Plain => Payload::new(<A::Feedback as Mirror>::from_wire(wire)),
+            Form::Plain => Payload::new(<A::Feedback as Convert>::from_wire(wire)),
             Form::Json => to_json(&wire),
         }
     }
@@ -100,7 +100,7 @@ pub(super) trait ActionInterface: Sync {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        inlet: Inlet,
+        inputs: InputSender,
     ) -> Result<Box<dyn ActionTransport>, RosError>;
     /// A message with every field at its default.
     fn template(&self, part: Part) -> Option<serde_json::Value>;
@@ -142,9 +142,9 @@ impl<C: ActionCodec> ActionInterface for Entry<C> {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        inlet: Inlet,
+        inputs: InputSender,
     ) -> Result<Box<dyn ActionTransport>, RosError> {
-        Ok(Box::new(ActionClient::<C>::open(node, name, server, inlet)?))
+        Ok(Box::new(ActionClient::<C>::open(node, name, server, inputs)?))
     }
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
@@ -162,7 +162,7 @@ macro_rules! registry {
     };
 }
 
-/// Every action type of the build. One that is added to room `msg` is added to `ros/mirror/action.rs` and here.
+/// Every action type of the build. One that is added to room `msg` is added to `ros/convert/action.rs` and here.
 static ACTIONS: &[&dyn ActionInterface] = registry![
     AssistedTeleop,
     BackUp,
@@ -212,10 +212,10 @@ pub(in crate::ros) fn open_action(
     name: &str,
     type_name: &str,
     server: ServerId,
-    inlet: Inlet,
+    inputs: InputSender,
 ) -> Result<Box<dyn ActionTransport>, LinkError> {
     find_json(type_name)
         .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
-        .open(node, name, server, inlet)
+        .open(node, name, server, inputs)
         .map_err(|error| LinkError::Refused(error.to_string()))
 }

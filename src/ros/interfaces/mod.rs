@@ -14,7 +14,7 @@ pub(super) use topic::{Publish, advertise, knows_topic, subscribe};
 use json::{checked, default_of, from_json, to_json};
 
 use super::RosError;
-use super::mirror::Mirror;
+use super::convert::Convert;
 use crate::nav::{LinkError, Part, ZERO_BYTE};
 
 /// Whether an action of this name (`nav2_msgs/action/Spin`) can be carried. `json`: as JSON, which any action type of the
@@ -37,7 +37,7 @@ pub fn knows_service(type_name: &str, json: bool) -> bool {
 }
 
 /// The counterpart of a goal or a request. r2r panics on a text with a zero byte, with the client's lock in hand.
-fn to_wire<T: Mirror>(message: &T, what: &str) -> Result<T::Wire, RosError> {
+fn to_wire<T: Convert>(message: &T, what: &str) -> Result<T::Wire, RosError> {
     if message.has_zero_byte() {
         return Err(RosError::Send(format!("{what}: {ZERO_BYTE}")));
     }

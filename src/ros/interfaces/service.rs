@@ -12,19 +12,19 @@ use crate::msg::service::{
     IsPathValid, ManageLifecycleNodes, Toggle, Trigger,
 };
 use crate::nav::{Form, LinkError, Part, Payload};
-use crate::ros::custodian_task::Inlet;
-use crate::ros::mirror::{Mirror, ServiceType, ServiceWire};
+use crate::ros::convert::{Convert, ServiceType, ServiceWire};
+use crate::ros::goal_tracker_thread::InputSender;
 use crate::ros::service_client::ServiceClient;
-use crate::ros::{Debts, RosError, RosNode};
+use crate::ros::{PendingRequests, RosError, RosNode};
 
-/// The client side of one service. Nothing waits; what comes back goes to the inlet it was opened with.
+/// The client side of one service. Nothing waits; what comes back goes to the inputs it was opened with.
 pub(in crate::ros) trait ServiceTransport: Send {
     /// Sends a request.
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError>;
     /// Nothing more is expected for a call.
     fn forget(&mut self, ticket: Ticket);
     /// Requests without an answer.
-    fn debts(&self) -> Debts;
+    fn pending_requests(&self) -> PendingRequests;
 }
 
 /// How payloads become r2r's structs. A response has the form of its request: see
@@ -54,7 +54,7 @@ impl<S: ServiceType> ServiceCodec for Known<S> {
 
     fn response(wire: <S::Wire as WrappedServiceTypeSupport>::Response, form: Form) -> Payload {
         match form {
-            Form::Plain => Payload::new(<S::Response as Mirror>::from_wire(wire)),
+            Form::Plain => Payload::new(<S::Response as Convert>::from_wire(wire)),
             Form::Json => to_json(&wire),
         }
     }
@@ -83,7 +83,7 @@ pub(super) trait ServiceInterface: Sync {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        inlet: Inlet,
+        inputs: InputSender,
     ) -> Result<Box<dyn ServiceTransport>, RosError>;
     /// A message with every field at its default.
     fn template(&self, part: Part) -> Option<serde_json::Value>;
@@ -123,9 +123,9 @@ impl<C: ServiceCodec> ServiceInterface for Entry<C> {
         node: &mut RosNode,
         name: &str,
         server: ServerId,
-        inlet: Inlet,
+        inputs: InputSender,
     ) -> Result<Box<dyn ServiceTransport>, RosError> {
-        Ok(Box::new(ServiceClient::<C>::open(node, name, server, inlet)?))
+        Ok(Box::new(ServiceClient::<C>::open(node, name, server, inputs)?))
     }
 
     fn template(&self, part: Part) -> Option<serde_json::Value> {
@@ -143,7 +143,7 @@ macro_rules! registry {
     };
 }
 
-/// Every service type that room `msg` has. One that is added there is added to `ros/mirror/service.rs` and here.
+/// Every service type that room `msg` has. One that is added there is added to `ros/convert/service.rs` and here.
 static SERVICES: &[&dyn ServiceInterface] = registry![
     ClearCostmapAroundPose,
     ClearCostmapAroundRobot,
@@ -186,10 +186,10 @@ pub(in crate::ros) fn open_service(
     name: &str,
     type_name: &str,
     server: ServerId,
-    inlet: Inlet,
+    inputs: InputSender,
 ) -> Result<Box<dyn ServiceTransport>, LinkError> {
     find_json(type_name)
         .ok_or_else(|| LinkError::UnknownInterface(type_name.to_owned()))?
-        .open(node, name, server, inlet)
+        .open(node, name, server, inputs)
         .map_err(|error| LinkError::Refused(error.to_string()))
 }

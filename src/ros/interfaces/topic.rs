@@ -11,7 +11,7 @@ use crate::msg::{
 };
 use crate::nav::{Form, LinkError, Payload, TopicSpec, refuse_zero_bytes};
 use crate::ros::checked::Checked;
-use crate::ros::mirror::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
+use crate::ros::convert::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 use crate::ros::{RosError, RosNode};
 
 /// A publisher, without its type.
@@ -109,7 +109,7 @@ macro_rules! registry {
     };
 }
 
-/// Every message type with a Rust payload. One that is added to room `msg` is added to `ros/mirror/topic.rs` and here.
+/// Every message type with a Rust payload. One that is added to room `msg` is added to `ros/convert/topic.rs` and here.
 static TOPICS: &[&dyn TopicInterface] = registry![
     BatteryState,
     BehaviorTreeLog,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use r2r::bond::msg::Status;
 use r2r::{Publisher, QosProfile, std_msgs};
 
-use crate::ros::mirror::Mirror;
-use crate::ros::{Clock, Nudge, RosError, RosHandle, RosNode};
+use crate::ros::convert::Convert;
+use crate::ros::{Clock, RosError, RosHandle, RosNode, TimerTrigger};
 
 /// How long the other side waits for a heartbeat before it takes the node for dead: Nav2's value.
 const TIMEOUT: f32 = 4.0;
@@ -45,7 +45,7 @@ struct Shared {
     breaks: bool,
     clock: Clock,
     /// Makes the next heartbeat due: a rest is over.
-    nudge: Nudge,
+    trigger: TimerTrigger,
     inner: Mutex<Inner>,
 }
 
@@ -84,7 +84,7 @@ impl Bond {
             period,
             breaks,
             clock,
-            nudge: Nudge::default(),
+            trigger: TimerTrigger::default(),
             inner: Mutex::new(Inner {
                 publisher,
                 begun: false,
@@ -92,7 +92,7 @@ impl Bond {
             }),
         });
         let beating = Arc::clone(&shared);
-        node.whenever_due(period, shared.nudge.clone(), move || {
+        node.whenever_due(period, shared.trigger.clone(), move || {
             let mut inner = beating.lock();
             if inner.begun && Instant::now() >= inner.beats_until && beating.breaks {
                 tracing::warn!("the bond is broken: the lifecycle manager has not been heard in time");
@@ -124,7 +124,7 @@ impl Bond {
         inner.begun = true;
         inner.beats_until = Instant::now() + CONNECT_TIMEOUT;
         self.shared.say(&inner, true);
-        self.shared.nudge.give();
+        self.shared.trigger.give();
     }
 
     /// The heartbeat ends, and the other side is told.
@@ -144,7 +144,7 @@ impl Shared {
         let now = Instant::now();
         if inner.begun && now >= inner.beats_until {
             self.say(&inner, true);
-            self.nudge.give();
+            self.trigger.give();
         }
         inner.beats_until = now + Duration::from_secs_f32(TIMEOUT);
     }

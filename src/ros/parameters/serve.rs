@@ -10,7 +10,7 @@ use super::store::Change;
 use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
 use crate::fault;
 use crate::ros::checked::{Checked, CheckedService};
-use crate::ros::mirror::Mirror;
+use crate::ros::convert::Convert;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
 /// What the parameter thread does next.

@@ -9,7 +9,7 @@ use r2r::WrappedServiceTypeSupport;
 use crate::bt::Time;
 use crate::goal::{End, GoalId};
 use crate::msg::Action;
-use crate::ros::mirror::ActionType;
+use crate::ros::convert::ActionType;
 use crate::ros::{
     ActionHandler, ActionServer, CancelDecision, Clock, Executor, GoalRequest, Listening, Ros, RosError,
     RosHandle, ServerGoal, Wake,
@@ -41,7 +41,7 @@ enum Arrival<A: ActionType> {
 type Numbers = Arc<Mutex<BTreeMap<GoalId, GoalNumber>>>;
 
 /// The handler of one server, on the node's thread.
-struct Doorman<A: ActionType> {
+struct GoalHandler<A: ActionType> {
     arrivals: Sender<Arrival<A>>,
     numbers: Numbers,
     /// Those in force, not those of the last step: a cancellation is answered at once, and who has set a parameter
@@ -51,7 +51,7 @@ struct Doorman<A: ActionType> {
     wake: Wake,
 }
 
-impl<A: ActionType> Doorman<A> {
+impl<A: ActionType> GoalHandler<A> {
     fn pass_on(&self, arrival: Arrival<A>) {
         // Nobody listens any more when the process ends; a goal is then refused by being dropped.
         let _ = self.arrivals.send(arrival);
@@ -59,7 +59,7 @@ impl<A: ActionType> Doorman<A> {
     }
 }
 
-impl<A: ActionType> ActionHandler<A> for Doorman<A>
+impl<A: ActionType> ActionHandler<A> for GoalHandler<A>
 where
     GoalRequest<A>: Send,
 {
@@ -143,7 +143,7 @@ where
     }
 
     fn serve(&self, handle: &RosHandle) -> Result<(), RosError> {
-        let doorman = Doorman {
+        let goal_handler = GoalHandler {
             arrivals: self.doorbell.clone(),
             numbers: Arc::clone(&self.numbers),
             settings: self.settings.clone(),
@@ -157,7 +157,7 @@ where
                 E::SERVER,
                 &clock,
                 ActionServer::<E::Action>::RETENTION,
-                doorman,
+                goal_handler,
             )
         })??;
         Ok(())

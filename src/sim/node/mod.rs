@@ -65,7 +65,7 @@ pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let node = Node::open(&ros, simulation, &settings, changed, &wake)?;
     ros.serve_parameters()?;
     let mourner = wake.clone();
-    ros.handle().tell_of_death(move || mourner.ring());
+    ros.handle().on_thread_exit(move || mourner.ring());
     tracing::info!("nav_sim is ready");
     node.run(&ros, &ending, &wake)
 }
@@ -114,7 +114,7 @@ impl Node {
         let mut events = Events::default();
         let mut pace = self.pace(wall.now());
         loop {
-            if let Some(end) = ros.handle().death() {
+            if let Some(end) = ros.handle().thread_exit() {
                 return end.map_err(NodeError::Died);
             }
             if ending.try_recv().is_ok() {

@@ -7,7 +7,7 @@ use crate::msg::service::{
     ClearCostmapAroundPose, ClearCostmapAroundRobot, ClearCostmapExceptRegion, ClearEntireCostmap,
     IsPathValid,
 };
-use crate::ros::mirror::ServiceType;
+use crate::ros::convert::ServiceType;
 use crate::ros::{Ros, RosError, RosNode, ServiceCall, Wake, serve_service};
 use crate::sim::service::ServiceQueue;
 use crate::sim::settings::{SERVICE_SERVERS, Settings};

@@ -3,7 +3,7 @@
 use r2r::{Publisher, QosProfile};
 
 use crate::msg::{BatteryState, Odometry, Stamp};
-use crate::ros::mirror::{SimulatedTime, TopicType, Transforms};
+use crate::ros::convert::{SimulatedTime, TopicType, Transforms};
 use crate::ros::{RosError, RosNode};
 use crate::sim::world::World;
 

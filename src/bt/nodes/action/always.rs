@@ -1,6 +1,6 @@
 //! `AlwaysSuccess` and `AlwaysFailure`: a constant.
 
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Succeeds.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl Behavior for AlwaysSuccess {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::always(Outcomes::SUCCESS)
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::always(Outcomes::SUCCESS)
     }
 }
 
@@ -45,8 +45,8 @@ impl Behavior for AlwaysFailure {
         Ok(NodeStatus::Failure)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::always(Outcomes::FAILURE)
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::always(Outcomes::FAILURE)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Emit`: an event for the nodes that wait for one.
 
 use crate::bt::{
-    Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick, Value,
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick, Value,
 };
 
 /// Says that something happened.
@@ -46,8 +46,8 @@ impl Behavior for Emit {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::always(Outcomes::SUCCESS)
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::always(Outcomes::SUCCESS)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `PopFromQueue` and `QueueSize`: one element of a shared queue, and how many there are.
 
 use crate::bt::{
-    Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Output, Ports, Queue, Tick, Value,
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Queue, Tick, Value,
 };
 
 /// Takes the first element out.
@@ -46,8 +46,8 @@ impl Behavior for PopFromQueue {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 
@@ -91,8 +91,8 @@ impl Behavior for QueueSize {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

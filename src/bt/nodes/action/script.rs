@@ -2,7 +2,7 @@
 
 use crate::bt::nodes::code::Code;
 use crate::bt::script::ScriptResult;
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Runs a script.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ impl Behavior for ScriptAction {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::always(Outcomes::SUCCESS)
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::always(Outcomes::SUCCESS)
     }
 }
 

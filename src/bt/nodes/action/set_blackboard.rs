@@ -2,8 +2,8 @@
 
 use crate::bt::script::Access;
 use crate::bt::{
-    Behavior, Conduct, Context, Dialect, Family, InOut, Input, Node, NodeKind, NodeStatus, PortValue, Ports,
-    SlotId, Text,
+    Behavior, Context, Dialect, Family, InOut, Input, Node, NodeEffects, NodeKind, NodeStatus, PortValue,
+    Ports, SlotId, Text,
 };
 use crate::bt::{Thrown, Tick, Value};
 
@@ -96,8 +96,8 @@ impl Behavior for SetBlackboard {
         }
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+};
 
 /// Runs for some time.
 #[derive(Debug)]
@@ -53,10 +55,10 @@ impl Behavior for Sleep {
         }
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct {
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects {
             starts: true,
-            ..Conduct::always(Outcomes::SUCCESS | Outcomes::RUNNING)
+            ..NodeEffects::always(Outcomes::SUCCESS | Outcomes::RUNNING)
         }
     }
 }

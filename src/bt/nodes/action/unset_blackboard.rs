@@ -1,6 +1,8 @@
 //! `UnsetBlackboard`: an entry away.
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick,
+};
 
 /// Removes an entry.
 #[derive(Debug)]
@@ -34,8 +36,8 @@ impl Behavior for UnsetBlackboard {
         Ok(NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::always(Outcomes::SUCCESS)
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::always(Outcomes::SUCCESS)
     }
 }
 

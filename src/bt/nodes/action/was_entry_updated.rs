@@ -1,7 +1,7 @@
 //! `WasEntryUpdated`: whether an entry was written.
 
 use crate::bt::nodes::watch::Watch;
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 
 /// Looks whether an entry was written since the last look.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ impl Behavior for WasEntryUpdated {
         })
     }
 
-    fn conduct(&self, _kind: NodeKind, _children: &[Conduct]) -> Conduct {
-        Conduct::synchronous()
+    fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::synchronous()
     }
 }
 

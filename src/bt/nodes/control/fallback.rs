@@ -1,7 +1,7 @@
 //! `Fallback` and `AsyncFallback`: children in order, until one succeeds.
 
 use super::walk::{WhileFailure, on_from_the_last};
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
 /// Ticks its children in order and remembers the one that runs.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl Behavior for Fallback {
         true
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::in_order(Outcomes::FAILURE, children)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::in_order(Outcomes::FAILURE, children)
     }
 }
 
@@ -67,8 +67,8 @@ impl Behavior for AsyncFallback {
         true
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::in_order(Outcomes::FAILURE, children).or(Outcomes::RUNNING)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::in_order(Outcomes::FAILURE, children).or(Outcomes::RUNNING)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ReactiveFallback`: children from the first at every tick, while they fail.
 
 use super::walk::{WhileFailure, from_the_first};
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
 /// The memoryless fallback: earlier children are tried again while a later one runs.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ impl Behavior for ReactiveFallback {
         true
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::in_order(Outcomes::FAILURE, children).reactive()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::in_order(Outcomes::FAILURE, children).reactive()
     }
 }
 

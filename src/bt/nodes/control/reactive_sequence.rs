@@ -1,7 +1,7 @@
 //! `ReactiveSequence`: children from the first at every tick, while they succeed.
 
 use super::walk::{WhileSuccess, from_the_first};
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
 /// The memoryless sequence: earlier children are looked at again while a later one runs.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ impl Behavior for ReactiveSequence {
         true
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::in_order(Outcomes::SUCCESS, children).reactive()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::in_order(Outcomes::SUCCESS, children).reactive()
     }
 }
 

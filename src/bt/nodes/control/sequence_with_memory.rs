@@ -1,7 +1,9 @@
 //! `SequenceWithMemory` and version 3's `SequenceStar`: a sequence that goes on where it failed.
 
 use super::walk::keep;
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{
+    Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// A sequence that remembers the child that failed.
 #[derive(Debug)]
@@ -34,8 +36,8 @@ impl Behavior for SequenceWithMemory {
         true
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::in_order(Outcomes::SUCCESS, children).or(Outcomes::RUNNING)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::in_order(Outcomes::SUCCESS, children).or(Outcomes::RUNNING)
     }
 }
 
@@ -73,8 +75,8 @@ impl Behavior for SequenceStar {
         true
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::in_order(Outcomes::SUCCESS, children)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::in_order(Outcomes::SUCCESS, children)
     }
 }
 

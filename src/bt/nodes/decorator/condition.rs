@@ -3,7 +3,7 @@
 use crate::bt::nodes::code::Code;
 use crate::bt::nodes::outcomes_of;
 use crate::bt::script::ScriptResult;
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script at every tick.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl Behavior for If {
         self.otherwise.require(cx)
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | outcomes_of(&self.otherwise)).at_times()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | outcomes_of(&self.otherwise)).at_times()
     }
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+    Time,
 };
 
 /// Waits before it ticks its child.
@@ -77,10 +78,10 @@ impl Behavior for Delay {
         cx.halt_children(reason);
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct {
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects {
             starts: true,
-            ..Conduct::around(children, |child| child | Outcomes::RUNNING)
+            ..NodeEffects::around(children, |child| child | Outcomes::RUNNING)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `ForceSuccess` and `ForceFailure`: one result, whatever the child's.
 
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Succeeds when its child has completed.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ impl Behavior for ForceSuccess {
         force(cx, NodeStatus::Success)
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| {
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| {
             child.without(Outcomes::COMPLETED) | Outcomes::SUCCESS
         })
     }
@@ -55,8 +55,8 @@ impl Behavior for ForceFailure {
         force(cx, NodeStatus::Failure)
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| {
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| {
             child.without(Outcomes::COMPLETED) | Outcomes::FAILURE
         })
     }

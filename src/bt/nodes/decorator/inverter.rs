@@ -1,6 +1,6 @@
 //! `Inverter`: success for failure.
 
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Turns its child's result around.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ impl Behavior for Inverter {
         })
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| {
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| {
             let mut outcomes = child.without(Outcomes::COMPLETED);
             if child.contains(Outcomes::SUCCESS) {
                 outcomes = outcomes | Outcomes::FAILURE;

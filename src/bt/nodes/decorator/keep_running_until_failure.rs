@@ -1,6 +1,6 @@
 //! `KeepRunningUntilFailure`: the child for ever, or until it fails.
 
-use crate::bt::{Behavior, Conduct, Context, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Runs its child over and over, once a tick.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ impl Behavior for KeepRunningUntilFailure {
         })
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child.and(Outcomes::FAILURE) | Outcomes::RUNNING)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child.and(Outcomes::FAILURE) | Outcomes::RUNNING)
     }
 }
 

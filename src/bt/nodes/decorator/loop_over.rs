@@ -2,7 +2,7 @@
 
 use crate::bt::nodes::outcomes_of;
 use crate::bt::{
-    Behavior, Conduct, Context, Enums, InOut, Input, List, Memory, Node, NodeKind, NodeStatus, Outcomes,
+    Behavior, Context, Enums, InOut, Input, List, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes,
     Output, PortValue, Ports, Queue, Text, Tick, Value,
 };
 
@@ -116,9 +116,9 @@ impl<T: Element> Behavior for Loop<T> {
         })
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
         let empty = outcomes_of(&self.if_empty);
-        Conduct::around(children, |child| {
+        NodeEffects::around(children, |child| {
             child.and(Outcomes::FAILURE) | Outcomes::RUNNING | empty
         })
         .at_times()

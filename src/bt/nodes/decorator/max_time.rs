@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::bt::nodes::outcomes_of;
 use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time,
+    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick, Time,
 };
 
 /// Halts its child when the time is up.
@@ -62,8 +62,8 @@ impl Behavior for MaxTime {
         Ok(status)
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | outcomes_of(&self.at_end))
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | outcomes_of(&self.at_end))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::bt::nodes::code::Code;
 use crate::bt::nodes::outcomes_of;
 use crate::bt::script::ScriptResult;
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 
 /// Asks a script before it starts its child.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ impl Behavior for Precondition {
         cx.memory().index = 0;
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
         let otherwise = outcomes_of(&self.otherwise);
-        Conduct::around(children, |child| child | otherwise).at_times()
+        NodeEffects::around(children, |child| child | otherwise).at_times()
     }
 }
 

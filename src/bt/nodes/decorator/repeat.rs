@@ -1,7 +1,7 @@
 //! `Repeat`: the child again and again, while it succeeds.
 
 use super::rounds::{Rounds, WhileSuccess};
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, Ports, Tick};
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Ports, Tick};
 
 /// Counts its child's successes.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl Behavior for Repeat {
         Rounds::halt(cx, reason);
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        self.0.conduct::<WhileSuccess>(children)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        self.0.node_effects::<WhileSuccess>(children)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::rounds::goes_on;
 use crate::bt::{
-    Behavior, Conduct, Context, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+    Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
 };
 
 /// Counts its child's failures and waits between them.
@@ -82,8 +82,8 @@ impl Behavior for Retry {
         Ok(NodeStatus::Running)
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | Outcomes::FAILURE | Outcomes::RUNNING)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | Outcomes::FAILURE | Outcomes::RUNNING)
     }
 }
 

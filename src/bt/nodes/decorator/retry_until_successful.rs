@@ -1,7 +1,7 @@
 //! `RetryUntilSuccessful`: the child again and again, while it fails.
 
 use super::rounds::{Rounds, WhileFailure};
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, Ports, Tick};
+use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Ports, Tick};
 
 /// Counts its child's failures.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl Behavior for RetryUntilSuccessful {
         Rounds::halt(cx, reason);
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        self.0.conduct::<WhileFailure>(children)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        self.0.node_effects::<WhileFailure>(children)
     }
 }
 

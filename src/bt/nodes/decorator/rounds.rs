@@ -1,7 +1,7 @@
 //! Rounds of one child: what `Repeat` and `RetryUntilSuccessful` have in common is written once, because each is the
 //! other with success and failure changed places.
 
-use crate::bt::{Conduct, Context, Dialect, HaltReason, Input, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Context, Dialect, HaltReason, Input, NodeEffects, NodeStatus, Outcomes, Ports, Tick};
 
 /// Rounds that version 3's loops do within one tick before they let the tree go on: BehaviorTree.CPP's have no bound,
 /// and one that always goes on would hold the tick for ever (guarantee G1).
@@ -98,13 +98,13 @@ impl Rounds {
         cx.halt_children(reason);
     }
 
-    pub(super) fn conduct<C: Course>(&self, children: &[Conduct]) -> Conduct {
+    pub(super) fn node_effects<C: Course>(&self, children: &[NodeEffects]) -> NodeEffects {
         let more = match self.wanted.literal() {
             Some(-1) => Outcomes::RUNNING,
             Some(..=1) => C::COUNTED_OUTCOME,
             _ => C::COUNTED_OUTCOME | Outcomes::RUNNING,
         };
-        Conduct::around(children, |child| child.without(C::COUNTED_OUTCOME) | more)
+        NodeEffects::around(children, |child| child.without(C::COUNTED_OUTCOME) | more)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `RunOnce`: the child once in the life of a tree.
 
-use crate::bt::{Behavior, Conduct, Context, Input, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
 /// Remembers its child's first result for good.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ impl Behavior for RunOnce {
         })
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | Outcomes::SKIPPED).at_times()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | Outcomes::SKIPPED).at_times()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::bt::nodes::outcomes_of;
 use crate::bt::{
-    Behavior, Conduct, Context, Event, Input, Node, NodeKind, NodeStatus, Output, Ports, Text, Tick, Value,
-    matches,
+    Behavior, Context, Event, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Text, Tick,
+    Value, matches,
 };
 
 /// Lets a tick pass when an event matches.
@@ -75,8 +75,8 @@ impl Behavior for Signal {
         Ok(result)
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | outcomes_of(&self.otherwise)).at_times()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | outcomes_of(&self.otherwise)).at_times()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The root of a subtree instance.
 
-use crate::bt::{Behavior, Conduct, Context, NodeKind, NodeStatus, Tick};
+use crate::bt::{Behavior, Context, NodeEffects, NodeKind, NodeStatus, Tick};
 
 /// Passes ticks on to the tree that it instantiates; the instance's key space was resolved when the definition was
 /// compiled, so nothing is left to do at run time.
@@ -20,8 +20,8 @@ impl Behavior for SubTree {
         cx.tick_only_child()
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child)
     }
 }
 

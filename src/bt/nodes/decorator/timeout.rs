@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::bt::{
-    Behavior, Conduct, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-    Time,
+    Behavior, Context, HaltReason, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports,
+    Tick, Time,
 };
 
 /// Halts its child when the time is up.
@@ -78,8 +78,8 @@ impl Behavior for Timeout {
         cx.halt_children(reason);
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | Outcomes::FAILURE)
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | Outcomes::FAILURE)
     }
 }
 

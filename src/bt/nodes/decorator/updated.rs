@@ -1,7 +1,9 @@
 //! `SkipUnlessUpdated` and `WaitValueUpdate`: the child when an entry was written.
 
 use crate::bt::nodes::watch::Watch;
-use crate::bt::{Behavior, Conduct, Context, HaltReason, Node, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{
+    Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick,
+};
 
 /// Is skipped until an entry was written.
 #[derive(Debug)]
@@ -32,8 +34,8 @@ impl Behavior for SkipUnlessUpdated {
         cx.halt_children(reason);
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | Outcomes::SKIPPED).at_times()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | Outcomes::SKIPPED).at_times()
     }
 }
 
@@ -66,8 +68,8 @@ impl Behavior for WaitValueUpdate {
         cx.halt_children(reason);
     }
 
-    fn conduct(&self, _kind: NodeKind, children: &[Conduct]) -> Conduct {
-        Conduct::around(children, |child| child | Outcomes::RUNNING).at_times()
+    fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
+        NodeEffects::around(children, |child| child | Outcomes::RUNNING).at_times()
     }
 }
 

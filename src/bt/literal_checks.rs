@@ -1,0 +1,382 @@
+//! Literals that reach an entry of a type by a detour, and can only fail there: given to a subtree or by its model,
+//! written by `SetBlackboard` or a script; and scripts that calculate with what is no number. BehaviorTree.CPP finds them
+//! when it ticks them.
+//!
+//! Told is only what is certain: where anything else writes the entry too, its reader may never see the literal. What is
+//! given to a subtree is a warning: a condition may keep it from the port, as with `none` for no angle at all.
+
+use super::Enums;
+use super::blackboard::{SlotId, convert};
+use super::definition::Span;
+use super::numeral::ignored;
+use super::problem::{Problem, ProblemKind};
+use super::scope::Scopes;
+use super::types::{Family, PortValue, TypeInfo};
+use super::value::Value;
+
+/// How many of each are remembered: a small file can have a long script in a million instances.
+const MOST: usize = 500_000;
+
+/// What of a tree may mismatch, collected while its ports are bound.
+#[derive(Default)]
+pub(crate) struct LiteralChecks {
+    readers: Vec<Reader>,
+    written: Vec<WrittenLiteral>,
+    operands: Vec<ScriptOperand>,
+}
+
+impl LiteralChecks {
+    /// A port reads an entry that begins as a literal.
+    pub(crate) fn read(&mut self, reader: Reader) {
+        push(&mut self.readers, reader);
+    }
+
+    /// A node or a script writes a literal.
+    pub(crate) fn write(&mut self, literal: WrittenLiteral) {
+        push(&mut self.written, literal);
+    }
+
+    /// A script calculates with an entry, or compares it.
+    pub(crate) fn calculate(&mut self, operand: ScriptOperand) {
+        push(&mut self.operands, operand);
+    }
+}
+
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() < MOST {
+        list.push(item);
+    }
+}
+
+pub(crate) struct Reader {
+    pub(crate) slot: SlotId,
+    pub(crate) info: &'static TypeInfo,
+    pub(crate) span: Span,
+}
+
+pub(crate) struct WrittenLiteral {
+    pub(crate) slot: SlotId,
+    pub(crate) value: Value,
+    pub(crate) span: Span,
+    /// What the problem is called: a script's, or a literal's.
+    pub(crate) kind: ProblemKind,
+}
+
+pub(crate) struct ScriptOperand {
+    pub(crate) slot: SlotId,
+    pub(crate) operator: &'static str,
+    pub(crate) span: Span,
+}
+
+/// Reports them. Where entries may be removed from the blackboard, they lose their types: then nothing is said of what
+/// is written.
+pub(crate) fn check(scopes: &Scopes, enums: &Enums, may_be_removed: bool, problems: &mut Vec<Problem>) {
+    readers(scopes, enums, problems);
+    if !may_be_removed {
+        written(scopes, enums, problems);
+        operands(scopes, problems);
+    }
+}
+
+fn readers(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
+    if scopes.writes_any {
+        return;
+    }
+    for reader in &scopes.literal_checks.readers {
+        let slot = &scopes.slots[reader.slot.0 as usize];
+        let Some(value) = slot.initial.as_ref().filter(|_| !slot.rewritten && !slot.global) else {
+            continue;
+        };
+        match mismatch(value, reader.info, enums) {
+            Some(reason) => {
+                let message = format!(
+                    "`{}` goes to a port of type {}: {reason}",
+                    slot.key, reader.info.name
+                );
+                problems.push(
+                    // A sentinel may be meant, which a condition keeps from the port: no error.
+                    Problem::new(ProblemKind::UnreadableArgument, slot.typed_at, message)
+                        .related(reader.span, "this port reads it"),
+                );
+            }
+            None => trailing(value, reader.info, slot.typed_at, &slot.key, problems),
+        }
+    }
+}
+
+fn written(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
+    for literal in &scopes.literal_checks.written {
+        let slot = &scopes.slots[literal.slot.0 as usize];
+        let declared = slot
+            .info
+            .filter(|info| info.is_strong() && info.family != Family::Text);
+        let Some(info) = declared else { continue };
+        // `SetBlackboard` writes what it has where there is no entry yet.
+        if literal.kind == ProblemKind::BadLiteral && slot.initial.is_none() {
+            continue;
+        }
+        let problem = match unfit_number(&literal.value, info, slot.initial.as_ref(), enums) {
+            Some(reason) => {
+                let message = format!(
+                    "the key `{}` is of type {}, and {:?} is none ({reason})",
+                    slot.key, info.name, literal.value
+                );
+                Problem::new(ProblemKind::UnfitNumber, literal.span, message).help(
+                    "the key takes it as it is; a node whose port cannot read it fails, or takes its default",
+                )
+            }
+            None => match mismatch(&literal.value, info, enums) {
+                Some(reason) => {
+                    let message = format!("the key `{}` is of type {}: {reason}", slot.key, info.name);
+                    Problem::new(literal.kind, literal.span, message)
+                }
+                None => {
+                    trailing(&literal.value, info, literal.span, &slot.key, problems);
+                    continue;
+                }
+            },
+        };
+        problems.push(problem.related(slot.typed_at, format!("it became {} here", info.name)));
+    }
+}
+
+fn operands(scopes: &Scopes, problems: &mut Vec<Problem>) {
+    for operand in &scopes.literal_checks.operands {
+        let slot = &scopes.slots[operand.slot.0 as usize];
+        let declared = slot.info.or(slot.provided);
+        let Some(info) = declared.filter(|info| info.family == Family::Object) else {
+            continue;
+        };
+        let message = format!(
+            "`{}` does not apply to the key `{}`, which is of type {}",
+            operand.operator, slot.key, info.name
+        );
+        let mut problem = Problem::new(ProblemKind::BadScript, operand.span, message);
+        problem = match slot.info {
+            Some(_) => problem.related(slot.typed_at, format!("it became {} here", info.name)),
+            None => problem.help("the program around the tree writes this key"),
+        };
+        problems.push(problem);
+    }
+}
+
+/// Why a number is none of a number type, if it is not. `None` also where an entry that begins as an integer cannot even
+/// take it.
+fn unfit_number(
+    value: &Value,
+    info: &'static TypeInfo,
+    begins: Option<&Value>,
+    enums: &Enums,
+) -> Option<String> {
+    let is_number = matches!(value, Value::Int(_) | Value::UInt(_) | Value::Real(_));
+    let stays_integer = matches!(begins, Some(Value::Int(_) | Value::UInt(_)));
+    if !is_number
+        || !info.is_numeric()
+        || (stays_integer && convert(value, f64::TYPE, i64::TYPE, enums).is_err())
+    {
+        return None;
+    }
+    let clash = convert(value, f64::TYPE, info, enums).err()?;
+    Some(clash.reason)
+}
+
+/// Why a value cannot become one of a type, if it cannot.
+fn mismatch(value: &Value, info: &'static TypeInfo, enums: &Enums) -> Option<String> {
+    match value {
+        // Nothing is how a caller says that it has nothing to say; nodes take their defaults then.
+        Value::Text(text) if text.is_empty() => None,
+        Value::Text(text) => (info.parse)(text, enums).err(),
+        // Nodes read booleans out of more numbers than scripts may write.
+        _ if info.family == Family::Bool => None,
+        Value::Int(_) | Value::UInt(_) | Value::Real(_) => {
+            let clash = convert(value, f64::TYPE, info, enums).err()?;
+            Some(if info.family == Family::Object {
+                format!("{value:?} is a number")
+            } else {
+                format!("{value:?} does not become one ({})", clash.reason)
+            })
+        }
+        Value::Empty | Value::Object(_) => None,
+    }
+}
+
+/// Says what of a text is ignored.
+fn trailing(value: &Value, info: &TypeInfo, span: Span, key: &str, problems: &mut Vec<Problem>) {
+    if let Value::Text(text) = value
+        && let Some(rest) = ignored(text, info)
+    {
+        let message = format!("the key `{key}` is of type {}: `{rest}` is ignored", info.name);
+        problems.push(Problem::new(ProblemKind::TrailingText, span, message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bt::builder::{NodeBuilder, forest, leaf, sequence, subtree, tree};
+    use crate::bt::{Behavior, Context, List, Node, NodeKind, NodeStatus, Ports, Registry, Tick, compile};
+    use std::sync::Arc;
+
+    /// A node with a port of an object type.
+    struct Take;
+
+    impl Node for Take {
+        const ID: &'static str = "Take";
+        const KIND: NodeKind = NodeKind::Action;
+        const DOC: &'static str = "";
+
+        fn bind(ports: &mut Ports<'_>) -> Self {
+            ports.input::<Arc<List<i64>>>("list").bind();
+            ports.output::<i32>("count").bind();
+            Self
+        }
+    }
+
+    impl Behavior for Take {
+        fn tick(&self, _cx: &mut Context<'_>) -> Tick {
+            Ok(NodeStatus::Success)
+        }
+    }
+
+    /// What is said of `Main`, beside a tree `T`.
+    fn said(main: NodeBuilder, inner: NodeBuilder) -> Vec<String> {
+        let mut registry = Registry::builtin();
+        registry.register::<Take>().unwrap();
+        for key in ["x", "p"] {
+            registry.provide_key(key);
+        }
+        registry.provide_key_as::<Arc<List<i64>>>("given");
+        let problems = match compile(&forest([tree("Main", main), tree("T", inner)]), "Main", &registry) {
+            Ok(compiled) => compiled.warnings,
+            Err(problems) => problems,
+        };
+        problems
+            .iter()
+            .map(|it| format!("{:?}: {}", it.kind, it.message))
+            .collect()
+    }
+
+    fn sleep(key: &str) -> NodeBuilder {
+        leaf("Sleep").port("msec", format!("{{{key}}}"))
+    }
+
+    fn script(code: &str) -> NodeBuilder {
+        leaf("Script").port("code", code)
+    }
+
+    fn set(value: &str, key: &str) -> NodeBuilder {
+        leaf("SetBlackboard").port("value", value).port("output_key", key)
+    }
+
+    #[test]
+    fn a_literal_given_to_a_subtree_is_read_by_its_ports() {
+        let call = |value: &str| subtree("T").port("b", value);
+        let expected = "UnreadableArgument: `b` goes to a port of type unsigned: `abc` is not a whole number";
+        assert_eq!(said(call("abc"), sleep("b")), [expected]);
+        assert_eq!(
+            said(call("5.5"), sleep("b")),
+            [
+                "UnreadableArgument: `b` goes to a port of type unsigned: 5.5 does not become one (the number does not fit)"
+            ]
+        );
+        assert_eq!(
+            said(call("12abc"), sleep("b")),
+            ["TrailingText: the key `b` is of type unsigned: `abc` is ignored"]
+        );
+        for (value, inner) in [
+            ("5", sleep("b")),
+            ("5.0", sleep("b")),
+            ("", sleep("b")),
+            // Something else may write it before it is read.
+            ("abc", sequence([script("b := '5'"), sleep("b")])),
+            ("abc", sequence([set("5", "b"), sleep("b")])),
+            ("abc", sequence([leaf("Take").port("count", "{b}"), sleep("b")])),
+            ("abc", sequence([set("5", "{k}"), sleep("b")])),
+            ("abc", leaf("Script").port("code", "b == 'abc'")),
+        ] {
+            let said = said(call(value), inner.clone());
+            let wrong = said.iter().any(|said| !said.starts_with("NeverWritten"));
+            assert!(!wrong, "{value} {inner:?} {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_literal_written_to_an_entry_has_to_become_its_type() {
+        let none = || leaf("AlwaysSuccess");
+        let of = |node: NodeBuilder| said(sequence([node, sleep("x")]), none());
+        assert_eq!(
+            of(set("abc", "x")),
+            ["BadLiteral: the key `x` is of type unsigned: `abc` is not a whole number"]
+        );
+        for code in ["x := 'abc'", "x = 'abc'", "n := 1; x := 'abc'"] {
+            assert_eq!(
+                of(script(code)),
+                ["BadScript: the key `x` is of type unsigned: `abc` is not a whole number"],
+                "{code}"
+            );
+        }
+        for (code, number) in [("x := 2.5", "2.5"), ("x = -1", "-1.0")] {
+            let unfit = "is none (the number does not fit)";
+            assert_eq!(
+                of(script(code)),
+                [format!(
+                    "UnfitNumber: the key `x` is of type unsigned, and {number} {unfit}"
+                )]
+            );
+        }
+        // An entry that began as an integer stays one.
+        let call = subtree("T").port("b", "3");
+        assert_eq!(
+            said(call, sequence([script("b := 0.5"), sleep("b")])),
+            ["BadScript: the key `b` is of type int: 0.5 does not become one (the number does not fit)"]
+        );
+        assert_eq!(
+            of(set("12abc", "x")),
+            ["TrailingText: the key `x` is of type unsigned: `abc` is ignored"]
+        );
+        for node in [
+            set("5", "x"),
+            set("abc", "y"),
+            script("x := 5; y := 'abc'"),
+            script("x := '5'; x := 2.0"),
+            // Not evaluated, or not always.
+            script("y := 1; y == 2 ? (x := 'abc') : 3"),
+            // The entry loses its type.
+            sequence([leaf("UnsetBlackboard").port("key", "x"), set("abc", "x")]),
+        ] {
+            assert_eq!(of(node.clone()), [""; 0], "{node:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_can_be_calculated_with_an_object() {
+        let of = |code: &str, take: &str| {
+            let condition = leaf("ScriptCondition").port("code", code);
+            said(
+                sequence([condition, leaf("Take").port("list", take)]),
+                leaf("AlwaysSuccess"),
+            )
+        };
+        for (code, operator) in [
+            ("p + 1", "+"),
+            ("1 + p", "+"),
+            ("-p", "-"),
+            ("p == 1", "=="),
+            ("2 < p", "<"),
+        ] {
+            assert_eq!(
+                of(code, "{p}"),
+                [format!(
+                    "BadScript: `{operator}` does not apply to the key `p`, which is of type list<int>"
+                )],
+                "{code}"
+            );
+        }
+        assert_eq!(
+            of("given && true", "1"),
+            ["BadScript: `&&` does not apply to the key `given`, which is of type list<int>"]
+        );
+        for code in ["x + 1", "q := p; 1 > 0", "x > 5 ? p + 1 : 1"] {
+            assert_eq!(of(code, "{p}"), [""; 0], "{code}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A tree with mocked leaves on a virtual clock: what `trace` and `test` run.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::mocks::typed;
+use crate::bt::{
+    HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef, Value, is_key,
+};
+
+/// What one tick left behind.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    /// Counted from 1.
+    pub(crate) tick: u64,
+    /// What the root returned, or the error that the tree raised.
+    pub(crate) result: Result<NodeStatus, TickError>,
+    /// Every node's stored status, in pre-order.
+    pub(crate) statuses: Vec<NodeStatus>,
+    /// The nodes that were halted, in the order in which their halts ended.
+    pub(crate) halted: Vec<NodeIndex>,
+}
+
+/// A tree about to be ticked.
+pub(crate) struct MockRun {
+    tree: Tree,
+    period: Duration,
+    now: Time,
+    drain: bool,
+    halts: Halts,
+    /// Calls of [`MockRun::tick`]: one of the tree's own may be several with `drain`.
+    ticks: u64,
+}
+
+impl MockRun {
+    pub(crate) fn new(def: Arc<TreeDef>, period: Duration, drain: bool) -> Self {
+        let mut tree = Tree::new(def);
+        let halts = Halts::default();
+        tree.set_observer(Some(Box::new(halts.clone())));
+        // A tree that cannot be used says so when it is ticked.
+        let _ = tree.attach(Time::ZERO);
+        Self {
+            tree,
+            period,
+            now: Time::ZERO,
+            drain,
+            halts,
+            ticks: 0,
+        }
+    }
+
+    pub(crate) fn definition(&self) -> &Arc<TreeDef> {
+        self.tree.definition()
+    }
+
+    /// Says what `Random` and its kin draw by; 0 unless set.
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.tree.set_seed(seed);
+    }
+
+    /// Writes a key of the root's blackboard.
+    pub(crate) fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), String> {
+        if !is_key(key) {
+            return Err(format!("`{key}` is not a key: `@` may stand once, before a name"));
+        }
+        if value.is_null() {
+            return Err(format!("{key}: set to nothing: write a value"));
+        }
+        let (value, info) = typed(value);
+        self.tree
+            .set_value(key, value, info)
+            .map_err(|clash| format!("{key}: {clash}"))
+    }
+
+    /// Tells the tree's next tick that something happened.
+    pub(crate) fn emit(&mut self, name: &str, data: &serde_json::Value) {
+        let data = if data.is_null() {
+            Value::Empty
+        } else {
+            typed(data).0
+        };
+        self.tree.emit(name, data);
+    }
+
+    /// Executes the root once (with `drain` again while it is woken), one period after the last time.
+    pub(crate) fn tick(&mut self) -> Snapshot {
+        let result = if self.drain {
+            self.tree.tick(self.now)
+        } else {
+            self.tree.tick_exactly_once(self.now)
+        };
+        self.now = self.now + self.period;
+        self.ticks += 1;
+        self.snapshot(result)
+    }
+
+    /// Halts the whole tree, as a cancelled goal does.
+    pub(crate) fn halt(&mut self) -> Snapshot {
+        self.tree.halt(HaltReason::GoalCanceled, self.now);
+        self.snapshot(Ok(NodeStatus::Idle))
+    }
+
+    /// Lets time pass without a tick.
+    pub(crate) fn advance(&mut self, duration: Duration) {
+        self.now = self.now + duration;
+    }
+
+    fn snapshot(&mut self, result: Result<NodeStatus, TickError>) -> Snapshot {
+        let statuses = self
+            .definition()
+            .nodes()
+            .map(|(node, _)| self.tree.status(node))
+            .collect();
+        Snapshot {
+            tick: self.ticks,
+            result,
+            statuses,
+            halted: self.halts.take(),
+        }
+    }
+
+    /// The root's blackboard.
+    pub(crate) fn blackboard(&self) -> BTreeMap<String, serde_json::Value> {
+        self.tree.export(ScopeId::ROOT).into_iter().collect()
+    }
+}
+
+/// Collects halts.
+#[derive(Clone, Default)]
+struct Halts(Arc<Mutex<Vec<NodeIndex>>>);
+
+impl Halts {
+    fn take(&self) -> Vec<NodeIndex> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for Halts {
+    fn changed(&mut self, _: &TreeDef, _: NodeIndex, _: NodeStatus, _: NodeStatus, _: Time) {}
+
+    fn halted(&mut self, _def: &TreeDef, node: NodeIndex, _reason: HaltReason, _now: Time) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(node);
+    }
+}

@@ -1,0 +1,284 @@
+//! Service calls, and cancel requests that a leaf makes.
+
+use std::sync::Arc;
+
+use super::{Call, GoalTracker, Request};
+use crate::bt::Time;
+use crate::goal::{
+    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalOptions, Notice, Outcome, Report, ServerId,
+    ServiceCall, Ticket,
+};
+
+impl<P> GoalTracker<P> {
+    pub(super) fn call(
+        &mut self,
+        (ticket, server, leaf): (Ticket, ServerId, Arc<str>),
+        request: Request<P>,
+        options: GoalOptions,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        if !self.may_start(ticket, server, &leaf, out) {
+            return;
+        }
+        let mut steps = Vec::new();
+        let call = ServiceCall::new(options, self.is_present(server), now, &mut steps);
+        self.calls.insert(
+            ticket,
+            Call {
+                server,
+                leaf,
+                call,
+                is_cancel: matches!(request, Request::Cancel(_)),
+                request: Some(request),
+                halted: None,
+            },
+        );
+        self.carry_out_call(ticket, &steps, None, out);
+    }
+
+    pub(super) fn apply_call(
+        &mut self,
+        ticket: Ticket,
+        event: CallEvent,
+        answer: Option<Outcome<P>>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(call) = self.calls.get_mut(&ticket) else {
+            if event == CallEvent::Response {
+                self.counters.late += 1;
+            }
+            return;
+        };
+        let mut steps = Vec::new();
+        call.call.on(event, now, &mut steps);
+        self.carry_out_call(ticket, &steps, answer, out);
+    }
+
+    pub(super) fn calls_on(&self, server: ServerId) -> Vec<Ticket> {
+        self.calls
+            .iter()
+            .filter(|(_, call)| call.server == server)
+            .map(|(ticket, _)| *ticket)
+            .collect()
+    }
+
+    pub(super) fn carry_out_call(
+        &mut self,
+        ticket: Ticket,
+        steps: &[CallStep],
+        mut answer: Option<Outcome<P>>,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(call) = self.calls.get_mut(&ticket) else {
+            return;
+        };
+        let server = call.server;
+        for step in steps {
+            match *step {
+                CallStep::Send => match call.request.take() {
+                    Some(Request::Service(payload)) => {
+                        self.counters.calls += 1;
+                        out.push(Effect::CallService {
+                            ticket,
+                            server,
+                            payload,
+                        });
+                    }
+                    Some(Request::Cancel(selection)) => {
+                        self.counters.cancels += 1;
+                        out.push(Effect::SendCancel {
+                            server,
+                            tag: CancelTag::Leaf(ticket),
+                            selection,
+                        });
+                    }
+                    None => {}
+                },
+                CallStep::Finish(verdict) => {
+                    let outcome = match (verdict, answer.take()) {
+                        (CallVerdict::Response, Some(outcome)) => outcome,
+                        (CallVerdict::Response | CallVerdict::ResponseTimeout, _) => Outcome::ResponseTimeout,
+                        (CallVerdict::SendFailed, _) => Outcome::SendFailed,
+                        (CallVerdict::ServerGone, _) => Outcome::ServerGone,
+                    };
+                    out.push(Effect::Notify(Notice::Finished {
+                        ticket,
+                        updates: 0,
+                        outcome,
+                    }));
+                }
+                CallStep::CountLate => self.counters.late += 1,
+                CallStep::CountAbandoned => {
+                    if !call.is_cancel && call.request.is_none() {
+                        self.counters.calls_abandoned += 1;
+                        out.push(Effect::ForgetCall { ticket, server });
+                    }
+                }
+                CallStep::Report(what) => out.push(Effect::Report(Report {
+                    server,
+                    goal: None,
+                    ticket: Some(ticket),
+                    leaf: call.leaf.clone(),
+                    halted: call.halted,
+                    what,
+                })),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Counters;
+    use super::super::rig::Rig;
+    use crate::goal::{CancelCode, CancelTag, Command, Ticket, WireEvent};
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn a_call_is_answered() {
+        let mut rig = Rig::new();
+        let ticket = rig.call(5);
+        rig.wire(WireEvent::Response { ticket, payload: 6 });
+        assert_eq!(rig.wanted(), ["call 5", "tell Response(6)"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g4_a_late_answer_of_a_service_is_dropped_and_counted() {
+        let mut rig = Rig::new();
+        let ticket = rig.call(5);
+        rig.halt(ticket);
+        rig.out.clear();
+        rig.wire(WireEvent::Response { ticket, payload: 6 });
+        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.goal_tracker.counters().late, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g8_a_call_that_is_halted_before_its_server_is_there_is_never_sent() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let absent = [rig.start(1), rig.call(5)];
+        assert_eq!(rig.goal_tracker.open_tickets(), absent);
+        for ticket in absent {
+            rig.halt(ticket);
+        }
+        rig.back();
+        assert_eq!(rig.wanted(), NOTHING);
+        let sent = rig.call(6);
+        assert_eq!(rig.goal_tracker.open_tickets(), [sent]);
+        rig.halt(sent);
+        assert_eq!(rig.goal_tracker.open_tickets(), []);
+        rig.pass(10_000);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g4_a_call_that_is_halted_before_it_has_left_never_does() {
+        let inputs: [fn(&mut Rig, Ticket); 2] = [
+            |rig, ticket| rig.halt(ticket),
+            |rig, _| {
+                let deadline = rig.now + std::time::Duration::from_secs(1);
+                rig.command(Command::ShutDown { deadline });
+            },
+        ];
+        for stop in inputs {
+            let mut rig = Rig::new();
+            rig.gone();
+            let ticket = rig.call(5);
+            rig.batch(|rig| {
+                rig.back();
+                stop(rig, ticket);
+            });
+            rig.assert_untouched("its server has just come back");
+
+            let mut rig = Rig::new();
+            rig.batch(|rig| {
+                let ticket = rig.call(5);
+                stop(rig, ticket);
+            });
+            rig.assert_untouched("its server is there");
+
+            let mut rig = Rig::new();
+            rig.batch(|rig| {
+                let ticket = rig.cancel_server();
+                stop(rig, ticket);
+            });
+            rig.assert_untouched("a cancel request of a leaf");
+        }
+    }
+
+    #[test]
+    fn g6_a_call_whose_server_vanishes_before_it_has_left_never_does() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let _ = rig.call(5);
+            rig.gone();
+            rig.back();
+        });
+        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.goal_tracker.counters(), Counters::default());
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_a_silent_service_is_a_failure_within_its_timeout_and_the_request_is_accounted_for() {
+        let mut rig = Rig::new();
+        let _ = rig.call(5);
+        rig.pass(100);
+        assert_eq!(rig.wanted(), ["call 5", "CallTimedOut", "tell ResponseTimeout"]);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted(), ["forget call"]);
+        assert_eq!(rig.goal_tracker.counters().calls_abandoned, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g8_a_call_that_its_leaf_has_left_does_not_hold_up_the_end() {
+        let mut rig = Rig::new();
+        let ticket = rig.call(5);
+        rig.halt(ticket);
+        let _ = rig.call(6);
+        rig.pass(100);
+        rig.out.clear();
+        rig.command(Command::ShutDown {
+            deadline: rig.now + std::time::Duration::from_secs(2),
+        });
+        assert_eq!(rig.wanted(), ["forget call", "forget call"]);
+        assert_eq!(rig.goal_tracker.counters().calls_abandoned, 2);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_an_absent_or_vanished_service_is_a_failure() {
+        let mut rig = Rig::new();
+        let _ = rig.call(5);
+        rig.gone();
+        assert_eq!(
+            rig.wanted(),
+            ["call 5", "ServerGone", "tell ServerGone", "forget call"]
+        );
+        let _ = rig.call(6);
+        rig.pass(149);
+        assert!(rig.wanted().is_empty());
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn a_cancel_of_any_clients_goals_is_answered_with_its_code() {
+        let mut rig = Rig::new();
+        let ticket = rig.cancel_server();
+        rig.wire(WireEvent::CancelAnswered {
+            tag: CancelTag::Leaf(ticket),
+            code: CancelCode::None,
+        });
+        assert_eq!(rig.wanted(), ["cancel others", "tell CancelAnswered(None)"]);
+        rig.assert_at_rest();
+    }
+}

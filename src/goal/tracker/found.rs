@@ -1,0 +1,482 @@
+//! Goals that are on a server and should not be: left by an earlier run, given up, or denied.
+
+use std::sync::Arc;
+
+use super::{Entry, GoalTracker, Lost};
+use crate::bt::Time;
+use crate::goal::{ActionGoal, AfterHalt, Effect, Found, GoalEvent, GoalId, GoalStatus, ServerId, What};
+
+/// How many goals that no leaf of this run looks after may be looked after. A server may show any number; the rest is in a later
+/// list, once some of these have ended.
+const MOST_ADOPTED: usize = 256;
+
+impl<P> GoalTracker<P> {
+    pub(super) fn status(
+        &mut self,
+        server: ServerId,
+        goals: &[(GoalId, GoalStatus)],
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let mut left = Vec::new();
+        for (goal, status) in goals {
+            if let Some(entry) = self.goals.get_mut(goal) {
+                entry.seen = true;
+                self.apply(*goal, GoalEvent::Status(*status), None, now, out);
+            } else if !status.is_active() {
+                self.forget_lost(*goal);
+            } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
+                // Given up, whatever became of its acceptance or of its server. A list that was overtaken by the goal's
+                // end shows it too.
+                if !self.ended.contains(goal) && self.room_for_adopted() > 0 {
+                    self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
+                }
+            } else if self.ids.is_predecessor(*goal) {
+                left.push(*goal);
+            }
+        }
+        let known = self.servers.entry(server).or_default();
+        known.adoption.see(left, known.present, self.may_adopt, now);
+        // Unless it was never accepted, and may be yet.
+        self.lost.retain(|lost| {
+            lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
+        });
+        let missing =
+            self.goals_in_order(|entry| entry.server == server && entry.seen && entry.goal.is_accepted());
+        for goal in missing {
+            if !goals.iter().any(|(listed, _)| *listed == goal) {
+                self.apply(goal, GoalEvent::StatusMissing, None, now, out);
+            }
+        }
+    }
+
+    /// What servers have shown meanwhile counts: they may not show it twice.
+    pub(super) fn allow_adoption(&mut self, allowed: bool, now: Time, out: &mut Vec<Effect<P>>) {
+        let allowed = allowed && self.shut_down.is_none();
+        if allowed != self.may_adopt {
+            self.may_adopt = allowed;
+            for server in self.servers.values_mut() {
+                server.adoption.look_anew();
+            }
+            self.adopt_due(now, out);
+        }
+    }
+
+    /// Cancels the goals of an earlier run that have been shown for long enough.
+    pub(super) fn adopt_due(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        if !self.may_adopt {
+            return;
+        }
+        let mut due = Vec::new();
+        for (server, known) in self.servers.iter_mut().filter(|(_, known)| known.present) {
+            let goals = known.adoption.take_due(now).into_iter();
+            due.extend(goals.map(|goal| (*server, goal)));
+        }
+        // What has been heard of one since, its list says no more.
+        due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.ended.contains(goal));
+        due.truncate(self.room_for_adopted());
+        for (server, goal) in due {
+            self.adopt(server, goal, What::Adopted, now, out);
+        }
+    }
+
+    fn room_for_adopted(&self) -> usize {
+        let adopted = self.goals.values().filter(|entry| entry.ticket.is_none());
+        MOST_ADOPTED.saturating_sub(adopted.count())
+    }
+
+    fn is_lost(&self, goal: GoalId) -> bool {
+        self.lost.iter().any(|lost| lost.goal == goal)
+    }
+
+    pub(super) fn forget_lost(&mut self, goal: GoalId) -> Option<Lost> {
+        let index = self.lost.iter().position(|lost| lost.goal == goal)?;
+        self.lost.remove(index)
+    }
+
+    /// A server is back that was out of reach. A cancel that was sent meanwhile is lost, and its list is not new: some
+    /// middleware (Fast DDS 2.14) shows no list twice to a reader that has had it, however long they were apart. So
+    /// whatever it may be executing is cancelled again.
+    pub(super) fn retry_lost(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        let lost: Vec<GoalId> = self
+            .lost
+            .iter()
+            // Cancelled again in vain and never seen, it most likely never arrived. It is not tried at every return of its
+            // server; accepted after all, it is stopped all the same.
+            .filter(|lost| lost.server == server && (lost.accepted || !lost.retried))
+            .map(|lost| lost.goal)
+            .collect();
+        for goal in lost {
+            self.adopt(server, goal, What::RetriedAfterGivingUp, now, out);
+        }
+    }
+
+    /// Takes over a goal that is on a server and should not be, or may be.
+    pub(super) fn adopt(
+        &mut self,
+        server: ServerId,
+        goal: GoalId,
+        what: What,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let mut steps = Vec::new();
+        let lost = self.forget_lost(goal);
+        let found = match what {
+            What::AcceptedAfterGivingUp => Found::Accepted,
+            What::RetriedAfterGivingUp if lost.as_ref().is_none_or(|lost| !lost.accepted) => Found::Perhaps,
+            _ => Found::Noted,
+        };
+        let cancels = lost.as_ref().map_or(0, |lost| lost.cancels);
+        let mut adopted = ActionGoal::adopted(self.options, found, cancels, now, &mut steps);
+        if let Some(deadline) = self.shut_down {
+            adopted.on(GoalEvent::ShutDown { deadline }, now, &mut steps);
+        }
+        let order = self.next_order();
+        self.counters.adopted += u64::from(found != Found::Perhaps);
+        let started_by = lost.as_ref().and_then(|lost| lost.started_by);
+        self.goals.insert(
+            goal,
+            Entry {
+                order,
+                server,
+                ticket: None,
+                started_by,
+                leaf: lost.map_or_else(|| Arc::from(""), |lost| lost.leaf),
+                after_halt: AfterHalt::Wait,
+                goal: adopted,
+                payload: None,
+                halted: None,
+                seen: false,
+                abandoned: false,
+            },
+        );
+        self.report(goal, what, out);
+        self.carry_out(goal, &steps, None, now, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{Rig, SERVER};
+    use super::MOST_ADOPTED;
+    use crate::goal::{CancelCode, Command, End, GoalId, GoalIds, GoalStatus, Ticket, WireEvent};
+    use std::time::Duration;
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn g3_goal_accepted_after_it_was_given_up_is_cancelled() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
+        rig.assert_at_rest();
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #65537"]);
+        // An answer to a cancel of its first life is still under way.
+        rig.cancel_answer(goal, 3, CancelCode::UnknownGoal);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 1);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_late_answer_about_a_goal_that_is_over_cancels_nothing() {
+        let mut rig = Rig::new();
+        let _ = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.result(goal, End::Succeeded);
+        rig.out.clear();
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.goal_tracker.counters().late, 1);
+        rig.assert_at_rest();
+    }
+
+    /// Looks for goals of an earlier run for a second.
+    fn adopting() -> Rig {
+        let mut rig = Rig::new();
+        rig.command(Command::Adopt {
+            server: SERVER,
+            window: Duration::from_secs(1),
+            delay: Duration::from_millis(10),
+        });
+        rig
+    }
+
+    fn allow(rig: &mut Rig, allowed: bool) {
+        rig.command(Command::AllowAdoption { allowed });
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_left_alone_until_they_may_be_cancelled() {
+        let mut rig = adopting();
+        let mut before = GoalIds::new(1, 77);
+        let (over, left) = (before.next_id(), before.next_id());
+        rig.status(&[(over, GoalStatus::Executing), (left, GoalStatus::Executing)]);
+        rig.pass(100_000);
+        rig.status(&[(over, GoalStatus::Succeeded), (left, GoalStatus::Executing)]);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        assert!(rig.goal_tracker.is_idle());
+        allow(&mut rig, true);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(left, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_of_many_goals_of_an_earlier_run_some_are_cancelled_at_a_time() {
+        let mut rig = adopting();
+        let mut before = GoalIds::new(1, 77);
+        let left: Vec<_> = (0..400)
+            .map(|_| (before.next_id(), GoalStatus::Executing))
+            .collect();
+        rig.status(&left);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 0);
+        allow(&mut rig, true);
+        rig.pass(100);
+        assert_eq!(rig.goal_tracker.live_goals().len(), MOST_ADOPTED);
+        let mut list = left.clone();
+        for (_, status) in &mut list[..MOST_ADOPTED] {
+            *status = GoalStatus::Canceled;
+        }
+        rig.status(&list);
+        rig.pass(100);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 400 - MOST_ADOPTED);
+    }
+
+    #[test]
+    fn g3_goals_that_a_namesake_left_are_cancelled_when_it_is_gone_and_its_server_is_there() {
+        let mut rig = adopting();
+        allow(&mut rig, true);
+        rig.status(&[]);
+        rig.pass(100_000);
+        allow(&mut rig, false);
+        let goal = GoalIds::new(1, 77).next_id();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.gone();
+        allow(&mut rig, true);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING, "its server is not there");
+        rig.back();
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_node_that_is_found_on_the_graph_after_its_goals_keeps_them() {
+        let mut rig = adopting();
+        allow(&mut rig, true);
+        rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
+        rig.pass(9);
+        allow(&mut rig, false);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        let deadline = rig.now + Duration::from_secs(1);
+        rig.command(Command::ShutDown { deadline });
+        allow(&mut rig, true);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_that_nobody_asked_to_cancel_are_left_alone() {
+        let mut rig = Rig::new();
+        rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
+        allow(&mut rig, true);
+        rig.pass(100_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_adopted_and_cancelled_strangers_are_not() {
+        let mut rig = adopting();
+        allow(&mut rig, true);
+        let before = GoalIds::new(1, 77).next_id();
+        let stranger = GoalIds::new(2, 77).next_id();
+        rig.status(&[
+            (before, GoalStatus::Executing),
+            (stranger, GoalStatus::Executing),
+            (GoalId([9; 16]), GoalStatus::Accepted),
+        ]);
+        rig.pass(9);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(before, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+        rig.pass(1_001);
+        rig.status(&[(GoalIds::new(1, 78).next_id(), GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), NOTHING);
+    }
+
+    #[test]
+    fn g3_goals_of_an_earlier_run_are_looked_for_from_the_first_list_on_and_again_after_the_server_vanished()
+    {
+        let mut rig = adopting();
+        allow(&mut rig, true);
+        // The wire is cut, for longer than the window and for longer than anything is tracked.
+        rig.pass(100_000);
+        let mut before = GoalIds::new(1, 77);
+        let (early, late) = (before.next_id(), before.next_id());
+        rig.status(&[(early, GoalStatus::Executing)]);
+        rig.pass(10);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.status(&[(early, GoalStatus::Canceled)]);
+        rig.pass(100_000);
+        rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.gone();
+        rig.back();
+        rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
+        rig.pass(10);
+        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.result(late, End::Canceled);
+        rig.assert_at_rest();
+    }
+
+    /// The ways in which a goal is given up that may be executing, and what is said of it.
+    type Loss = fn(&mut Rig, GoalId);
+    const LOSSES: [(Loss, &str); 4] = [
+        (|rig, _| rig.gone(), "GaveUpUnreachable"),
+        (
+            |rig, goal| {
+                rig.accept(goal);
+                rig.gone();
+            },
+            "GaveUpUnreachable",
+        ),
+        // Its acceptance was lost.
+        (|_, _| {}, "GaveUpUnanswered"),
+        // Its cancels were lost.
+        (|rig, goal| rig.accept(goal), "GaveUpStopping"),
+    ];
+
+    fn lose(loss: Loss, abandoned: &str) -> (Rig, Ticket, GoalId) {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        loss(&mut rig, goal);
+        rig.halt(ticket);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), abandoned);
+        rig.pass(100_000);
+        (rig, ticket, goal)
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_is_stopped_whenever_it_is_seen_again() {
+        for (loss, abandoned) in LOSSES {
+            let (mut rig, ticket, goal) = lose(loss, abandoned);
+            rig.status(&[(goal, GoalStatus::Executing)]);
+            assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
+            let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+            assert_eq!(&*live.leaf, "tree/leaf");
+            assert_eq!(
+                live.ticket,
+                Some(ticket),
+                "its session's client is told of it as before"
+            );
+            rig.cancel_answer(goal, 65_537, CancelCode::None);
+            rig.status(&[(goal, GoalStatus::Canceled)]);
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_is_cancelled_again_when_its_server_is_back() {
+        for (loss, abandoned) in LOSSES {
+            let (mut rig, _, goal) = lose(loss, abandoned);
+            rig.gone();
+            rig.back();
+            assert_eq!(rig.wanted(), ["RetriedAfterGivingUp", "cancel #65537"]);
+            rig.cancel_answer(goal, 65_537, CancelCode::None);
+            rig.status(&[(goal, GoalStatus::Canceled)]);
+            rig.assert_at_rest();
+            rig.out.clear();
+            rig.gone();
+            rig.back();
+            assert_eq!(rig.wanted(), NOTHING, "it is over");
+        }
+    }
+
+    #[test]
+    fn g3_a_goal_whose_request_was_never_answered_may_be_accepted_after_its_server_was_back() {
+        let (mut rig, _, goal) = lose(|_, _| {}, "GaveUpUnanswered");
+        rig.gone();
+        rig.back();
+        // Not yet; and it is given up once more.
+        rig.cancel_answer(goal, 65_537, CancelCode::UnknownGoal);
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
+        rig.pass(100_000);
+        rig.gone();
+        rig.back();
+        assert_eq!(
+            rig.wanted(),
+            NOTHING,
+            "a request that was lost is not looked for at every return"
+        );
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #131073"]);
+        // From before the acceptance: no proof.
+        rig.cancel_answer(goal, 65_599, CancelCode::UnknownGoal);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 1);
+        // At once: it may not have noted the goal.
+        rig.cancel_answer(goal, 131_073, CancelCode::UnknownGoal);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 1);
+        rig.pass(50);
+        rig.cancel_answer(goal, 131_074, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_was_given_up_and_is_over_is_left_alone() {
+        let overs: [Loss; 4] = [
+            |rig, goal| rig.status(&[(goal, GoalStatus::Aborted)]),
+            |rig, _| rig.status(&[]),
+            |rig, goal| rig.result(goal, End::Succeeded),
+            |rig, goal| rig.wire(WireEvent::ResultUnknown { goal }),
+        ];
+        for over in overs {
+            let (mut rig, _, goal) = lose(LOSSES[1].0, LOSSES[1].1);
+            over(&mut rig, goal);
+            rig.back();
+            assert_eq!(rig.wanted(), NOTHING);
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g3_a_list_that_was_overtaken_by_its_goals_end_cancels_nothing() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.result(goal, End::Succeeded);
+        rig.out.clear();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_its_server_has_denied_and_shows_all_the_same_is_stopped() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.halt(ticket);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+        rig.out.clear();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+}

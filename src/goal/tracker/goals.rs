@@ -1,0 +1,662 @@
+//! Events reach the state machine of their goal, and what it wants is carried out.
+
+use super::{ENDED_REMEMBERED, GoalTracker, LOST_REMEMBERED, Lost};
+use crate::bt::Time;
+use crate::goal::{
+    CallPhase, CancelTag, Effect, End, GoalEvent, GoalId, Notice, Outcome, Phase, Report, Selection, Step,
+    Ticket, Verdict, What,
+};
+
+impl<P> GoalTracker<P> {
+    /// An answer to a request of ours: late if its goal is no longer known.
+    pub(super) fn answer(
+        &mut self,
+        goal: GoalId,
+        event: GoalEvent,
+        payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        if self.goals.contains_key(&goal) {
+            self.apply(goal, event, payload, now, out);
+        } else {
+            self.counters.late += 1;
+            // Whatever it says, it says of a goal that is over, or that the server does not know.
+            self.forget_lost(goal);
+        }
+    }
+
+    pub(super) fn apply(
+        &mut self,
+        goal: GoalId,
+        event: GoalEvent,
+        payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(entry) = self.goals.get_mut(&goal) else {
+            return;
+        };
+        let was_accepted = entry.goal.is_accepted();
+        let mut steps = Vec::new();
+        entry.goal.on(event, now, &mut steps);
+        if entry.goal.is_accepted() && !was_accepted {
+            self.counters.accepted += 1;
+        }
+        self.carry_out(goal, &steps, payload, now, out);
+    }
+
+    pub(super) fn carry_out(
+        &mut self,
+        goal: GoalId,
+        steps: &[Step],
+        mut payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        for step in steps {
+            let Some(entry) = self.goals.get_mut(&goal) else {
+                return;
+            };
+            let server = entry.server;
+            match *step {
+                Step::Send => {
+                    if let Some(payload) = entry.payload.take() {
+                        self.counters.sent += 1;
+                        out.push(Effect::SendGoal {
+                            server,
+                            goal,
+                            payload,
+                        });
+                    }
+                }
+                Step::RequestResult => out.push(Effect::RequestResult { server, goal }),
+                Step::Cancel { attempt } => {
+                    self.counters.cancels += 1;
+                    out.push(Effect::SendCancel {
+                        server,
+                        tag: CancelTag::Goal { goal, attempt },
+                        selection: Selection::Goal(goal),
+                    });
+                }
+                Step::TellAccepted => {
+                    if let Some(ticket) = self.waiting_leaf(goal) {
+                        out.push(Effect::Notify(Notice::Accepted { ticket, goal }));
+                    }
+                }
+                Step::TellFeedback => {
+                    if let (Some(ticket), Some(payload)) = (self.waiting_leaf(goal), payload.take()) {
+                        push_feedback(ticket, payload, out);
+                    }
+                }
+                Step::Finish(verdict) => self.finish(goal, verdict, payload.take(), now, out),
+                Step::Report(what) => {
+                    let counters = &mut self.counters;
+                    match what {
+                        What::GaveUpStopping => counters.abandoned += 1,
+                        What::GaveUpUnreachable if entry.goal.is_accepted() => counters.unreachable += 1,
+                        What::GaveUpUnreachable | What::GaveUpUnanswered => counters.unanswered += 1,
+                        What::ResultLost => counters.results_lost += 1,
+                        _ => {}
+                    }
+                    entry.abandoned |= matches!(
+                        what,
+                        What::GaveUpStopping | What::GaveUpUnreachable | What::GaveUpUnanswered
+                    );
+                    self.report(goal, what, out);
+                }
+            }
+        }
+    }
+
+    pub(super) fn report(&self, goal: GoalId, what: What, out: &mut Vec<Effect<P>>) {
+        if let Some(entry) = self.goals.get(&goal) {
+            out.push(Effect::Report(Report {
+                server: entry.server,
+                goal: Some(goal),
+                ticket: entry.started_by,
+                leaf: entry.leaf.clone(),
+                halted: entry.halted,
+                what,
+            }));
+        }
+    }
+
+    /// The activation that waits for this goal's outcome.
+    pub(super) fn waiting_leaf(&self, goal: GoalId) -> Option<Ticket> {
+        let ticket = self.goals.get(&goal)?.ticket?;
+        (self.leaves.get(&ticket)?.current == goal).then_some(ticket)
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        goal: GoalId,
+        verdict: Verdict,
+        payload: Option<P>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(ticket) = self.waiting_leaf(goal) else {
+            return;
+        };
+        let outcome = match (verdict, payload) {
+            (Verdict::Ended(End::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
+            (Verdict::Ended(End::Aborted), Some(payload)) => Outcome::Aborted(payload),
+            (Verdict::Ended(End::Canceled), Some(payload)) => Outcome::Canceled(payload),
+            (Verdict::Rejected, _) => Outcome::Rejected,
+            (Verdict::SendFailed, _) => Outcome::SendFailed,
+            (Verdict::AcceptTimeout, _) => Outcome::AcceptTimeout,
+            (Verdict::ResultTimeout, _) => Outcome::ResultTimeout,
+            (Verdict::ServerGone, _) => Outcome::ServerGone,
+            (Verdict::ResultLost | Verdict::Ended(_), _) => Outcome::ResultLost,
+        };
+        let updates = self.leaves.remove(&ticket).map_or(0, |leaf| leaf.applied);
+        out.push(Effect::Notify(Notice::Finished {
+            ticket,
+            updates,
+            outcome,
+        }));
+        // What this activation has besides: a goal that the update, now failed, should have replaced.
+        for other in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
+            let left_behind = self
+                .goals
+                .get(&other)
+                .is_some_and(|entry| entry.goal.phase() == Phase::Replaced);
+            if left_behind {
+                self.apply(other, GoalEvent::Halt, None, now, out);
+            }
+        }
+    }
+
+    pub(super) fn drop_ended(&mut self, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.goal.phase() == Phase::Ended) {
+            let Some(entry) = self.goals.remove(&goal) else {
+                continue;
+            };
+            if entry.payload.is_none() {
+                out.push(Effect::ForgetGoal {
+                    server: entry.server,
+                    goal,
+                });
+            }
+            if entry.abandoned {
+                self.lost.push_back(Lost {
+                    goal,
+                    server: entry.server,
+                    started_by: entry.started_by,
+                    leaf: entry.leaf,
+                    accepted: entry.goal.is_accepted(),
+                    retried: entry.goal.is_found(),
+                    cancels: entry.goal.cancels(),
+                });
+                if self.lost.len() > LOST_REMEMBERED {
+                    self.lost.pop_front();
+                }
+                continue;
+            }
+            if entry.goal.is_accepted() {
+                self.counters.ended += 1;
+            }
+            if !entry.goal.is_over() {
+                continue;
+            }
+            self.ended.push_back(goal);
+            if self.ended.len() > ENDED_REMEMBERED {
+                self.ended.pop_front();
+            }
+        }
+        self.calls.retain(|_, call| call.call.phase() != CallPhase::Ended);
+    }
+}
+
+/// The latest feedback replaces an earlier one that has not left yet.
+fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
+    let waiting = out.iter_mut().rev().find_map(|effect| match effect {
+        Effect::Notify(Notice::Feedback {
+            ticket: other,
+            payload,
+        }) if *other == ticket => Some(payload),
+        _ => None,
+    });
+    match waiting {
+        Some(older) => *older = payload,
+        None => out.push(Effect::Notify(Notice::Feedback { ticket, payload })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{Rig, SERVER, options};
+    use crate::bt::HaltReason;
+    use crate::goal::{CancelCode, Command, End, GoalId, GoalOptions, GoalStatus, Phase, Stamp, WireEvent};
+    use std::time::Duration;
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn a_goal_runs_to_its_result() {
+        let mut rig = Rig::new();
+        let _ = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        rig.batch(|rig| {
+            rig.wire(WireEvent::Feedback { goal, payload: 1 });
+            rig.wire(WireEvent::Feedback { goal, payload: 2 });
+        });
+        rig.result(goal, End::Succeeded);
+        assert_eq!(
+            rig.wanted(),
+            [
+                "send 7",
+                "tell accepted",
+                "ask",
+                "tell feedback 2",
+                "tell Succeeded(9)"
+            ]
+        );
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goal_accepted_after_halt_is_cancelled_on_acceptance() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        assert_eq!(rig.wanted(), ["send 7"]);
+        rig.pass(50);
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        rig.result(goal, End::Canceled);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_goal_whose_acceptance_came_too_late_for_its_leaf_is_cancelled() {
+        let mut rig = Rig::new();
+        let _ = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.pass(100);
+        assert_eq!(
+            rig.wanted(),
+            ["send 7", "AcceptTimedOut", "tell AcceptTimeout", "cancel #1"]
+        );
+        // The blind cancel overtook the goal request; "unknown" must not end the matter.
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #2", "ask"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_only_the_status_topic_shows_is_cancelled_too() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.out.clear();
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+    }
+
+    #[test]
+    fn g3_a_goal_that_one_of_two_servers_denies_is_cancelled_until_the_other_has_ended_it_or_is_gone() {
+        let denied = || {
+            let mut rig = Rig::new();
+            let (_, goal) = rig.run(7);
+            rig.gone();
+            rig.back();
+            rig.cancel_answer(goal, 2, CancelCode::UnknownToOne);
+            rig.out.clear();
+            assert_eq!(rig.goal_tracker.live_goals()[0].phase, Phase::Unreachable);
+            rig.pass(160);
+            assert_eq!(rig.wanted(), ["cancel #3", "cancel #4"]);
+            (rig, goal)
+        };
+        let (mut rig, goal) = denied();
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+        // It is alone.
+        let (mut rig, goal) = denied();
+        rig.cancel_answer(goal, 4, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+        // The other one answers first for once.
+        let (mut rig, goal) = denied();
+        rig.cancel_answer(goal, 4, CancelCode::Rejected);
+        assert_eq!(rig.wanted(), ["CancelRefused"]);
+        assert_eq!(rig.goal_tracker.live_goals()[0].phase, Phase::Canceling);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #5"]);
+        // The process ends.
+        let (mut rig, _) = denied();
+        let deadline = rig.now + Duration::from_secs(3);
+        rig.command(Command::ShutDown { deadline });
+        assert_eq!(rig.wanted(), ["cancel #5", "GaveUpUnreachable"]);
+        rig.assert_at_rest();
+        // A third one comes, and more of them: each has no more to do for it.
+        let (mut rig, goal) = denied();
+        rig.gone();
+        rig.back();
+        rig.pass(1_000);
+        assert_eq!(rig.wanted(), ["cancel #5", "cancel #6", "cancel #7"]);
+        rig.cancel_answer(goal, 7, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g5_a_goal_that_one_of_two_servers_denies_holds_back_no_other() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.halt(ticket);
+        let _ = rig.start(2);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownToOne);
+        assert_eq!(rig.wanted(), ["cancel #1", "send 2"], "it is most likely dead");
+    }
+
+    #[test]
+    fn g3_lost_cancel_is_sent_again_until_the_server_answers() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.pass(120);
+        assert_eq!(rig.wanted(), ["cancel #1", "cancel #2", "cancel #3"]);
+        rig.cancel_answer(goal, 3, CancelCode::None);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_server_that_says_yes_and_goes_on_is_asked_again() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.cancel_answer(goal, 1, CancelCode::None);
+        rig.pass(100);
+        assert_eq!(rig.wanted(), ["cancel #1", "ask", "cancel #2"]);
+        rig.cancel_answer(goal, 2, CancelCode::None);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_second_cancel_refused_as_terminated_is_no_proof_of_an_end() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.pass(50);
+        rig.out.clear();
+        // rcl says so of a goal that is cancelling already.
+        rig.cancel_answer(goal, 2, CancelCode::GoalTerminated);
+        assert_eq!(rig.wanted(), ["ask"]);
+        assert!(!rig.is_stopped());
+        rig.result(goal, End::Canceled);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_that_ignores_cancel_is_reported_and_then_given_up() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.cancel_answer(goal, 1, CancelCode::Rejected);
+        rig.cancel_answer(goal, 1, CancelCode::Rejected);
+        rig.pass(299);
+        let mut wanted = rig.wanted();
+        wanted.dedup_by_key(|line| line.split(' ').next().map(str::to_owned));
+        assert_eq!(wanted, ["cancel #1", "CancelRefused", "cancel #2"]);
+        rig.pass(1);
+        assert_eq!(rig.wanted()[0], "NotStoppedInTime");
+        let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+        assert_eq!((live.goal, live.phase), (goal, Phase::Canceling));
+        assert_eq!(live.halted, Some(HaltReason::Preempted));
+        rig.pass(10_000);
+        assert_eq!(rig.wanted().last().unwrap(), "GaveUpStopping");
+        assert_eq!(rig.goal_tracker.counters().abandoned, 1);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_a_goal_that_was_missing_from_the_status_list_runs_no_longer_for_it() {
+        let mut rig = Rig::new();
+        let _ = rig.start_with(
+            7,
+            GoalOptions {
+                result_timeout: Some(Duration::from_millis(40)),
+                ..options()
+            },
+        );
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.status(&[]);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(39);
+        rig.out.clear();
+        rig.pass(1);
+        assert_eq!(
+            rig.wanted(),
+            ["ResultTimedOut", "tell ResultTimeout", "cancel #1"]
+        );
+    }
+
+    #[test]
+    fn g3_server_that_seemed_to_vanish_is_asked_to_cancel_at_once_and_when_it_is_back() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.gone();
+        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "tell ServerGone"]);
+        assert!(rig.is_stopped());
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.pass(5_000);
+        rig.back();
+        assert_eq!(rig.wanted(), ["cancel #2"], "it may not be the one that answered");
+        assert!(!rig.is_stopped());
+        rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+        // One that was not answered.
+        let _ = rig.start(7);
+        rig.out.clear();
+        rig.gone();
+        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "tell ServerGone"]);
+    }
+
+    #[test]
+    fn g4_nothing_reaches_a_leaf_after_its_halt() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.update(ticket, 8);
+        rig.halt(ticket);
+        rig.out.clear();
+        rig.wire(WireEvent::Feedback { goal, payload: 1 });
+        rig.accept(goal);
+        rig.update(ticket, 9);
+        rig.result(goal, End::Succeeded);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        rig.gone();
+        rig.pass(60_000);
+        assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
+    }
+
+    #[test]
+    fn g4_feedback_and_results_of_other_goals_are_not_ours() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        let other = GoalId([3; 16]);
+        rig.wire(WireEvent::Feedback {
+            goal: other,
+            payload: 1,
+        });
+        rig.result(other, End::Aborted);
+        rig.wire(WireEvent::Rejected { goal: other });
+        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.goal_tracker.counters().late, 2);
+        rig.result(goal, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+    }
+
+    #[test]
+    fn g6_each_way_to_fail_has_its_own_outcome() {
+        type Fault = fn(&mut Rig, GoalId);
+        let faults: [(Fault, &str); 8] = [
+            (|rig, goal| rig.wire(WireEvent::Rejected { goal }), "Rejected"),
+            (|rig, goal| rig.wire(WireEvent::SendFailed { goal }), "SendFailed"),
+            (|rig, _| rig.pass(100), "AcceptTimeout"),
+            (|rig, _| rig.gone(), "ServerGone"),
+            (|rig, goal| rig.result(goal, End::Aborted), "Aborted(9)"),
+            (|rig, goal| rig.result(goal, End::Canceled), "Canceled(9)"),
+            (
+                |rig, goal| {
+                    rig.accept(goal);
+                    rig.wire(WireEvent::ResultUnknown { goal });
+                    rig.pass(20);
+                    rig.wire(WireEvent::ResultUnknown { goal });
+                },
+                "ResultLost",
+            ),
+            (
+                |rig, goal| {
+                    rig.accept(goal);
+                    rig.pass(500);
+                },
+                "ResultTimeout",
+            ),
+        ];
+        for (fault, outcome) in faults {
+            let mut rig = Rig::new();
+            let _ = rig.start_with(
+                7,
+                GoalOptions {
+                    result_timeout: Some(Duration::from_millis(500)),
+                    ..options()
+                },
+            );
+            let goal = rig.sent_goal();
+            fault(&mut rig, goal);
+            let told = format!("tell {outcome}");
+            assert!(rig.wanted().contains(&told), "{outcome}");
+            rig.pass(60_000);
+            assert!(rig.goal_tracker.is_idle());
+        }
+    }
+
+    #[test]
+    fn g6_result_that_does_not_come_is_asked_for_again_and_then_lost() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.pass(20 + 40 + 80);
+        assert_eq!(rig.wanted(), ["ask"; 3]);
+        rig.pass(160);
+        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_goal_missing_from_the_status_list_is_lost_and_made_sure_of() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.status(&[]);
+        assert_eq!(rig.wanted(), NOTHING, "never listed: an old list");
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.status(&[]);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.pass(20 + 40 + 80 + 160);
+        assert_eq!(
+            rig.wanted(),
+            ["ask", "ask", "ask", "ResultLost", "tell ResultLost", "cancel #1"]
+        );
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn a_goal_that_executes_for_a_day_is_asked_after_ever_less_often() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(24 * 3_600_000);
+        let wanted = rig.wanted();
+        assert!(wanted.iter().all(|wanted| wanted == "ask"), "{wanted:?}");
+        assert_eq!(wanted.len(), 14);
+        rig.result(goal, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+    }
+
+    #[test]
+    fn g6_server_restarted_unnoticed_is_found_by_asking_for_the_result() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(5_000);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(
+            rig.wanted(),
+            NOTHING,
+            "not to be believed before it was asked again"
+        );
+        rig.pass(20);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost", "cancel #1"]);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_server_that_denies_a_goal_which_it_has_just_accepted_is_asked_again() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["send 7", "AcceptedLate", "cancel #1", "ask"]);
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert!(!rig.is_stopped());
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.cancel_answer(goal, 2, CancelCode::None);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_a_leaf_goes_on_whose_goal_was_denied_before_it_was_noted() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.pass(4_000);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.pass(20);
+        assert_eq!(rig.wanted(), ["ask"]);
+        rig.result(goal, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn an_answer_that_comes_twice_counts_once() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(7);
+        rig.wire(WireEvent::Accepted {
+            server: SERVER,
+            goal,
+            stamp: Stamp::ZERO,
+        });
+        rig.wire(WireEvent::Rejected { goal });
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.result(goal, End::Succeeded);
+        rig.result(goal, End::Aborted);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        rig.assert_at_rest();
+    }
+}

@@ -1,0 +1,629 @@
+//! The owner of every goal: those that a leaf waits for, and those that their leaf has left.
+
+mod adoption;
+mod calls;
+mod counters;
+mod found;
+mod goals;
+mod live;
+mod queue;
+#[cfg(test)]
+mod rig;
+mod unsent;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::{
+    ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
+    Notice, Outcome, Phase, Report, Selection, ServerId, ServiceCall, Ticket, What, WireEvent,
+};
+use crate::bt::{HaltReason, Time};
+use adoption::Adoption;
+
+pub use counters::Counters;
+pub use live::LiveGoal;
+
+/// Sees every goal to its end.
+///
+/// One thread or task owns it, calls [`GoalTracker::command`], [`GoalTracker::wire`] and, when
+/// [`GoalTracker::next_deadline`] has come, [`GoalTracker::advance`], and carries out the effects in their order. It may
+/// do so after several calls of the same time, into the same list: what is halted before it has left is taken from it.
+/// It keeps no clock, no lock and no thread, so the same calls give the same effects (G9).
+///
+/// Memory is bounded: every goal and call without a leaf has a deadline at which it is given up.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct GoalTracker<P> {
+    ids: GoalIds,
+    /// For goals that no leaf of this run configured: adopted ones.
+    options: GoalOptions,
+    goals: BTreeMap<GoalId, Entry<P>>,
+    leaves: BTreeMap<Ticket, Leaf<P>>,
+    calls: BTreeMap<Ticket, Call<P>>,
+    servers: BTreeMap<ServerId, Server>,
+    /// Goals of which their servers said a moment ago that they are over: an answer about one of these is merely late.
+    ended: VecDeque<GoalId>,
+    /// Goals that were given up and may be executing: they are cancelled again when there is a new chance.
+    lost: VecDeque<Lost>,
+    /// Goals of an earlier run may be cancelled.
+    may_adopt: bool,
+    shut_down: Option<Time>,
+    started: u64,
+    counters: Counters,
+}
+
+/// How many ended goals are remembered. An answer later than that is taken for one to a goal that was given
+/// up, and the goal is cancelled: harmless if it is over. So is one about a goal of which its server said that it knows
+/// none: a server that shows it afterwards was wrong.
+const ENDED_REMEMBERED: usize = 64;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Entry<P> {
+    /// Orders goals by their start; ids order them by chance.
+    order: u64,
+    server: ServerId,
+    /// The activation that it may concern; `None` for one that was found.
+    ticket: Option<Ticket>,
+    /// The activation that started it, for reports: known also when it was given up and found again.
+    started_by: Option<Ticket>,
+    leaf: Arc<str>,
+    after_halt: AfterHalt,
+    goal: ActionGoal,
+    /// Until it is sent.
+    payload: Option<P>,
+    halted: Option<HaltReason>,
+    /// The status topic has shown it, so its absence there means something.
+    seen: bool,
+    /// Given up rather than known to be over.
+    abandoned: bool,
+}
+
+/// How many goals that were given up are remembered. Beyond that, one is stopped when its server shows it.
+const LOST_REMEMBERED: usize = 64;
+
+/// What is known of a goal that was given up.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Lost {
+    goal: GoalId,
+    server: ServerId,
+    started_by: Option<Ticket>,
+    leaf: Arc<str>,
+    accepted: bool,
+    /// Whether it had been given up before.
+    retried: bool,
+    cancels: u32,
+}
+
+/// An activation whose outcome is open. Gone as soon as its leaf was told the outcome, or was halted: this is
+/// what keeps late events from it (G4).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Leaf<P> {
+    options: GoalOptions,
+    current: GoalId,
+    /// The newest update, until it is applied.
+    update: Option<P>,
+    /// How many updates have come.
+    updates: u64,
+    /// How many of them the current goal includes.
+    applied: u64,
+}
+
+impl<P> Leaf<P> {
+    /// The update that waits, which the current goal includes from now on.
+    fn apply_update(&mut self) -> Option<P> {
+        self.applied = self.updates;
+        self.update.take()
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Call<P> {
+    server: ServerId,
+    leaf: Arc<str>,
+    call: ServiceCall,
+    /// Until it is sent.
+    request: Option<Request<P>>,
+    is_cancel: bool,
+    halted: Option<HaltReason>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Request<P> {
+    Service(P),
+    Cancel(Selection),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Server {
+    present: bool,
+    adoption: Adoption,
+}
+
+impl<P> GoalTracker<P> {
+    /// One that knows of no server and no goal. `options` are for goals that it finds rather than starts.
+    pub fn new(ids: GoalIds, options: GoalOptions) -> Self {
+        Self {
+            ids,
+            options,
+            goals: BTreeMap::new(),
+            leaves: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            ended: VecDeque::new(),
+            lost: VecDeque::new(),
+            may_adopt: false,
+            shut_down: None,
+            started: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Handles a command of the tick thread.
+    pub fn command(&mut self, command: Command<P>, now: Time, out: &mut Vec<Effect<P>>) {
+        match command {
+            Command::Start {
+                ticket,
+                server,
+                leaf,
+                payload,
+                options,
+            } => {
+                if self.may_start(ticket, server, &leaf, out) {
+                    let current = self.start(ticket, server, leaf, payload, options, now);
+                    self.leaves.insert(
+                        ticket,
+                        Leaf {
+                            options,
+                            current,
+                            update: None,
+                            updates: 0,
+                            applied: 0,
+                        },
+                    );
+                }
+            }
+            Command::Update { ticket, payload } => {
+                if let Some(leaf) = self.leaves.get_mut(&ticket) {
+                    leaf.update = Some(payload);
+                    leaf.updates += 1;
+                }
+            }
+            Command::Halt { ticket, reason } => {
+                self.halt(ticket, reason, now, out);
+            }
+            Command::Call {
+                ticket,
+                server,
+                leaf,
+                payload,
+                options,
+            } => self.call(
+                (ticket, server, leaf),
+                Request::Service(payload),
+                options,
+                now,
+                out,
+            ),
+            Command::CancelServer {
+                ticket,
+                server,
+                leaf,
+                selection,
+                options,
+            } => self.call(
+                (ticket, server, leaf),
+                Request::Cancel(selection),
+                options,
+                now,
+                out,
+            ),
+            Command::Adopt {
+                server,
+                window,
+                delay,
+            } => {
+                self.servers.entry(server).or_default().adoption = Adoption::new(window, delay);
+            }
+            Command::AllowAdoption { allowed } => self.allow_adoption(allowed, now, out),
+            Command::ShutDown { deadline } => self.begin_shut_down(deadline, now, out),
+        }
+        self.settle(now, out);
+    }
+
+    /// Handles something that a transport received.
+    pub fn wire(&mut self, event: WireEvent<P>, now: Time, out: &mut Vec<Effect<P>>) {
+        match event {
+            WireEvent::Accepted { server, goal, .. } => {
+                if self.goals.contains_key(&goal) {
+                    self.apply(goal, GoalEvent::Accepted, None, now, out);
+                } else {
+                    self.counters.late += 1;
+                    if !self.ended.contains(&goal) {
+                        self.adopt(server, goal, What::AcceptedAfterGivingUp, now, out);
+                    }
+                }
+            }
+            WireEvent::Rejected { goal } => self.answer(goal, GoalEvent::Rejected, None, now, out),
+            WireEvent::SendFailed { goal } => self.answer(goal, GoalEvent::SendFailed, None, now, out),
+            WireEvent::Feedback { goal, payload } => {
+                self.apply(goal, GoalEvent::Feedback, Some(payload), now, out);
+            }
+            WireEvent::Status { server, goals } => self.status(server, &goals, now, out),
+            WireEvent::Result { goal, end, payload } => {
+                self.answer(goal, GoalEvent::Result(end), Some(payload), now, out);
+            }
+            WireEvent::ResultUnknown { goal } => self.answer(goal, GoalEvent::ResultUnknown, None, now, out),
+            WireEvent::CancelAnswered {
+                tag: CancelTag::Goal { goal, attempt },
+                code,
+            } => self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out),
+            WireEvent::CancelAnswered {
+                tag: CancelTag::Leaf(ticket),
+                code,
+            } => self.apply_call(
+                ticket,
+                CallEvent::Response,
+                Some(Outcome::CancelAnswered(code)),
+                now,
+                out,
+            ),
+            WireEvent::CancelFailed {
+                tag: CancelTag::Goal { goal, .. },
+            } => self.apply(goal, GoalEvent::CancelFailed, None, now, out),
+            WireEvent::CancelFailed {
+                tag: CancelTag::Leaf(ticket),
+            } => self.apply_call(ticket, CallEvent::Failed, None, now, out),
+            WireEvent::Response { ticket, payload } => self.apply_call(
+                ticket,
+                CallEvent::Response,
+                Some(Outcome::Response(payload)),
+                now,
+                out,
+            ),
+            WireEvent::CallFailed { ticket } => self.apply_call(ticket, CallEvent::Failed, None, now, out),
+            WireEvent::ServerGone { server } => self.server_gone(server, now, out),
+            WireEvent::ServerBack { server } => self.server_back(server, now, out),
+        }
+        self.settle(now, out);
+    }
+
+    /// Handles what is due. Harmless when nothing is.
+    pub fn advance(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.goal.next_deadline().is_some_and(|due| due <= now)) {
+            self.apply(goal, GoalEvent::Deadline, None, now, out);
+        }
+        let due: Vec<Ticket> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.call.next_deadline().is_some_and(|due| due <= now))
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        for ticket in due {
+            self.apply_call(ticket, CallEvent::Deadline, None, now, out);
+        }
+        self.adopt_due(now, out);
+        self.settle(now, out);
+    }
+
+    /// When [`GoalTracker::advance`] should be called next. `None` only where there is nothing to look after.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let goals = self.goals.values().filter_map(|entry| entry.goal.next_deadline());
+        let calls = self.calls.values().filter_map(|call| call.call.next_deadline());
+        let may_adopt = |server: &&Server| self.may_adopt && server.present;
+        let left = self.servers.values().filter(may_adopt);
+        goals
+            .chain(calls)
+            .chain(left.filter_map(|server| server.adoption.due()))
+            .min()
+    }
+
+    /// Goals that have not ended, oldest first. A goal whose server vanished is listed in
+    /// [`Phase::Unreachable`]; it counts as stopped, see [`LiveGoal::holds_up`].
+    pub fn live_goals(&self) -> Vec<LiveGoal> {
+        self.goals_in_order(|_| true)
+            .into_iter()
+            .filter_map(|goal| {
+                let entry = self.goals.get(&goal)?;
+                Some(LiveGoal {
+                    goal,
+                    server: entry.server,
+                    ticket: entry.started_by,
+                    leaf: entry.leaf.clone(),
+                    phase: entry.goal.phase(),
+                    halted: entry.halted,
+                    holds_back: entry.goal.holds_back_until().is_some(),
+                })
+            })
+            .collect()
+    }
+
+    /// The activations whose outcome is open, those of goals and those of calls: what a halt of everything halts.
+    pub fn open_tickets(&self) -> Vec<Ticket> {
+        let calls = self.calls.iter().filter(|(_, call)| call.call.phase().has_leaf());
+        self.leaves
+            .keys()
+            .chain(calls.map(|(ticket, _)| ticket))
+            .copied()
+            .collect()
+    }
+
+    /// Whether nothing is left to look after: after a shut-down, the moment to exit.
+    pub fn is_idle(&self) -> bool {
+        self.goals.is_empty() && self.calls.is_empty()
+    }
+
+    /// Whether a server was said to be there.
+    pub fn is_present(&self, server: ServerId) -> bool {
+        self.servers.get(&server).is_some_and(|server| server.present)
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn goals_in_order(&self, filter: impl Fn(&Entry<P>) -> bool) -> Vec<GoalId> {
+        let mut goals: Vec<_> = self
+            .goals
+            .iter()
+            .filter(|(_, entry)| filter(entry))
+            .map(|(goal, entry)| (entry.order, *goal))
+            .collect();
+        goals.sort_unstable();
+        goals.into_iter().map(|(_, goal)| goal).collect()
+    }
+
+    fn may_start(
+        &mut self,
+        ticket: Ticket,
+        server: ServerId,
+        leaf: &Arc<str>,
+        out: &mut Vec<Effect<P>>,
+    ) -> bool {
+        if self.leaves.contains_key(&ticket) || self.calls.contains_key(&ticket) {
+            out.push(Effect::Report(Report {
+                server,
+                goal: None,
+                ticket: Some(ticket),
+                leaf: leaf.clone(),
+                halted: None,
+                what: What::TicketInUse,
+            }));
+            return false;
+        }
+        if self.shut_down.is_some() {
+            out.push(Effect::Notify(Notice::Finished {
+                ticket,
+                updates: 0,
+                outcome: Outcome::ShuttingDown,
+            }));
+            return false;
+        }
+        true
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.started += 1;
+        self.started
+    }
+
+    fn halt(&mut self, ticket: Ticket, reason: HaltReason, now: Time, out: &mut Vec<Effect<P>>) {
+        self.leaves.remove(&ticket);
+        for goal in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
+            if let Some(entry) = self.goals.get_mut(&goal) {
+                entry.halted.get_or_insert(reason);
+                if entry.goal.phase().has_leaf() || entry.goal.phase() == Phase::Replaced {
+                    self.withdraw_or(goal, GoalEvent::Halt, now, out);
+                }
+            }
+        }
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.halted.get_or_insert(reason);
+            self.withdraw_call_or(ticket, CallEvent::Halt, now, out);
+        }
+    }
+
+    fn begin_shut_down(&mut self, deadline: Time, now: Time, out: &mut Vec<Effect<P>>) {
+        self.shut_down = Some(deadline);
+        self.may_adopt = false;
+        self.leaves.clear();
+        for goal in self.goals_in_order(|_| true) {
+            if let Some(entry) = self.goals.get_mut(&goal) {
+                entry.halted.get_or_insert(HaltReason::ShuttingDown);
+            }
+            self.withdraw_or(goal, GoalEvent::ShutDown { deadline }, now, out);
+        }
+        let tickets: Vec<Ticket> = self.calls.keys().copied().collect();
+        for ticket in tickets {
+            self.withdraw_call_or(ticket, CallEvent::ShutDown { deadline }, now, out);
+        }
+    }
+}
+
+/// For the proofs: situations that differ only in when they happen, or in what happened before, are one.
+#[cfg(test)]
+impl<P> GoalTracker<P> {
+    pub(in crate::goal) fn shift_back(&mut self, by: std::time::Duration) {
+        for server in self.servers.values_mut() {
+            server.adoption.shift_back(by);
+        }
+        for entry in self.goals.values_mut() {
+            entry.goal.shift_back(by);
+        }
+        for call in self.calls.values_mut() {
+            call.call.shift_back(by);
+        }
+    }
+
+    pub(in crate::goal) fn forget_history(&mut self, now: Time) {
+        self.counters = Counters::default();
+        for server in self.servers.values_mut() {
+            server.adoption.forget_history(now);
+        }
+    }
+
+    /// Until when goals of an earlier run are stopped that a server shows, where that has an end.
+    pub(in crate::goal) fn adopts_until(&self, server: ServerId) -> Option<Time> {
+        self.servers.get(&server)?.adoption.until()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::rig::{Rig, options};
+    use crate::bt::{HaltReason, Time};
+    use crate::goal::{Command, End, GoalOptions, GoalStatus, Ticket, WireEvent};
+
+    #[test]
+    fn g8_shut_down_cancels_everything_tells_nobody_and_ends_at_its_deadline() {
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        let _ = rig.start(2);
+        let _ = rig.call(3);
+        rig.out.clear();
+        rig.command(Command::ShutDown {
+            deadline: Time::from_millis(1_000),
+        });
+        // One was accepted, the other is not answered yet.
+        assert_eq!(rig.wanted(), ["cancel #1", "cancel #1"]);
+        let late = rig.start(4);
+        assert_eq!(rig.wanted(), ["tell ShuttingDown"]);
+        rig.halt(late);
+        rig.pass(999);
+        assert!(!rig.goal_tracker.is_idle());
+        // Neither a vanished server nor one that comes back prolongs it.
+        rig.gone();
+        rig.back();
+        rig.pass(1);
+        assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g8_a_goal_that_is_not_answered_is_cancelled_at_once_and_until_the_deadline() {
+        let slow = GoalOptions {
+            accept_timeout: Duration::from_secs(10),
+            ..options()
+        };
+        let deadline = Time::from_millis(1_000);
+        let before: [fn(&mut Rig, Ticket); 2] = [|_, _| {}, Rig::halt];
+        for before in before {
+            let mut rig = Rig::new();
+            let ticket = rig.start_with(1, slow);
+            before(&mut rig, ticket);
+            assert_eq!(rig.wanted(), ["send 1"]);
+            rig.command(Command::ShutDown { deadline });
+            assert_eq!(rig.wanted(), ["cancel #1"]);
+            rig.pass(999);
+            let cancels = rig
+                .wanted()
+                .iter()
+                .filter(|line| line.starts_with("cancel"))
+                .count();
+            assert_eq!(cancels, 19, "one each cancel_retry");
+            rig.pass(1);
+            assert_eq!(rig.wanted(), ["GaveUpUnanswered"]);
+            rig.assert_at_rest();
+        }
+        // Its server has vanished, and is back.
+        let mut rig = Rig::new();
+        let _ = rig.start_with(1, slow);
+        rig.gone();
+        rig.command(Command::ShutDown { deadline });
+        rig.out.clear();
+        rig.back();
+        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.pass(50);
+        assert_eq!(rig.wanted(), ["cancel #3"]);
+    }
+
+    #[test]
+    fn g8_shut_down_is_over_as_soon_as_the_goals_are() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(1);
+        rig.command(Command::ShutDown {
+            deadline: Time::from_millis(1_000),
+        });
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_session_is_over_when_no_goal_of_its_own_can_be_executing() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        let own = |other| other == ticket;
+        rig.command(Command::Halt {
+            ticket,
+            reason: HaltReason::GoalCanceled,
+        });
+        let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+        assert_eq!(live.halted, Some(HaltReason::GoalCanceled));
+        assert_eq!(&*live.leaf, "tree/leaf");
+        assert!(live.holds_up(own));
+        rig.pass(300);
+        let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+        assert!(
+            live.holds_up(own),
+            "its cancel timeout is no reason to say that it has stopped"
+        );
+        rig.result(goal, End::Canceled);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_of_an_earlier_session_holds_up_no_later_one_when_its_time_to_stop_is_over() {
+        let earlier = |lost: bool| {
+            let mut rig = Rig::new();
+            let ticket = if lost { rig.start(1) } else { rig.run(1).0 };
+            rig.halt(ticket);
+            rig
+        };
+        // The request was lost, or the server ignores the cancel.
+        for lost in [true, false] {
+            let mut rig = earlier(lost);
+            let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+            assert!(live.holds_up(|_| false), "it is being stopped");
+            rig.pass(300);
+            assert!(rig.wanted().iter().any(|line| line == "NotStoppedInTime"));
+            let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+            assert!(!live.holds_up(|_| false));
+            assert_eq!(
+                live.is_left_by(|_| false),
+                !lost,
+                "only what is known to execute is named"
+            );
+        }
+        // A goal of another world that nobody wants stopped is none of the session's business.
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+        assert!(!live.holds_up(|_| false) && !live.is_left_by(|_| false));
+    }
+
+    #[test]
+    fn g9_the_same_calls_give_the_same_effects() {
+        let run = || {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.run(1);
+            rig.wire(WireEvent::Feedback { goal, payload: 4 });
+            rig.halt(ticket);
+            let _ = rig.start(2);
+            rig.pass(20_000);
+            rig.out
+        };
+        assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn a_ticket_in_use_is_refused_with_a_report() {
+        let mut rig = Rig::new();
+        let _ = rig.start(1);
+        rig.tickets -= 1;
+        let _ = rig.start(2);
+        let _ = rig.call(3);
+        assert_eq!(rig.wanted(), ["send 1", "TicketInUse", "call 3"]);
+    }
+}

@@ -1,0 +1,639 @@
+//! Who may be sent when: goals behind others that are stopping (G5), behind an absent server, and updates.
+
+use std::sync::Arc;
+
+use super::{Entry, GoalTracker, Leaf};
+use crate::bt::Time;
+use crate::goal::{
+    ActionGoal, AfterHalt, CallEvent, Effect, GoalEvent, GoalId, GoalOptions, Phase, ServerId, Ticket,
+    UpdatePolicy,
+};
+
+impl<P> GoalTracker<P> {
+    pub(super) fn start(
+        &mut self,
+        ticket: Ticket,
+        server: ServerId,
+        leaf: Arc<str>,
+        payload: P,
+        options: GoalOptions,
+        now: Time,
+    ) -> GoalId {
+        let wait_until = self.held_back_until(server).unwrap_or(now);
+        let id = self.ids.next_id();
+        let order = self.next_order();
+        self.goals.insert(
+            id,
+            Entry {
+                order,
+                server,
+                ticket: Some(ticket),
+                started_by: Some(ticket),
+                leaf,
+                after_halt: options.after_halt,
+                goal: ActionGoal::new(options, wait_until),
+                payload: Some(payload),
+                halted: None,
+                seen: false,
+                abandoned: false,
+            },
+        );
+        id
+    }
+
+    /// When the last of the goals that are stopping on a server lets the next one go (G5).
+    pub(super) fn held_back_until(&self, server: ServerId) -> Option<Time> {
+        self.goals
+            .values()
+            .filter(|entry| entry.server == server)
+            .filter_map(|entry| entry.goal.holds_back_until())
+            .max()
+    }
+
+    pub(super) fn server_gone(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        let entry = self.servers.entry(server).or_default();
+        if !entry.present {
+            return;
+        }
+        entry.present = false;
+        entry.adoption.look_anew();
+        for goal in self.goals_in_order(|entry| entry.server == server) {
+            if let Some(entry) = self.goals.get_mut(&goal) {
+                entry.seen = false;
+            }
+            self.apply(goal, GoalEvent::ServerGone, None, now, out);
+            if self.take_back(goal, out) {
+                self.apply(goal, GoalEvent::Withdrawn, None, now, out);
+            }
+        }
+        for ticket in self.calls_on(server) {
+            // One that had not left is not counted as unanswered, and its leaf is told all the same.
+            self.take_back_call(ticket, out);
+            self.apply_call(ticket, CallEvent::ServerGone, None, now, out);
+        }
+    }
+
+    pub(super) fn server_back(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        let entry = self.servers.entry(server).or_default();
+        if entry.present {
+            return;
+        }
+        entry.present = true;
+        // Cancels for what it may still be executing go first (G2), then what has waited for it, behind them.
+        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() != Phase::Absent)
+        {
+            self.apply(goal, GoalEvent::ServerBack, None, now, out);
+        }
+        self.retry_lost(server, now, out);
+        self.adopt_due(now, out);
+        let held_back = self.held_back_until(server);
+        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
+        {
+            let wait = self
+                .goals
+                .get(&goal)
+                .is_some_and(|entry| entry.after_halt == AfterHalt::Wait);
+            let event = match held_back {
+                Some(until) if wait => GoalEvent::Requeue { until },
+                _ => GoalEvent::ServerBack,
+            };
+            self.apply(goal, event, None, now, out);
+        }
+        for ticket in self.calls_on(server) {
+            self.apply_call(ticket, CallEvent::ServerBack, None, now, out);
+        }
+    }
+
+    /// After every event: drops what has ended, lets go what may go, sends the updates that may be sent.
+    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        self.drop_ended(out);
+        self.release(now, out);
+        self.update(now, out);
+        self.drop_ended(out);
+    }
+
+    pub(super) fn release(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.goal.phase() == Phase::Queued) {
+            let Some(entry) = self.goals.get(&goal) else {
+                continue;
+            };
+            let over = entry.goal.queued_until().is_none_or(|until| until <= now);
+            let free = self.held_back_until(entry.server).is_none();
+            // An update that must not overtake its predecessor waits whatever the policy says.
+            let impatient = entry.after_halt == AfterHalt::Immediately && !self.has_predecessor(goal);
+            if over || free || impatient {
+                let present = self.is_present(entry.server);
+                self.apply(goal, GoalEvent::Release { present }, None, now, out);
+            }
+        }
+    }
+
+    /// Whether another goal of the same activation is stopping.
+    pub(super) fn has_predecessor(&self, goal: GoalId) -> bool {
+        let ticket = self.goals.get(&goal).and_then(|entry| entry.ticket);
+        self.goals.iter().any(|(other, entry)| {
+            *other != goal
+                && ticket.is_some()
+                && entry.ticket == ticket
+                && entry.goal.holds_back_until().is_some()
+        })
+    }
+
+    /// Sends coalesced updates. One waits while the goal before it is unanswered, and while the one before
+    /// that is still ending: an activation never has more than two goals on its server.
+    pub(super) fn update(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        let waiting: Vec<Ticket> = self
+            .leaves
+            .iter()
+            .filter(|(_, leaf)| leaf.update.is_some())
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        for ticket in waiting {
+            let Some(leaf) = self.leaves.get_mut(&ticket) else {
+                continue;
+            };
+            let (options, current) = (leaf.options, leaf.current);
+            let Some(entry) = self.goals.get_mut(&current) else {
+                continue;
+            };
+            match entry.goal.phase() {
+                // Not sent yet: send the newer one instead.
+                Phase::Queued | Phase::Absent => entry.payload = leaf.apply_update(),
+                Phase::Sent => {
+                    if let Some(unsent) = Self::unsent_payload(current, out)
+                        && let Some(newer) = leaf.apply_update()
+                    {
+                        *unsent = newer;
+                    }
+                }
+                // Over, with its result under way: that is the result of the earlier goal.
+                Phase::Executing | Phase::Finishing => {
+                    let (server, name) = (entry.server, entry.leaf.clone());
+                    let two = self
+                        .goals
+                        .iter()
+                        .any(|(other, entry)| *other != current && entry.ticket == Some(ticket));
+                    if two {
+                        continue;
+                    }
+                    let payload = self.leaves.get_mut(&ticket).and_then(Leaf::apply_update);
+                    let Some(payload) = payload else {
+                        continue;
+                    };
+                    let event = match options.update {
+                        UpdatePolicy::ServerPreempts => GoalEvent::Replace,
+                        UpdatePolicy::CancelFirst => GoalEvent::Halt,
+                    };
+                    self.apply(current, event, None, now, out);
+                    let next = self.start(ticket, server, name, payload, options, now);
+                    if let Some(leaf) = self.leaves.get_mut(&ticket) {
+                        leaf.current = next;
+                    }
+                    self.release(now, out);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::Counters;
+    use super::super::rig::{Rig, options};
+    use crate::goal::{
+        AfterHalt, CancelCode, Command, End, GoalOptions, GoalStatus, Ticket, UpdatePolicy, WireEvent,
+    };
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn g5_start_waits_until_the_stopping_goal_is_over() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        let _ = rig.start(2);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn g5_start_waits_no_longer_than_the_cancel_timeout() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        rig.cancel_answer(goal, 1, CancelCode::None);
+        let _ = rig.start(2);
+        rig.pass(299);
+        assert!(!rig.wanted().contains(&"send 2".to_owned()));
+        rig.pass(1);
+        let wanted = rig.wanted();
+        assert!(wanted.contains(&"NotStoppedInTime".to_owned()));
+        assert!(wanted.contains(&"send 2".to_owned()));
+    }
+
+    #[test]
+    fn g5_a_leaf_that_is_halted_while_it_waits_never_sends() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        let second = rig.start(2);
+        rig.halt(second);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g5_a_waiting_leaf_that_is_halted_together_with_its_release_never_sends() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.run(1);
+        rig.halt(first);
+        let second = rig.start(2);
+        rig.out.clear();
+        let mut third = None;
+        rig.batch(|rig| {
+            rig.result(goal, End::Canceled);
+            rig.halt(second);
+            third = Some(rig.start(3));
+        });
+        // Nothing was sent that it would have to wait for.
+        assert_eq!(rig.wanted(), ["send 3"]);
+        assert_eq!(rig.goal_tracker.counters().sent, 2);
+        assert_eq!(rig.goal_tracker.open_tickets(), third.as_slice());
+        assert_eq!(rig.goal_tracker.live_goals().len(), 1);
+    }
+
+    #[test]
+    fn g3_a_goal_that_is_halted_before_it_has_left_never_does() {
+        type Stop = fn(&mut Rig, Ticket);
+        let stops: [Stop; 2] = [
+            |rig, ticket| rig.halt(ticket),
+            |rig, _| {
+                let deadline = rig.now + Duration::from_secs(1);
+                rig.command(Command::ShutDown { deadline });
+            },
+        ];
+        for stop in stops {
+            let mut rig = Rig::new();
+            rig.batch(|rig| {
+                let ticket = rig.start(1);
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "the server is there");
+            assert_eq!(rig.goal_tracker.counters(), Counters::default());
+            rig.assert_at_rest();
+
+            let mut rig = Rig::new();
+            rig.gone();
+            let ticket = rig.start(1);
+            rig.batch(|rig| {
+                rig.back();
+                stop(rig, ticket);
+            });
+            assert_eq!(rig.wanted(), NOTHING, "the server has just come back");
+            assert_eq!(rig.goal_tracker.counters(), Counters::default());
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g3_only_what_has_left_is_cancelled_of_an_update_that_is_halted_at_once() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.batch(|rig| {
+            rig.update(ticket, 2);
+            rig.halt(ticket);
+        });
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 1);
+        rig.result(first, End::Canceled);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_goal_whose_server_vanishes_before_it_has_left_never_does() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let _ = rig.start(1);
+            rig.gone();
+            rig.back();
+        });
+        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn updates_are_coalesced_until_the_goal_has_left() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let ticket = rig.start(1);
+            rig.update(ticket, 2);
+            rig.update(ticket, 3);
+        });
+        assert_eq!(rig.wanted(), ["send 3"]);
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
+    }
+
+    #[test]
+    fn g5_a_leaf_may_choose_not_to_wait() {
+        let mut rig = Rig::new();
+        let (first, _) = rig.run(1);
+        rig.halt(first);
+        let _ = rig.start_with(
+            2,
+            GoalOptions {
+                after_halt: AfterHalt::Immediately,
+                ..options()
+            },
+        );
+        assert_eq!(rig.wanted(), ["cancel #1", "send 2"]);
+    }
+
+    #[test]
+    fn g5_a_goal_that_a_returned_server_may_still_execute_is_stopped_first() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(1);
+        rig.gone();
+        let _ = rig.start(2);
+        rig.out.clear();
+        rig.pass(50);
+        rig.back();
+        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn g5_a_request_whose_server_vanished_and_returned_holds_back_the_next_for_two_cancels() {
+        let mut rig = Rig::new();
+        let _ = rig.start(1);
+        let lost = rig.sent_goal();
+        rig.gone();
+        let _ = rig.start(2);
+        rig.out.clear();
+        rig.back();
+        rig.cancel_answer(lost, 2, CancelCode::UnknownGoal);
+        rig.pass(99);
+        assert_eq!(
+            rig.wanted(),
+            ["cancel #2", "cancel #3"],
+            "it may be the same server"
+        );
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["NotStoppedInTime", "cancel #4", "send 2"]);
+        // It was on its way all the same.
+        rig.accept(lost);
+        assert_eq!(rig.wanted()[..2], ["AcceptedLate", "cancel #5"]);
+    }
+
+    #[test]
+    fn g6_absent_server_is_a_failure_within_the_absent_timeout() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let _ = rig.start(1);
+        rig.pass(149);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g6_server_that_appears_in_time_gets_the_goal() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let _ = rig.start(1);
+        rig.pass(50);
+        rig.back();
+        assert_eq!(rig.wanted(), ["send 1"]);
+    }
+
+    #[test]
+    fn g5_a_flapping_server_holds_a_leaf_up_as_long_as_a_steady_one() {
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        rig.gone();
+        let _ = rig.start(2);
+        rig.back();
+        rig.pass(200);
+        rig.gone();
+        rig.pass(60);
+        rig.back();
+        rig.pass(99);
+        assert!(
+            !rig.wanted().contains(&"send 2".to_owned()),
+            "the first must stop"
+        );
+        rig.pass(1);
+        let wanted = rig.wanted();
+        assert!(wanted.contains(&"NotStoppedInTime".to_owned()));
+        assert!(wanted.contains(&"send 2".to_owned()));
+    }
+
+    #[test]
+    fn g6_the_absences_of_a_server_add_up_to_the_absent_timeout() {
+        let mut rig = Rig::new();
+        let _ = rig.run(1);
+        rig.gone();
+        let _ = rig.start(2);
+        for _ in 0..2 {
+            rig.pass(40);
+            rig.back();
+            rig.gone();
+        }
+        rig.out.clear();
+        rig.pass(69);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.pass(1);
+        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+    }
+
+    #[test]
+    fn updates_are_coalesced_until_the_goal_is_accepted() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(1);
+        let first = rig.sent_goal();
+        rig.update(ticket, 2);
+        rig.update(ticket, 3);
+        assert_eq!(rig.wanted(), ["send 1"]);
+        rig.accept(first);
+        assert_eq!(rig.wanted(), ["tell accepted", "ask", "send 3"]);
+    }
+
+    #[test]
+    fn an_update_of_a_goal_that_was_not_sent_replaces_it() {
+        let mut rig = Rig::new();
+        rig.gone();
+        let ticket = rig.start(1);
+        rig.update(ticket, 2);
+        rig.back();
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn the_end_of_a_replaced_goal_is_not_the_outcome_of_the_leaf() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), ["send 2"]);
+        let second = rig.sent_goal();
+        rig.result(first, End::Aborted);
+        rig.accept(second);
+        assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
+        rig.result(second, End::Succeeded);
+        assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_replaced_goal_that_the_server_does_not_end_is_cancelled() {
+        let mut rig = Rig::new();
+        let (ticket, _) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.accept(second);
+        rig.out.clear();
+        rig.update(ticket, 3);
+        assert_eq!(rig.wanted(), NOTHING, "never three goals of one leaf");
+        rig.pass(400);
+        assert_eq!(rig.wanted(), ["NotPreempted", "cancel #1"]);
+    }
+
+    #[test]
+    fn g3_a_replaced_goal_that_its_server_did_not_know_at_first_is_cancelled() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.status(&[(first, GoalStatus::Accepted)]);
+        rig.out.clear();
+        // Answered before the server noted the goal.
+        rig.wire(WireEvent::ResultUnknown { goal: first });
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.wire(WireEvent::Rejected { goal: second });
+        assert_eq!(rig.wanted(), ["tell Rejected of update 1"]);
+        rig.cancel_answer(first, 1, CancelCode::UnknownGoal);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_refused_update_fails_the_leaf_and_cancels_the_goal_that_drives_still() {
+        let mut rig = Rig::new();
+        let (ticket, _) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.out.clear();
+        rig.wire(WireEvent::Rejected { goal: second });
+        assert_eq!(rig.wanted(), ["tell Rejected of update 1", "cancel #1"]);
+    }
+
+    #[test]
+    fn g3_halt_cancels_both_goals_of_an_update() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.update(ticket, 2);
+        let second = rig.sent_goal();
+        rig.out.clear();
+        rig.halt(ticket);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.accept(second);
+        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        rig.status(&[(first, GoalStatus::Canceled), (second, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn an_update_of_a_goal_that_is_over_is_sent_though_its_result_is_not_here() {
+        for update in [UpdatePolicy::ServerPreempts, UpdatePolicy::CancelFirst] {
+            let mut rig = Rig::new();
+            let ticket = rig.start_with(1, GoalOptions { update, ..options() });
+            let first = rig.sent_goal();
+            rig.accept(first);
+            rig.status(&[(first, GoalStatus::Succeeded)]);
+            rig.out.clear();
+            rig.update(ticket, 2);
+            assert_eq!(rig.wanted(), ["send 2"]);
+            rig.result(first, End::Succeeded);
+            assert_eq!(rig.wanted(), NOTHING, "it is the result of the earlier goal");
+            let second = rig.sent_goal();
+            rig.accept(second);
+            rig.out.clear();
+            rig.result(second, End::Succeeded);
+            assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn g5_an_update_of_a_goal_that_may_be_over_waits_until_it_is() {
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.status(&[(first, GoalStatus::Executing)]);
+        rig.status(&[]);
+        rig.out.clear();
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.result(first, End::Succeeded);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+
+    #[test]
+    fn a_leaf_is_told_how_many_of_its_updates_the_goal_that_ended_includes() {
+        // The result was handled before the update.
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        rig.batch(|rig| {
+            rig.result(goal, End::Succeeded);
+            rig.update(ticket, 2);
+        });
+        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        // It came while the update waited for the answer to the goal request.
+        let mut rig = Rig::new();
+        let ticket = rig.start(1);
+        let goal = rig.sent_goal();
+        rig.update(ticket, 2);
+        rig.out.clear();
+        rig.result(goal, End::Aborted);
+        assert_eq!(rig.wanted(), ["tell Aborted(9)"]);
+        // Updates that are coalesced are included, all of them.
+        let mut rig = Rig::new();
+        let (ticket, _) = rig.run(1);
+        rig.batch(|rig| {
+            rig.update(ticket, 2);
+            rig.update(ticket, 3);
+        });
+        let second = rig.sent_goal();
+        rig.accept(second);
+        // This one waits for the first goal to end.
+        rig.update(ticket, 4);
+        rig.out.clear();
+        rig.result(second, End::Succeeded);
+        assert_eq!(rig.wanted()[0], "tell Succeeded(9) of update 2");
+    }
+
+    #[test]
+    fn an_update_that_cancels_first_is_sent_when_the_old_goal_has_ended() {
+        let mut rig = Rig::new();
+        let ticket = rig.start_with(
+            1,
+            GoalOptions {
+                update: UpdatePolicy::CancelFirst,
+                after_halt: AfterHalt::Immediately,
+                ..options()
+            },
+        );
+        let first = rig.sent_goal();
+        rig.accept(first);
+        rig.out.clear();
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), ["cancel #1"]);
+        rig.result(first, End::Canceled);
+        assert_eq!(rig.wanted(), ["send 2"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! What is wanted and has not left: requests that are taken back before anybody carries them out.
+
+use super::{GoalTracker, Request};
+use crate::bt::Time;
+use crate::goal::{CallEvent, CancelTag, Effect, GoalEvent, GoalId, Phase, Ticket};
+
+/// The owner of a GoalTracker may hand over several commands and events before it carries out what follows from the first
+/// of them. What is halted meanwhile must not be sent first and stopped then: the robot would start to move, and a
+/// service do what nobody wants any more. Nothing was sent, so nothing is counted, cancelled, or waited for.
+impl<P> GoalTracker<P> {
+    /// A goal of which its leaf lets go: ended as never sent, or told of it.
+    pub(super) fn withdraw_or(
+        &mut self,
+        goal: GoalId,
+        event: GoalEvent,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let event = if self.take_back(goal, out) {
+            GoalEvent::Withdrawn
+        } else {
+            event
+        };
+        self.apply(goal, event, None, now, out);
+    }
+
+    /// As [`GoalTracker::withdraw_or`], for a call.
+    pub(super) fn withdraw_call_or(
+        &mut self,
+        ticket: Ticket,
+        event: CallEvent,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let event = if self.take_back_call(ticket, out) {
+            CallEvent::Withdrawn
+        } else {
+            event
+        };
+        self.apply_call(ticket, event, None, now, out);
+    }
+
+    /// Whether the goal had been wanted sent and has not left. It does not any more.
+    pub(super) fn take_back(&mut self, goal: GoalId, out: &mut Vec<Effect<P>>) -> bool {
+        let Some(entry) = self.goals.get_mut(&goal).filter(|entry| {
+            matches!(
+                entry.goal.phase(),
+                Phase::Sent | Phase::CancelPending | Phase::Unreachable
+            ) && !entry.goal.is_accepted()
+        }) else {
+            return false;
+        };
+        let wanted =
+            |effect: &Effect<P>| matches!(effect, Effect::SendGoal { goal: other, .. } if *other == goal);
+        let Some(index) = out.iter().rposition(wanted) else {
+            return false;
+        };
+        if let Effect::SendGoal { payload, .. } = out.remove(index) {
+            entry.payload = Some(payload);
+            self.counters.sent = self.counters.sent.saturating_sub(1);
+        }
+        // Nothing is there to be cancelled.
+        let kept = out.len();
+        out.retain(|effect| {
+            !matches!(effect, Effect::SendCancel { tag: CancelTag::Goal { goal: other, .. }, .. } if *other == goal)
+        });
+        self.counters.cancels = self.counters.cancels.saturating_sub((kept - out.len()) as u64);
+        true
+    }
+
+    /// As [`GoalTracker::take_back`], for a call or a leaf's cancel request.
+    pub(super) fn take_back_call(&mut self, ticket: Ticket, out: &mut Vec<Effect<P>>) -> bool {
+        let Some(call) = self.calls.get_mut(&ticket).filter(|call| call.request.is_none()) else {
+            return false;
+        };
+        let wanted = |effect: &Effect<P>| match effect {
+            Effect::CallService { ticket: other, .. }
+            | Effect::SendCancel {
+                tag: CancelTag::Leaf(other),
+                ..
+            } => *other == ticket,
+            _ => false,
+        };
+        let Some(index) = out.iter().rposition(wanted) else {
+            return false;
+        };
+        match out.remove(index) {
+            Effect::CallService { payload, .. } => {
+                call.request = Some(Request::Service(payload));
+                self.counters.calls = self.counters.calls.saturating_sub(1);
+            }
+            Effect::SendCancel { selection, .. } => {
+                call.request = Some(Request::Cancel(selection));
+                self.counters.cancels = self.counters.cancels.saturating_sub(1);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// What a newer goal replaces that has not left.
+    pub(super) fn unsent_payload(goal: GoalId, out: &mut [Effect<P>]) -> Option<&mut P> {
+        out.iter_mut().rev().find_map(|effect| match effect {
+            Effect::SendGoal {
+                goal: other, payload, ..
+            } if *other == goal => Some(payload),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,321 @@
+//! Which jobs are under way, for a watchdog and for those who wait for their end.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use super::CancellationToken;
+use super::stall_detector::{StallDetector, Verdict};
+use crate::bt::{Resource, Time};
+
+/// The jobs of trees that were given it as a resource: leaves made of an `async fn` enter theirs. Clones are the same
+/// job_registry.
+#[derive(Clone)]
+pub struct JobRegistry {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    cancel_timeout: Duration,
+}
+
+impl Default for JobRegistry {
+    fn default() -> Self {
+        Self::with_cancel_timeout(CANCEL_TIMEOUT)
+    }
+}
+
+/// How long a job that was cancelled holds up the next one of its leaf where nothing else is said.
+pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+struct Entry {
+    leaf: Arc<str>,
+    cancel: CancellationToken,
+    /// Counts beginnings and ends of its steps: odd while it is polled.
+    beats: Arc<AtomicU64>,
+    ended: bool,
+    /// It did not end in time after its cancel: it is waited for no longer.
+    abandoned: bool,
+    in_one_step: StallDetector,
+    after_cancel: StallDetector,
+}
+
+impl Entry {
+    fn is_stopping(&self) -> bool {
+        !self.ended && self.cancel.is_cancelled()
+    }
+}
+
+/// What a future keeps until its end.
+struct UntilEnd {
+    job_registry: JobRegistry,
+    beats: Arc<AtomicU64>,
+}
+
+impl Drop for UntilEnd {
+    /// Also when the future panicked, or its executor dropped it.
+    fn drop(&mut self) {
+        let mut entries = self.job_registry.entries();
+        let own = |entry: &Entry| Arc::ptr_eq(&entry.beats, &self.beats);
+        let Some(index) = entries.iter().position(own) else {
+            return;
+        };
+        let entry = &mut entries[index];
+        entry.ended = true;
+        let token = std::mem::take(&mut entry.cancel);
+        // What the watchdog has reported it keeps until it has reported the end.
+        if !entry.in_one_step.has_said() && !entry.after_cancel.has_said() {
+            entries.remove(index);
+        }
+        drop(entries);
+        // Not under the lock: with the token goes what waits for it, which may be another job.
+        drop(token);
+    }
+}
+
+/// A step that takes so many times the watchdog's limit is reported. A job may block its thread, where that is its own;
+/// a leaf may not.
+const STEP: u32 = 10;
+
+impl JobRegistry {
+    /// Without jobs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Without jobs. A job that was cancelled holds up the next one of its leaf for so long at most, by the tree's clock.
+    pub fn with_cancel_timeout(cancel_timeout: Duration) -> Self {
+        Self {
+            entries: Arc::default(),
+            cancel_timeout,
+        }
+    }
+
+    /// See [`JobRegistry::with_cancel_timeout`].
+    pub fn cancel_timeout(&self) -> Duration {
+        self.cancel_timeout
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a job: what comes back is to be run in its place.
+    pub(super) fn enter<F: Future>(
+        &self,
+        leaf: &Arc<str>,
+        cancel: &CancellationToken,
+        future: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
+        let beats = Arc::new(AtomicU64::new(0));
+        self.entries().push(Entry {
+            leaf: Arc::clone(leaf),
+            cancel: cancel.clone(),
+            beats: Arc::clone(&beats),
+            ended: false,
+            abandoned: false,
+            in_one_step: StallDetector::default(),
+            after_cancel: StallDetector::default(),
+        });
+        // Made here and not at the first step: a future that is dropped before it has ended as well.
+        let end = UntilEnd {
+            job_registry: self.clone(),
+            beats,
+        };
+        async move {
+            let mut future = pin!(future);
+            std::future::poll_fn(|cx| {
+                end.beats.fetch_add(1, Ordering::Relaxed);
+                let step: Poll<F::Output> = future.as_mut().poll(cx);
+                end.beats.fetch_add(1, Ordering::Relaxed);
+                step
+            })
+            .await
+        }
+    }
+
+    /// Jobs that have not ended.
+    pub fn len(&self) -> usize {
+        self.entries().iter().filter(|entry| !entry.ended).count()
+    }
+
+    /// Whether all have ended.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Cancels all of them, without their leaves: for the end of the process.
+    pub fn cancel_all(&self) {
+        let tokens: Vec<_> = self.entries().iter().map(|entry| entry.cancel.clone()).collect();
+        // Not under the lock: an executor may end a job while its token is set.
+        for token in tokens {
+            token.cancel();
+        }
+    }
+
+    /// Whether all jobs that were cancelled have ended, but for those that were [given up](JobRegistry::give_up).
+    pub fn is_settled(&self) -> bool {
+        !self
+            .entries()
+            .iter()
+            .any(|entry| entry.is_stopping() && !entry.abandoned)
+    }
+
+    /// Waits no longer for jobs that were cancelled and have not ended: one text each, also of those that were given up
+    /// before.
+    pub fn give_up(&self) -> Vec<String> {
+        let mut entries = self.entries();
+        let left = entries.iter_mut().filter(|entry| entry.is_stopping());
+        left.map(|entry| {
+            entry.abandoned = true;
+            format!("job of {} (cancelled, not ended)", entry.leaf)
+        })
+        .collect()
+    }
+
+    /// What there is to say about jobs that go on although they were cancelled longer than `limit` ago, or that have
+    /// been in one step for ten times as long, and about the end of those. To be called every so often.
+    pub fn look(&self, now: Time, limit: Duration) -> Vec<String> {
+        let mut said = Vec::new();
+        self.entries().retain_mut(|entry| {
+            let ended = entry.ended;
+            let leaf = &entry.leaf;
+            let beats = if ended {
+                0
+            } else {
+                entry.beats.load(Ordering::Relaxed)
+            };
+            match entry.in_one_step.look(beats, now, limit * STEP) {
+                Some(Verdict::Hangs(time)) => {
+                    said.push(format!(
+                        "the job of leaf `{leaf}` has kept its thread for {time:.1?}"
+                    ));
+                }
+                Some(Verdict::CameBack(time)) => {
+                    said.push(format!(
+                        "the job of leaf `{leaf}` has let its thread go after {time:.1?}"
+                    ));
+                }
+                None => {}
+            }
+            let wanted = u64::from(entry.is_stopping());
+            match entry.after_cancel.look(wanted, now, limit) {
+                Some(Verdict::Hangs(time)) => {
+                    said.push(format!(
+                        "the job of leaf `{leaf}` goes on {time:.1?} after it was cancelled"
+                    ));
+                }
+                Some(Verdict::CameBack(time)) => {
+                    said.push(format!(
+                        "the job of leaf `{leaf}` has ended {time:.1?} after it was cancelled"
+                    ));
+                }
+                None => {}
+            }
+            !ended
+        });
+        said
+    }
+}
+
+impl std::fmt::Debug for JobRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobRegistry").field("len", &self.len()).finish()
+    }
+}
+
+impl Resource for JobRegistry {
+    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::super::{Local, Threads, register_function};
+    use super::*;
+    use crate::bt::builder::{forest, leaf, tree};
+    use crate::bt::{HaltReason, NodeStatus, Registry, Tree, compile};
+
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn jobs_that_have_ended_leave_nothing_although_no_watchdog_looks() {
+        let executor = Local::new();
+        let mut registry = Registry::builtin();
+        register_function(&mut registry, "Quick", executor.clone(), |_| async {
+            NodeStatus::Success
+        })
+        .unwrap();
+        let compiled = compile(&forest([tree("Main", leaf("Quick"))]), "Main", &registry).unwrap();
+        let mut run = Tree::new(compiled.def);
+        let job_registry = JobRegistry::new();
+        run.insert_resource(job_registry.clone());
+        for _ in 0..10_000 {
+            assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+            executor.run_until_stalled();
+            assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Success));
+        }
+        // One that is cancelled goes on until it ends.
+        run.tick(Time::ZERO).unwrap();
+        drop(run);
+        assert_eq!(job_registry.len(), 1);
+        executor.run_until_stalled();
+        assert_eq!(job_registry.entries().len(), 0);
+    }
+
+    /// A job that blocks its thread and looks at no token: it hangs until the test lets it go.
+    #[test]
+    fn a_job_that_goes_on_after_its_cancel_is_named() {
+        let (let_go, gate) = channel::<()>();
+        let (entered, inside) = channel();
+        let gate = Arc::new(Mutex::new(gate));
+        let mut registry = Registry::builtin();
+        register_function(&mut registry, "Stubborn", Threads, move |_| {
+            let (gate, entered) = (Arc::clone(&gate), entered.clone());
+            async move {
+                let _ = entered.send(());
+                let _ = gate.lock().unwrap().recv_timeout(Duration::from_secs(60));
+                NodeStatus::Success
+            }
+        })
+        .unwrap();
+        let root = leaf("Stubborn").name("arm");
+        let compiled = compile(&forest([tree("Main", root)]), "Main", &registry).unwrap();
+        let mut run = Tree::new(compiled.def);
+        let job_registry = JobRegistry::new();
+        run.insert_resource(job_registry.clone());
+        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+        inside.recv_timeout(Duration::from_secs(60)).unwrap();
+        let at = |milliseconds| job_registry.look(Time::from_millis(milliseconds), LIMIT);
+        assert!(at(0).is_empty());
+        assert!(at(9_000).is_empty(), "a job may take its time");
+        assert_eq!(
+            at(10_000),
+            ["the job of leaf `arm` has kept its thread for 10.0s"]
+        );
+        run.halt(HaltReason::Preempted, Time::ZERO);
+        assert!(at(10_100).is_empty());
+        assert_eq!(
+            at(11_200),
+            ["the job of leaf `arm` goes on 1.1s after it was cancelled"]
+        );
+        assert!(at(11_300).is_empty(), "said once, and again when it has doubled");
+        assert_eq!(job_registry.len(), 1);
+        let_go.send(()).unwrap();
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while !job_registry.is_empty() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(
+            at(12_100),
+            [
+                "the job of leaf `arm` has let its thread go after 12.1s",
+                "the job of leaf `arm` has ended 2.0s after it was cancelled"
+            ]
+        );
+        assert!(at(20_000).is_empty());
+    }
+}

@@ -1,0 +1,67 @@
+//! When something has been at it for too long.
+
+use std::time::Duration;
+
+use crate::bt::Time;
+
+/// What is to be said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// It has been at it for so long.
+    Hangs(Duration),
+    /// It had been called hanging, and went on after so long.
+    CameBack(Duration),
+}
+
+/// Follows a count of beginnings and ends, which is odd while something is being done: no clock is read by the one who
+/// is watched. Time counts from when the watcher first saw it. What hangs is said when the limit has passed, and again
+/// whenever the time has doubled.
+#[derive(Debug, Default)]
+pub(crate) struct StallDetector {
+    beats: u64,
+    since: Time,
+    said: Option<Duration>,
+}
+
+impl StallDetector {
+    /// Whether it was said that it hangs, and not yet that it goes on.
+    pub(crate) fn has_said(&self) -> bool {
+        self.said.is_some()
+    }
+
+    pub(crate) fn look(&mut self, beats: u64, now: Time, limit: Duration) -> Option<Verdict> {
+        let time = now.since(self.since);
+        if beats != self.beats {
+            self.beats = beats;
+            self.since = now;
+            return self.said.take().map(|_| Verdict::CameBack(time));
+        }
+        let is_busy = !beats.is_multiple_of(2);
+        let due = self.said.map_or(limit, |said| said * 2);
+        (is_busy && time >= due).then(|| {
+            self.said = Some(time);
+            Verdict::Hangs(time)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_go_on_is_suspected() {
+        let mut stall_detector = StallDetector::default();
+        let second = |seconds: u64| Time::from_millis(seconds * 1000);
+        let mut at = |seconds, beats| stall_detector.look(beats, second(seconds), Duration::from_secs(1));
+        assert_eq!(at(5, 0), None, "nothing is being done");
+        assert_eq!(at(6, 1), None);
+        assert_eq!(at(7, 3), None, "another one");
+        assert_eq!(at(8, 3), Some(Verdict::Hangs(Duration::from_secs(1))));
+        assert_eq!(at(9, 3), Some(Verdict::Hangs(Duration::from_secs(2))));
+        assert_eq!(at(10, 3), None);
+        assert_eq!(at(12, 3), Some(Verdict::Hangs(Duration::from_secs(5))));
+        assert_eq!(at(13, 4), Some(Verdict::CameBack(Duration::from_secs(6))));
+        assert_eq!(at(60, 4), None);
+    }
+}

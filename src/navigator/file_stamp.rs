@@ -1,0 +1,68 @@
+//! Files in which trees are looked for.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Tells whether a file is still the one that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct FileVersion {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+impl FileVersion {
+    fn of(path: &Path) -> Option<Self> {
+        let data = std::fs::metadata(path).ok()?;
+        Some(Self {
+            modified: data.modified().ok(),
+            length: data.len(),
+        })
+    }
+}
+
+/// A file as it was before it was read: what changes meanwhile is read again next time. What it includes is not watched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct FileStamp {
+    path: PathBuf,
+    /// `None`: it could not be looked at, and has no tree.
+    edition: Option<FileVersion>,
+}
+
+impl FileStamp {
+    pub(super) fn file(path: PathBuf) -> Self {
+        let edition = FileVersion::of(&path);
+        Self { path, edition }
+    }
+
+    /// The tree files of directories, in the order in which trees are looked for in them.
+    ///
+    /// # Errors
+    /// Which directory cannot be read.
+    pub(super) fn files_of(directories: &[PathBuf]) -> Result<Vec<Self>, String> {
+        let mut files = Vec::new();
+        for directory in directories {
+            let entries = std::fs::read_dir(directory)
+                .map_err(|error| format!("bt_search_directories: {}: {error}", directory.display()))?;
+            let mut found: Vec<PathBuf> = entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| path.extension().is_some_and(|extension| extension == "xml"))
+                .collect();
+            found.sort();
+            files.extend(found.into_iter().map(Self::file));
+        }
+        Ok(files)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn could_be_read(&self) -> bool {
+        self.edition.is_some()
+    }
+
+    /// Whether it is another file by now, or none.
+    pub(super) fn has_changed(&self) -> bool {
+        FileVersion::of(&self.path) != self.edition
+    }
+}

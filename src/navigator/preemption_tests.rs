@@ -1,0 +1,559 @@
+//! Whose turn it is when goals, cancels and new trees come at awkward moments, and when each client is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::goal::{Ending, Report, Request};
+use super::test_harness::{Client, Rig, load, registry};
+use super::{NavigatorKind, Options};
+use crate::bt::TreeDef;
+use crate::goal::GoalId;
+use crate::msg::action::{ComputePathToPose, ComputePathToPoseResult, FollowPath, Spin};
+use crate::msg::{Header, Path, Pose, PoseStamped, Stamp};
+use crate::nav::Settings;
+use crate::nav::testing::Plan;
+
+const TURN: &str = r#"<Spin name="turn" spin_dist="1.0"/>"#;
+const DISPLACED: &str = "another goal took its place";
+
+fn tree(xml: &str) -> Arc<TreeDef> {
+    load(&registry(), xml)
+}
+
+fn id(number: u8) -> GoalId {
+    GoalId([number; 16])
+}
+
+impl Rig {
+    /// A goal to a place at some metres in a frame.
+    pub(super) fn goal_to(
+        &mut self,
+        number: u8,
+        kind: NavigatorKind,
+        frame: &str,
+        x: f64,
+        tree: &Arc<TreeDef>,
+    ) {
+        let request = Request {
+            kind,
+            poses: vec![PoseStamped {
+                header: Header::new(Stamp::ZERO, frame),
+                pose: Pose::planar(x, 0.0, 0.0),
+            }],
+            tree: Ok(Arc::clone(tree)),
+            accepted: self.bench.now(),
+            run_accepted: self.bench.now(),
+            client: Box::new(Client {
+                number,
+                reports: self.clients.clone(),
+            }),
+        };
+        let now = self.now();
+        self.navigator.goal(request, now);
+    }
+
+    fn frame(&mut self, name: &str) {
+        self.bench.transform("map", name, Pose::default());
+    }
+
+    pub(super) fn cancel(&mut self, number: u8) {
+        let now = self.now();
+        self.navigator.cancel(id(number), now);
+    }
+
+    fn swap(&mut self, kind: NavigatorKind, tree: &Arc<TreeDef>) {
+        let now = self.now();
+        self.navigator.swap(kind, tree, now).unwrap();
+    }
+
+    /// Ends of goals since the last call: their numbers, how, and what their clients read.
+    fn told(&self) -> Vec<(u8, Ending, u16, String)> {
+        let tell =
+            |(number, report): (u8, Report)| (number, report.ending, report.error_code, report.error_message);
+        self.reports.try_iter().map(tell).collect()
+    }
+}
+
+fn aborted(number: u8, message: &str) -> (u8, Ending, u16, String) {
+    (number, Ending::Aborted, 0, message.to_owned())
+}
+
+fn canceled(number: u8) -> (u8, Ending, u16, String) {
+    (number, Ending::Canceled, 0, String::new())
+}
+
+fn succeeded(number: u8) -> (u8, Ending, u16, String) {
+    (number, Ending::Succeeded, 0, String::new())
+}
+
+use NavigatorKind::{ThroughPoses, ToPose};
+
+#[test]
+fn a_transform_that_comes_late_brings_no_older_goal_to_the_place_of_a_newer_one() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let turn = tree(TURN);
+    rig.goal_to(1, ThroughPoses, "dock", 1.0, &turn);
+    rig.ticks(3);
+    assert_eq!(rig.told(), [], "its transform may come yet");
+    rig.goal_to(2, ThroughPoses, "map", 2.0, &turn);
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.cancel(2);
+    rig.ticks(3);
+    assert_eq!(rig.told(), [canceled(2)]);
+}
+
+#[test]
+fn a_goal_waits_for_a_transform_until_other_nodes_are_discovered() {
+    let ended_at = |discovered: u64| {
+        let options = Options {
+            discovered: Rig::new().now() + Duration::from_millis(discovered),
+            ..Options::default()
+        };
+        let mut rig = Rig::with(Settings::default(), options);
+        rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
+        let ticks = (0..300).take_while(|_| {
+            rig.ticks(1);
+            rig.told().is_empty()
+        });
+        ticks.count() * 10
+    };
+    assert!((490..=520).contains(&ended_at(0)));
+    assert!((1990..=2020).contains(&ended_at(2000)));
+}
+
+#[test]
+fn of_goals_that_wait_for_one_transform_the_newest_is_taken_up() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    for number in 1..=3 {
+        rig.goal_to(number, ThroughPoses, "dock", 1.0, &tree(TURN));
+    }
+    rig.ticks(3);
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), aborted(2, DISPLACED)]);
+    assert_eq!(rig.bench.goals::<Spin>("spin").len(), 1, "no older one was begun");
+}
+
+#[test]
+fn a_newer_goal_that_is_refused_ends_no_older_one() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    rig.goal_to(1, ThroughPoses, "map", 1.0, &tree(TURN));
+    rig.goal_to(2, ThroughPoses, "dock", 2.0, &tree(TURN));
+    rig.goal_to(3, ToPose, "map", 3.0, &tree(TURN));
+    rig.ticks(3);
+    let told = rig.told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].0, told[0].1, told[0].2), (3, Ending::Aborted, 9000));
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+}
+
+#[test]
+fn a_goal_that_waited_does_not_stop_the_other_navigator_where_that_is_not_allowed() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    // Where the robot is is not known yet, and goals through poses need not know.
+    rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
+    rig.goal_to(2, ThroughPoses, "map", 2.0, &tree(TURN));
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.frame("base_link");
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.cancels("spin")), (vec![], 0));
+}
+
+#[test]
+fn a_goal_with_another_tree_is_refused_where_that_is_not_allowed_to_replace_one() {
+    let told = |allow_tree_preemption: bool| {
+        let options = Options {
+            allow_tree_preemption,
+            ..Options::default()
+        };
+        let mut rig = Rig::with(Settings::default(), options);
+        rig.bench.action::<Spin>("spin", |_| Plan::endless());
+        let running = tree(TURN);
+        rig.goal(1, &running);
+        rig.ticks(3);
+        rig.goal(2, &tree("<AlwaysSuccess/>"));
+        rig.ticks(3);
+        // The same tree always replaces its own goal.
+        rig.goal(3, &running);
+        rig.ticks(3);
+        let told: Vec<_> = rig
+            .told()
+            .into_iter()
+            .map(|(number, how, code, _)| (number, how, code))
+            .collect();
+        told
+    };
+    use Ending::{Aborted, Succeeded};
+    assert_eq!(told(true), [(1, Aborted, 0), (2, Succeeded, 0)]);
+    assert_eq!(told(false), [(2, Aborted, 9100), (1, Aborted, 0)]);
+}
+
+#[test]
+fn a_navigator_whose_tree_is_being_swapped_is_at_work() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    rig.frame("base_link");
+    rig.goal_to(1, ThroughPoses, "map", 1.0, &tree(TURN));
+    rig.ticks(3);
+    rig.swap(ThroughPoses, &tree("<Sleep msec=\"50\"/>"));
+    rig.goal_to(2, ToPose, "map", 2.0, &tree(TURN));
+    let told = rig.told();
+    assert_eq!((told[0].0, told[0].2), (2, 9000), "{told:?}");
+    rig.ticks(20);
+    assert_eq!(rig.told(), [succeeded(1)]);
+}
+
+#[test]
+fn g3_the_client_of_a_tree_that_has_ended_is_told_when_what_it_had_started_has_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    rig.ticks(10);
+    assert!(rig.navigator.is_stopping());
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    // A goal that comes meanwhile begins when that has stopped.
+    rig.goal(2, &tree("<AlwaysSuccess/>"));
+    rig.ticks(5);
+    assert_eq!(rig.told(), []);
+    rig.ticks(20);
+    assert_eq!(rig.bench.active("spin"), 0);
+    assert_eq!(
+        rig.told(),
+        [aborted(1, "the tree failed without an error code"), succeeded(2)]
+    );
+}
+
+#[test]
+fn g3_the_client_of_a_tree_that_has_ended_reads_what_did_not_stop_behind_why_it_failed() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    rig.goal(1, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    rig.ticks(300);
+    assert_eq!(rig.told(), []);
+    rig.ticks(20);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (Ending::Aborted, 9103));
+    assert_eq!(
+        message,
+        "the tree failed without an error code; did not stop in time: turn Canceling"
+    );
+}
+
+#[test]
+fn the_code_of_a_tree_that_failed_stays_when_something_is_left() {
+    let mut rig = Rig::driving(300);
+    rig.bench
+        .action::<FollowPath>("follow_path", |_| Plan::abort(105).after(50));
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    let follow = r#"<FollowPath path="{path}" error_code_id="{follow_path_error_code}"/>"#;
+    let tree = tree(&format!(
+        r#"<Parallel failure_count="1">{follow}{TURN}</Parallel>"#
+    ));
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(320);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (Ending::Aborted, 105));
+    assert!(
+        message.ends_with("; did not stop in time: turn Canceling"),
+        "{message}"
+    );
+}
+
+#[test]
+fn g6_the_client_of_a_tree_that_is_skipped_as_a_whole_is_told_that_it_failed() {
+    for xml in [
+        r#"<AlwaysSuccess _skipIf="true"/>"#,
+        r#"<Sequence><AlwaysSuccess _skipIf="true"/><AlwaysFailure _skipIf="true"/></Sequence>"#,
+    ] {
+        let mut rig = Rig::new();
+        rig.goal(1, &tree(xml));
+        rig.ticks(1);
+        let message =
+            "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
+        assert_eq!(rig.told(), [aborted(1, message)]);
+        assert!(rig.navigator.is_idle());
+    }
+}
+
+#[test]
+fn a_client_is_told_in_the_tick_in_which_the_tree_ends_where_nothing_is_left() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::success().after(50));
+    rig.goal(1, &tree(TURN));
+    while rig.navigator.is_running() {
+        assert_eq!(rig.told(), []);
+        rig.ticks(1);
+    }
+    assert!(rig.navigator.is_idle());
+    assert_eq!(rig.told(), [succeeded(1)]);
+}
+
+#[test]
+fn g3_a_goal_that_is_cancelled_during_a_swap_is_canceled_when_the_old_tree_has_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.swap(ThroughPoses, &tree("<AlwaysSuccess/>"));
+    rig.ticks(3);
+    rig.cancel(1);
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.ticks(20);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![canceled(1)], 0));
+    assert!(rig.navigator.is_idle());
+}
+
+#[test]
+fn g3_a_goal_that_loses_its_turn_during_a_swap_is_aborted_when_the_old_tree_has_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    let swapped = tree("<AlwaysSuccess/>");
+    rig.swap(ThroughPoses, &swapped);
+    rig.goal(2, &swapped);
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.ticks(20);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
+}
+
+#[test]
+fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
+    let (old, new) = (tree(TURN), tree("<Sleep msec=\"50\"/>"));
+    let own = tree(r#"<Spin name="own" spin_dist="2.0"/>"#);
+    // Swapped, and swapped again before the first has stopped.
+    rig.goal(1, &old);
+    rig.ticks(3);
+    rig.swap(ThroughPoses, &own);
+    rig.swap(ThroughPoses, &new);
+    rig.ticks(30);
+    assert_eq!(
+        (rig.told(), rig.bench.goals::<Spin>("spin").len()),
+        (vec![succeeded(1)], 1)
+    );
+    // One that waits for what was cancelled to stop, and one that waits for a transform.
+    rig.swap(ThroughPoses, &old);
+    rig.goal(2, &old);
+    rig.ticks(3);
+    rig.cancel(2);
+    rig.goal(3, &old);
+    rig.goal_to(4, ThroughPoses, "dock", 1.0, &own);
+    rig.swap(ThroughPoses, &new);
+    rig.ticks(15);
+    assert_eq!(rig.told(), [canceled(2)]);
+    let is_new = |rig: &Rig| {
+        let kept = rig.navigator.tree(ThroughPoses).unwrap();
+        Arc::ptr_eq(kept.definition(), &new)
+    };
+    assert!(rig.navigator.is_running() && is_new(&rig));
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(3, DISPLACED)]);
+    assert!(!is_new(&rig), "a goal with a tree of its own keeps that");
+}
+
+const PLAN_AND_FOLLOW: &str = r#"<Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/><FollowPath path="{path}"/>
+  </Sequence>"#;
+
+impl Rig {
+    /// A robot that plans at once, and drives for so many milliseconds.
+    fn driving(milliseconds: u64) -> Self {
+        Self::planning(0, milliseconds)
+    }
+
+    /// A robot that plans and drives, each for so many milliseconds.
+    fn planning(thinking: u64, driving: u64) -> Self {
+        let mut rig = Self::new();
+        rig.frame("base_link");
+        rig.bench
+            .action::<ComputePathToPose>("compute_path_to_pose", move |wanted| {
+                let poses = [Pose::default(), wanted.goal.pose];
+                Plan::result(ComputePathToPoseResult {
+                    path: Arc::new(Path::through(Header::in_frame("map"), poses)),
+                    ..ComputePathToPoseResult::default()
+                })
+                .after(thinking)
+            });
+        rig.bench
+            .action::<FollowPath>("follow_path", move |_| Plan::success().after(driving));
+        rig
+    }
+
+    /// Where the paths that were driven along lead.
+    fn driven(&self) -> Vec<f64> {
+        let goals = self.bench.goals::<FollowPath>("follow_path");
+        let end = |path: &Path| path.poses.last().unwrap().pose.position.x;
+        goals.iter().map(|goal| end(&goal.path)).collect()
+    }
+}
+
+#[test]
+fn a_goal_that_takes_anothers_place_just_before_the_robot_arrives_is_driven_to() {
+    let mut rig = Rig::driving(300);
+    let tree = tree(PLAN_AND_FOLLOW);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(20);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.ticks(25);
+    assert_eq!((rig.told(), rig.driven()), (vec![], vec![1.0, 2.0]));
+    rig.ticks(30);
+    assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
+}
+
+#[test]
+fn a_goal_that_takes_anothers_place_while_the_planner_works_is_driven_to() {
+    let mut rig = Rig::planning(100, 300);
+    let tree = tree(PLAN_AND_FOLLOW);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(5);
+    assert!(rig.driven().is_empty());
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    rig.ticks(60);
+    assert_eq!((rig.told(), rig.driven()), (vec![], vec![1.0, 2.0]));
+    rig.ticks(30);
+    assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
+}
+
+/// Follows a path that is planned anew so often a second.
+fn replanning(hz: u32) -> Arc<TreeDef> {
+    tree(&format!(
+        r#"<PipelineSequence>
+             <RateController hz="{hz}"><ComputePathToPose goal="{{goal}}" path="{{path}}"/></RateController>
+             <FollowPath path="{{path}}"/>
+           </PipelineSequence>"#
+    ))
+}
+
+#[test]
+fn a_goal_that_takes_anothers_place_and_is_planned_for_at_once_is_driven_to_once() {
+    let mut rig = Rig::driving(300);
+    let tree = replanning(10);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(20);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(100);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
+    assert_eq!(rig.driven(), [1.0, 2.0]);
+}
+
+#[test]
+fn a_goal_whose_planning_is_overtaken_by_the_robots_arrival_is_driven_to() {
+    let mut rig = Rig::planning(200, 300);
+    let tree = replanning(5);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(35);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(30);
+    assert_eq!(
+        (rig.told(), rig.driven()),
+        (vec![aborted(1, DISPLACED)], vec![1.0])
+    );
+    rig.ticks(60);
+    assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
+}
+
+#[test]
+fn a_goal_that_takes_the_place_of_one_that_fails_is_driven_to() {
+    let mut rig = Rig::driving(300);
+    rig.bench.action::<FollowPath>("follow_path", |goal| {
+        let end = goal.path.poses.last().unwrap().pose.position.x;
+        let plan = if end < 1.5 {
+            Plan::abort(105)
+        } else {
+            Plan::success()
+        };
+        plan.after(300)
+    });
+    let tree = tree(PLAN_AND_FOLLOW);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(20);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(70);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
+    assert_eq!(rig.driven(), [1.0, 2.0]);
+    // Its own failure is its own.
+    rig.goal_to(3, ToPose, "map", 1.0, &tree);
+    rig.ticks(40);
+    let why = "the tree failed without an error code; the last leaf that failed: FollowPath::3 (FollowPath) failed: \
+        FAILED_TO_MAKE_PROGRESS (105): scripted";
+    assert_eq!(rig.told(), [aborted(3, why)]);
+}
+
+#[test]
+fn a_tree_that_asks_no_server_for_anything_ends_also_for_a_goal_that_took_anothers_place() {
+    let mut rig = Rig::driving(300);
+    let tree = tree(r#"<Sleep msec="100"/>"#);
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(5);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.ticks(10);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)], "once more for the new goal");
+    rig.ticks(10);
+    assert_eq!(rig.told(), [succeeded(2)]);
+}
+
+#[test]
+fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
+    let settings = Settings {
+        cancel_timeout: Duration::from_millis(200),
+        give_up_timeout: Duration::from_millis(500),
+        ..Settings::default()
+    };
+    let mut rig = Rig::with(settings, Options::default());
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().unstoppable());
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.cancel(1);
+    rig.ticks(60);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (Ending::Canceled, 9103));
+    assert_eq!(message, "did not stop in time: turn given up");
+    // It is none of a later session's, which tells its own client nothing of it.
+    rig.goal(2, &tree("<AlwaysSuccess/>"));
+    rig.ticks(1);
+    assert_eq!(rig.told(), [succeeded(2)]);
+}
+
+#[test]
+fn a_stop_timeout_of_nil_tells_clients_at_once_and_nothing_of_what_is_stopping() {
+    let options = Options {
+        stop_timeout: Duration::ZERO,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(Settings::default(), options);
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.cancel(1);
+    assert_eq!(rig.told(), [canceled(1)]);
+    rig.goal(2, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    rig.ticks(10);
+    assert_eq!(rig.told(), [aborted(2, "the tree failed without an error code")]);
+}

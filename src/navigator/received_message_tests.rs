@@ -1,0 +1,236 @@
+//! Which messages steer a navigation: tests of what came before it began.
+
+use std::sync::Arc;
+
+use super::NavigatorKind::ToPose;
+use super::goal::{Ending, Request};
+use super::test_harness::{Client, Rig, load, registry};
+use crate::bt::{Time, TreeDef};
+use crate::goal::GoalId;
+use crate::msg::action::{ComputePathToPose, Spin};
+use crate::msg::{Header, Pose, PoseStamped, Stamp};
+use crate::nav::testing::Plan;
+
+const UPDATED: &str = r#"<GoalUpdater input_goal="{goal}" output_goal="{updated}">
+    <Sequence><ComputePathToPose goal="{updated}" path="{path}"/><ComputePathToPose goal="{updated}" path="{path}"/></Sequence>
+  </GoalUpdater>"#;
+
+const PAUSABLE: &str = r#"<PauseResumeController pause_service_name="pause" resume_service_name="resume">
+    <Spin/></PauseResumeController>"#;
+
+fn pose(seconds: i32, x: f64) -> PoseStamped {
+    let stamp = Stamp {
+        sec: seconds,
+        nanosec: 0,
+    };
+    PoseStamped {
+        header: Header::new(stamp, "map"),
+        pose: Pose::planar(x, 0.0, 0.0),
+    }
+}
+
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<ComputePathToPose>("compute_path_to_pose", |_| Plan::success().after(100));
+    rig
+}
+
+impl Rig {
+    /// A goal without a stamp, as `ros2 action send_goal` sends it, that was accepted so many milliseconds ago.
+    fn unstamped(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
+        self.bench.transform("map", "base_link", Pose::default());
+        let now = self.now();
+        let accepted = Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000);
+        let request = Request {
+            kind: ToPose,
+            poses: vec![pose(0, x)],
+            tree: Ok(Arc::clone(tree)),
+            accepted,
+            run_accepted: accepted,
+            client: Box::new(Client {
+                number,
+                reports: self.clients.clone(),
+            }),
+        };
+        self.navigator.goal(request, now);
+    }
+
+    /// Where the planner was asked to lead to since the last call.
+    fn planned(&self, known: &mut usize) -> Vec<f64> {
+        let goals = self.bench.goals::<ComputePathToPose>("compute_path_to_pose");
+        let new = goals.iter().skip(*known).map(|goal| goal.goal.pose.position.x);
+        let new = new.collect();
+        *known = goals.len();
+        new
+    }
+}
+
+#[test]
+fn an_update_of_an_earlier_navigation_or_of_none_steers_no_later_one() {
+    let (mut rig, mut known) = (rig(), 0);
+    let tree = load(&registry(), UPDATED);
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("goal_update", pose(1, 2.0));
+    rig.ticks(40);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.planned(&mut known), [1.0, 2.0], "an update of its own counts");
+    // Of an earlier navigation, and of none.
+    rig.unstamped(2, 3.0, &tree, 0);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [3.0, 3.0]);
+    rig.bench.publish("goal_update", pose(2, 4.0));
+    rig.bench.wait(10);
+    rig.unstamped(3, 5.0, &tree, 0);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [5.0, 5.0]);
+    // Of the navigation whose place another one takes.
+    rig.unstamped(4, 6.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("goal_update", pose(3, 7.0));
+    rig.ticks(3);
+    rig.unstamped(5, 8.0, &tree, 0);
+    rig.ticks(40);
+    assert_eq!(
+        rig.planned(&mut known),
+        [6.0, 8.0, 8.0, 8.0],
+        "the tree begins anew for the goal"
+    );
+}
+
+#[test]
+fn an_update_that_came_while_the_tree_of_its_navigation_was_read_counts() {
+    let (mut rig, mut known) = (rig(), 0);
+    let tree = load(&registry(), UPDATED);
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(40);
+    rig.bench.publish("goal_update", pose(1, 2.0));
+    rig.bench.wait(100);
+    rig.unstamped(2, 3.0, &tree, 200);
+    rig.ticks(40);
+    assert_eq!(rig.planned(&mut known), [1.0, 1.0, 2.0, 2.0]);
+}
+
+#[test]
+fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
+    let mut rig = rig();
+    rig.bench.action::<Spin>("spin", |_| Plan::success());
+    let tree = load(&registry(), PAUSABLE);
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    rig.bench.publish("pause", ());
+    rig.ticks(1);
+    rig.unstamped(2, 1.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+}
+
+/// A robot that turns as long as it is not paused; its tree has been resumed in an earlier navigation.
+fn turning() -> (Rig, Arc<TreeDef>) {
+    let mut rig = rig();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry(), PAUSABLE);
+    rig.unstamped(1, 1.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("resume", ());
+    rig.ticks(3);
+    let now = rig.now();
+    rig.navigator.cancel(GoalId([1; 16]), now);
+    rig.ticks(5);
+    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    rig.unstamped(2, 1.0, &tree, 0);
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
+    (rig, tree)
+}
+
+#[test]
+fn a_goal_that_takes_the_place_of_a_paused_one_stays_paused() {
+    let (mut rig, tree) = turning();
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 0);
+    rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.bench.active("spin"), 0, "no client called resume");
+    rig.bench.publish("resume", ());
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
+}
+
+#[test]
+fn a_pause_between_the_last_tick_and_a_goal_that_replaces_another_counts() {
+    let (mut rig, tree) = turning();
+    rig.bench.publish("pause", ());
+    rig.bench.wait(5);
+    rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(5);
+    assert_eq!(rig.bench.active("spin"), 0);
+}
+
+#[test]
+fn a_pause_while_the_tree_of_its_navigation_is_read_holds_it_up() {
+    for (requests, active) in [(&["pause"][..], 0), (&["pause", "resume"], 1)] {
+        let (mut rig, _) = turning();
+        for request in requests {
+            rig.bench.publish(request, ());
+        }
+        rig.bench.wait(50);
+        // A tree of its own, for which that of the goal before makes room.
+        rig.unstamped(3, 2.0, &load(&registry(), PAUSABLE), 100);
+        rig.ticks(5);
+        assert_eq!(rig.bench.active("spin"), active, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
+    // The tree is swapped, also under a goal that took a paused one's place; a goal comes with another tree.
+    for case in 0..4 {
+        let (mut rig, tree) = turning();
+        rig.bench.publish("pause", ());
+        rig.ticks(3);
+        assert_eq!(rig.bench.active("spin"), 0);
+        if case == 1 {
+            rig.unstamped(3, 2.0, &tree, 0);
+            rig.ticks(3);
+        }
+        let other = load(&registry(), PAUSABLE);
+        if case < 2 {
+            let now = rig.now();
+            rig.navigator.swap(ToPose, &other, now).unwrap();
+        } else {
+            rig.unstamped(4, 3.0, &other, 0);
+        }
+        rig.ticks(10);
+        if case == 3 {
+            // The first tree once more.
+            rig.unstamped(5, 3.0, &tree, 0);
+            rig.ticks(10);
+        }
+        assert_eq!(
+            rig.bench.active("spin"),
+            0,
+            "no client called resume: case {case}"
+        );
+        rig.bench.publish("resume", ());
+        rig.ticks(3);
+        assert_eq!(rig.bench.active("spin"), 1, "case {case}");
+    }
+}
+
+#[test]
+fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
+    let (mut rig, tree) = turning();
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    let now = rig.now();
+    rig.navigator.cancel(GoalId([2; 16]), now);
+    rig.ticks(5);
+    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
+}

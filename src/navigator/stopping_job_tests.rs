@@ -1,0 +1,135 @@
+//! When clients are told the end of a navigation whose leaves have jobs that take their time to stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::goal::Ending;
+use super::test_harness::{Rig, load, registry};
+use super::{NavigatorKind, Options};
+use crate::bt::{NodeStatus, TreeDef};
+use crate::goal::GoalId;
+use crate::job::{self, CancellationToken, Local};
+use crate::nav::Settings;
+
+/// A tree whose job brakes from its cancel until the gate opens.
+struct Braking {
+    rig: Rig,
+    executor: Local,
+    gate: CancellationToken,
+    tree: Arc<TreeDef>,
+}
+
+impl Braking {
+    fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    fn with(options: Options) -> Self {
+        let (executor, gate) = (Local::new(), CancellationToken::new());
+        let mut registry = registry();
+        let until = gate.clone();
+        job::register_function(&mut registry, "Arm", executor.clone(), move |cancel| {
+            let until = until.clone();
+            async move {
+                cancel.cancelled().await;
+                until.cancelled().await;
+                NodeStatus::Success
+            }
+        })
+        .unwrap();
+        let tree = load(&registry, r#"<Arm name="arm"/>"#);
+        let mut braking = Self {
+            rig: Rig::with(Settings::default(), options),
+            executor,
+            gate,
+            tree,
+        };
+        braking.rig.goal(1, &braking.tree);
+        braking.ticks(3);
+        braking
+    }
+
+    fn ticks(&mut self, count: usize) {
+        for _ in 0..count {
+            self.rig.ticks(1);
+            self.executor.run_until_stalled();
+        }
+    }
+
+    fn cancel(&mut self, number: u8) {
+        let now = self.rig.now();
+        self.rig.navigator.cancel(GoalId([number; 16]), now);
+    }
+
+    /// Ends of goals since the last call: their numbers, how, and what their clients read.
+    fn told(&self) -> Vec<(u8, Ending, u16, String)> {
+        let reports = self.rig.reports.try_iter();
+        let tell = reports.map(|(number, it)| (number, it.ending, it.error_code, it.error_message));
+        tell.collect()
+    }
+}
+
+fn canceled(number: u8, code: u16, message: &str) -> (u8, Ending, u16, String) {
+    (number, Ending::Canceled, code, message.to_owned())
+}
+
+#[test]
+fn g3_a_client_is_told_canceled_when_the_job_of_its_tree_has_ended() {
+    let mut braking = Braking::new();
+    braking.cancel(1);
+    braking.ticks(20);
+    assert_eq!(braking.told(), []);
+    assert!(braking.rig.navigator.is_stopping());
+    braking.gate.cancel();
+    braking.ticks(2);
+    assert_eq!(braking.told(), [canceled(1, 0, "")]);
+}
+
+const LEFT: &str = "did not stop in time: job of arm (cancelled, not ended)";
+
+#[test]
+fn g3_a_job_that_does_not_end_in_time_is_named_to_the_client() {
+    let mut braking = Braking::new();
+    braking.cancel(1);
+    braking.ticks(299);
+    assert_eq!(braking.told(), []);
+    braking.ticks(2);
+    assert_eq!(braking.told(), [canceled(1, 9103, LEFT)]);
+    // A later session is not held up by it, and names it while it goes on.
+    let quick = load(&registry(), "<AlwaysSuccess/>");
+    braking.rig.goal(2, &quick);
+    braking.ticks(1);
+    assert_eq!(braking.told(), [(2, Ending::Succeeded, 9103, LEFT.to_owned())]);
+    braking.gate.cancel();
+    braking.ticks(1);
+    braking.rig.goal(3, &quick);
+    braking.ticks(1);
+    assert_eq!(braking.told(), [(3, Ending::Succeeded, 0, String::new())]);
+}
+
+#[test]
+fn g3_another_tree_begins_when_the_job_of_the_old_one_has_ended() {
+    let mut braking = Braking::new();
+    let now = braking.rig.now();
+    let quick = load(&registry(), "<AlwaysSuccess/>");
+    let swapped = braking
+        .rig
+        .navigator
+        .swap(NavigatorKind::ThroughPoses, &quick, now);
+    assert_eq!(swapped, Ok(()));
+    braking.ticks(20);
+    assert_eq!(braking.told(), []);
+    braking.gate.cancel();
+    braking.ticks(3);
+    assert_eq!(braking.told(), [(1, Ending::Succeeded, 0, String::new())]);
+}
+
+#[test]
+fn a_stop_timeout_of_nil_waits_for_no_job() {
+    let mut braking = Braking::with(Options {
+        stop_timeout: Duration::ZERO,
+        ..Options::default()
+    });
+    braking.cancel(1);
+    assert_eq!(braking.told(), [canceled(1, 0, "")]);
+}

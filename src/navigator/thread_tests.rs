@@ -1,0 +1,549 @@
+//! A navigator on its own thread: when its handle acknowledges, and by which clock it waits.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+use super::goal::{Ending, NavigationError, Report};
+use super::test_harness::{bench, load, registry, request};
+use super::{Heartbeat, Navigator, NavigatorKind, Options, TickClock, TickThread, Unacknowledged};
+use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Tick, Time, TreeDef};
+use crate::goal::GoalId;
+use crate::job::JobRegistry;
+use crate::msg::PoseStamped;
+use crate::msg::action::Spin;
+use crate::nav::testing::{Bench, Plan};
+use crate::nav::{Settings, World};
+
+/// No wait of a test is longer, on whatever machine.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The clock of a tick thread under test: that of ticks, which a simulation may stop, and that of people; and
+/// whether that of ticks is yet to be heard of.
+#[derive(Clone, Default)]
+pub(super) struct VirtualClock(Arc<[AtomicU64; 2]>, Arc<AtomicBool>);
+
+impl VirtualClock {
+    pub(super) fn advance(&self, milliseconds: u64) {
+        for clock in &*self.0 {
+            clock.fetch_add(milliseconds, Ordering::SeqCst);
+        }
+    }
+
+    /// The simulation stands still.
+    fn advance_steady(&self, milliseconds: u64) {
+        self.0[1].fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+impl TickClock for VirtualClock {
+    fn now(&self) -> Time {
+        Time::from_millis(self.0[0].load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Time {
+        Time::from_millis(self.0[1].load(Ordering::SeqCst))
+    }
+
+    fn has_started(&self) -> bool {
+        !self.1.load(Ordering::SeqCst)
+    }
+
+    /// It looks again when it is woken.
+    fn wall_time_until(&self, _: Time) -> Duration {
+        PATIENCE
+    }
+}
+
+/// A navigator on its own thread, and its servers on this one.
+pub(super) struct Remote {
+    pub(super) bench: Bench,
+    pub(super) clock: VirtualClock,
+    pub(super) thread: TickThread,
+    pub(super) clients: Sender<(u8, Report)>,
+    pub(super) reports: Receiver<(u8, Report)>,
+    pub(super) heartbeat: Heartbeat,
+    pub(super) jobs: JobRegistry,
+    /// Told when the tick thread has ended.
+    ended: Receiver<()>,
+}
+
+/// Counts the errors that a thread logs.
+#[derive(Clone, Default)]
+struct Errors(Arc<AtomicU64>);
+
+impl<S: tracing::Subscriber> Layer<S> for Errors {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        if *event.metadata().level() == tracing::Level::ERROR {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Remote {
+    pub(super) fn new() -> Self {
+        Self::with_errors(Errors::default())
+    }
+
+    fn with_errors(errors: Errors) -> Self {
+        let bench = bench();
+        let clock = VirtualClock::default();
+        clock.advance(bench.now().as_nanos() / 1_000_000);
+        let link = bench.link();
+        let (clients, reports) = channel();
+        let (heartbeat, jobs) = (Heartbeat::new(), JobRegistry::new());
+        let (watched, job_registry) = (heartbeat.clone(), jobs.clone());
+        let (end, ended) = channel();
+        let thread = TickThread::start(
+            move |_| {
+                let log = tracing_subscriber::registry().with(errors);
+                // The thread's own, to its end.
+                let _ = ManuallyDrop::new(tracing::subscriber::set_default(log));
+                let mut navigator = Navigator::new(World::new(link, Settings::default()), Options::default());
+                navigator.be_watched(watched, job_registry);
+                navigator
+            },
+            Arc::new(clock.clone()),
+            heartbeat.clone(),
+            move || {
+                let _ = end.send(());
+            },
+        );
+        Self {
+            bench,
+            clock,
+            thread: thread.unwrap(),
+            clients,
+            reports,
+            heartbeat,
+            jobs,
+            ended,
+        }
+    }
+
+    pub(super) fn goal(&self, number: u8, tree: &Arc<TreeDef>) {
+        self.thread.handle().goal(request(number, tree, &self.clients));
+    }
+
+    /// A goal whose leaf `turn` has been at it for three ticks, on a server that does with it what the plan says; its tree.
+    fn turn(&mut self, plan: impl Fn() -> Plan<Spin> + Send + 'static) -> Arc<TreeDef> {
+        self.bench.action::<Spin>("spin", move |_| plan());
+        let tree = load(&registry(), r#"<Spin name="turn" spin_dist="1.0"/>"#);
+        self.goal(1, &tree);
+        self.periods(3);
+        tree
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        let tick_status = self.thread.handle().tick_status().wait(PATIENCE).unwrap();
+        tick_status.navigator.is_running
+    }
+
+    fn ticks(&self) -> u64 {
+        let tick_status = self.thread.handle().tick_status().wait(PATIENCE).unwrap();
+        tick_status.statistics.durations.total()
+    }
+
+    /// Lets periods pass, each with its tick.
+    pub(super) fn periods(&mut self, count: usize) {
+        for _ in 0..count {
+            self.clock.advance(10);
+            self.period();
+        }
+    }
+
+    /// Lets periods pass of which a simulation that stands still knows nothing.
+    fn paused_periods(&mut self, count: usize) {
+        for _ in 0..count {
+            self.clock.advance_steady(10);
+            self.period();
+        }
+    }
+
+    fn period(&mut self) {
+        self.bench.wait(10);
+        self.thread.handle().wake();
+        // Answered after the wake-up was worked off.
+        self.ticks();
+    }
+}
+
+/// A leaf whose tree takes half a second to make.
+struct LongInTheMaking(VirtualClock);
+
+impl Behavior for LongInTheMaking {
+    fn tick(&self, _: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Running)
+    }
+
+    fn attach(&self, _: &mut Context<'_>) {
+        self.0.advance(500);
+    }
+}
+
+#[test]
+fn g10_what_a_period_took_counts_all_that_the_thread_did_in_it() {
+    let remote = Remote::new();
+    let (mut registry, clock) = (registry(), remote.clock.clone());
+    registry
+        .register_with("LongInTheMaking", NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(LongInTheMaking(clock.clone()))
+        })
+        .unwrap();
+    remote.goal(1, &load(&registry, "<LongInTheMaking/>"));
+    let tick_status = remote.thread.handle().tick_status().wait(PATIENCE).unwrap();
+    assert_eq!(tick_status.statistics.durations.total(), 1);
+    assert!(tick_status.statistics.durations.longest() >= Duration::from_millis(500));
+}
+
+#[test]
+fn a_pause_is_acknowledged_when_nothing_is_ticked_any_more() {
+    let mut remote = Remote::new();
+    remote.turn(Plan::endless);
+    remote.thread.handle().pause().wait(PATIENCE).unwrap();
+    let ticks = remote.ticks();
+    assert!(ticks >= 3);
+    remote.periods(5);
+    assert_eq!(remote.ticks(), ticks);
+    assert_eq!(remote.bench.active("spin"), 1, "its goal goes on");
+    remote.thread.handle().resume().wait(PATIENCE).unwrap();
+    remote.periods(2);
+    assert!(remote.ticks() > ticks);
+}
+
+#[test]
+fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.turn(|| Plan::endless().stop_after(300));
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    remote.periods(20);
+    assert_eq!(remote.bench.active("spin"), 1, "its server takes its time");
+    assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.periods(20);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.bench.active("spin"), 0);
+    assert_eq!(remote.reports.try_recv().unwrap().1.ending, Ending::Aborted);
+    // The thread lives, and takes goals.
+    remote.goal(2, &load(&registry, "<AlwaysSuccess/>"));
+    remote.periods(1);
+    assert_eq!(
+        remote.reports.recv_timeout(PATIENCE).unwrap().1.ending,
+        Ending::Succeeded
+    );
+}
+
+#[test]
+fn a_halt_of_what_does_not_stop_is_acknowledged_when_that_was_reported() {
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().unstoppable());
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    remote.periods(310);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert!(report.error_message.contains("turn"), "{report:?}");
+}
+
+#[test]
+fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
+    let mut remote = Remote::new();
+    let tree = remote.turn(|| Plan::endless().stop_after(100));
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    remote.goal(2, &tree);
+    remote.periods(5);
+    assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.periods(10);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.reports.try_recv().unwrap().0, 1);
+    assert!(remote.is_running());
+}
+
+#[test]
+fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulated_time_stands_still() {
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().unstoppable());
+    let limit = Duration::from_millis(200);
+    let halted = remote
+        .thread
+        .handle()
+        .halt_within(HaltReason::ShuttingDown, limit);
+    // An earlier one, with more time, is no longer waited for either.
+    let patient = remote
+        .thread
+        .handle()
+        .halt_within(HaltReason::ShuttingDown, PATIENCE);
+    remote.ticks();
+    remote.clock.advance_steady(190);
+    remote.thread.handle().wake();
+    remote.ticks();
+    assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.clock.advance_steady(10);
+    remote.thread.handle().wake();
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(patient.wait(PATIENCE), Ok(()));
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(report.ending, Ending::Aborted);
+    assert!(report.error_message.contains("turn"), "{report:?}");
+}
+
+#[test]
+fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it() {
+    let mut remote = Remote::new();
+    let tree = remote.turn(|| Plan::endless().stop_after(100));
+    let handle = remote.thread.handle().clone();
+    let [stopping, idle, again] = [(); 3].map(|()| handle.admit().unwrap());
+    handle.shut();
+    assert!(handle.admit().is_none());
+    let halted = handle.halt(HaltReason::ShuttingDown);
+    remote.periods(2);
+    let refused = |remote: &Remote, number: u8| {
+        let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+        assert_eq!((client, report.ending), (number, Ending::Aborted));
+        assert_eq!(
+            report.error_message,
+            "the node stopped taking goals before this one was taken up"
+        );
+    };
+    // While the first one's server takes its time, ...
+    stopping.hand_in(request(2, &tree, &remote.clients));
+    refused(&remote, 2);
+    remote.periods(20);
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.reports.try_recv().unwrap().0, 1);
+    // ... when it has stopped, and when goals are taken again.
+    idle.hand_in(request(3, &tree, &remote.clients));
+    refused(&remote, 3);
+    handle.open();
+    again.hand_in(request(4, &tree, &remote.clients));
+    refused(&remote, 4);
+    assert!(!remote.is_running());
+    handle
+        .admit()
+        .unwrap()
+        .hand_in(request(5, &tree, &remote.clients));
+    assert!(remote.is_running());
+}
+
+#[test]
+fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.turn(|| Plan::endless().stop_after(100));
+    let kind = NavigatorKind::ThroughPoses;
+    // One that cannot be had leaves everything as it was.
+    let broken = remote
+        .thread
+        .handle()
+        .swap(kind, load(&registry, "<PanicsInAttach/>"));
+    let refusal = broken.wait(PATIENCE).unwrap().unwrap_err();
+    assert!(refusal.contains("the gripper has no fingers"), "{refusal}");
+    remote.periods(2);
+    assert_eq!(
+        (remote.bench.active("spin"), remote.bench.cancels("spin")),
+        (1, 0)
+    );
+    // A good one takes over when what the old one had started has stopped.
+    let swapped = remote.thread.handle().swap(
+        kind,
+        load(&registry, r#"<Sequence><Sleep msec="50"/></Sequence>"#),
+    );
+    remote.periods(5);
+    assert_eq!(swapped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.periods(10);
+    assert_eq!(swapped.wait(PATIENCE), Ok(Ok(())));
+    assert_eq!(remote.bench.active("spin"), 0);
+    remote.periods(10);
+    let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(
+        (client, report.ending),
+        (1, Ending::Succeeded),
+        "the client's goal went on"
+    );
+}
+
+#[test]
+fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends() {
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().stop_after(100));
+    let stopped = remote.thread.handle().stop(HaltReason::ShuttingDown);
+    remote.periods(5);
+    assert_eq!(stopped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
+    remote.bench.wait(100);
+    remote.clock.advance(100);
+    remote.thread.handle().wake();
+    assert_eq!(stopped.wait(PATIENCE), Ok(()));
+    assert_eq!(remote.bench.active("spin"), 0);
+    remote.ended.recv_timeout(PATIENCE).unwrap();
+    assert!(remote.thread.is_finished(), "who is told may look");
+    assert_eq!(
+        remote.thread.handle().pause().wait(PATIENCE),
+        Err(Unacknowledged::Never)
+    );
+}
+
+#[test]
+fn a_tick_thread_that_ends_by_a_fault_says_so() {
+    let (end, ended) = channel();
+    let thread = TickThread::start(
+        |_| panic!("a fault of the test's"),
+        Arc::new(VirtualClock::default()),
+        Heartbeat::new(),
+        move || end.send(()).unwrap(),
+    );
+    let thread = thread.unwrap();
+    ended.recv_timeout(PATIENCE).unwrap();
+    assert!(thread.is_finished());
+}
+
+#[test]
+fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().unstoppable());
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.paused_periods(290);
+    assert!(remote.reports.try_recv().is_err(), "it has its three seconds");
+    remote.paused_periods(20);
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(report.ending, Ending::Canceled);
+    assert!(report.error_message.contains("turn"), "{report:?}");
+}
+
+#[test]
+fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() {
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().stop_after(1000));
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.ticks();
+    // An hour goes by in the simulation, and no time at all for the server.
+    remote.clock.0[0].fetch_add(3_600_000, Ordering::SeqCst);
+    remote.periods(50);
+    assert!(remote.reports.try_recv().is_err(), "its server is stopping");
+    remote.periods(60);
+    let (_, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(
+        (report.ending, report.error_message.as_str()),
+        (Ending::Canceled, "")
+    );
+}
+
+impl Remote {
+    /// A goal in a frame of which nothing is known, which waits for a while that it may be: by the time of people.
+    fn goal_to_nowhere(&mut self, number: u8) {
+        let mut request = request(number, &load(&registry(), "<AlwaysSuccess/>"), &self.clients);
+        let mut pose = PoseStamped::default();
+        pose.header.frame_id = "nowhere".into();
+        request.poses = vec![pose];
+        self.thread.handle().goal(request);
+        self.paused_periods(45);
+        assert!(self.reports.try_recv().is_err());
+        self.paused_periods(10);
+        let (client, report) = self.reports.try_recv().unwrap();
+        let code = NavigationError::TransformFailed.code(NavigatorKind::ThroughPoses);
+        assert_eq!((client, report.error_code), (number, code));
+    }
+}
+
+#[test]
+fn a_paused_simulation_does_not_keep_a_goal_waiting_for_a_transform() {
+    let mut remote = Remote::new();
+    remote.goal_to_nowhere(1);
+    // Nor where another one runs, which it would take the place of.
+    remote.turn(Plan::endless);
+    remote.goal_to_nowhere(2);
+    assert!(remote.is_running());
+}
+
+#[test]
+fn a_pause_does_not_keep_a_goal_waiting_for_a_transform() {
+    let mut remote = Remote::new();
+    remote.turn(Plan::endless);
+    remote.thread.handle().pause().wait(PATIENCE).unwrap();
+    remote.goal_to_nowhere(2);
+    assert_eq!(remote.bench.active("spin"), 1);
+}
+
+#[test]
+fn g10_nothing_is_ticked_before_a_simulation_is_heard_of_and_a_goal_that_waits_for_it_can_be_cancelled() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.clock.1.store(true, Ordering::SeqCst);
+    remote.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    remote.goal(1, &tree);
+    remote.paused_periods(100);
+    assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.paused_periods(1);
+    assert_eq!(remote.reports.try_recv().unwrap().1.ending, Ending::Canceled);
+    remote.goal(2, &tree);
+    remote.paused_periods(100);
+    remote.clock.1.store(false, Ordering::SeqCst);
+    remote.periods(5);
+    let statistics = remote
+        .thread
+        .handle()
+        .tick_status()
+        .wait(PATIENCE)
+        .unwrap()
+        .statistics;
+    assert!((4..=6).contains(&statistics.durations.total()), "{statistics:?}");
+    assert_eq!(statistics.missed, 0);
+    assert_eq!(remote.bench.active("spin"), 1);
+}
+
+#[test]
+fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
+    let (mut remote, registry) = (Remote::new(), registry());
+    remote.clock.1.store(true, Ordering::SeqCst);
+    remote.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry, r#"<Spin spin_dist="1.0"/>"#);
+    for goal in [1, 2] {
+        remote.goal(goal, &tree);
+        remote.paused_periods(990);
+        assert!(remote.reports.try_recv().is_err(), "it has ten seconds");
+        remote.paused_periods(20);
+        let report = remote.reports.try_recv().unwrap().1;
+        assert_eq!((report.ending, report.error_code), (Ending::Aborted, 9100));
+        assert!(
+            report
+                .error_message
+                .contains("nothing has come on /clock for 10s")
+        );
+    }
+    assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));
+    remote.clock.1.store(false, Ordering::SeqCst);
+    remote.goal(3, &tree);
+    remote.periods(5);
+    assert_eq!(remote.bench.active("spin"), 1);
+}
+
+#[test]
+fn g6_goals_are_aborted_once_for_a_clock_that_stays_away_and_each_has_its_own_time() {
+    let errors = Errors::default();
+    let mut remote = Remote::with_errors(errors.clone());
+    let tree = remote.turn(|| Plan::endless().unstoppable());
+    assert_eq!(remote.bench.active("spin"), 1);
+    remote.clock.1.store(true, Ordering::SeqCst);
+    remote.paused_periods(990);
+    assert_eq!(errors.0.load(Ordering::SeqCst), 0);
+    // The server does not stop: three seconds more.
+    remote.paused_periods(100);
+    assert_eq!(errors.0.load(Ordering::SeqCst), 1);
+    remote.goal(2, &tree);
+    remote.paused_periods(300);
+    let (client, report) = remote.reports.try_recv().unwrap();
+    assert_eq!((client, report.error_code), (1, 9100));
+    remote.paused_periods(690);
+    assert!(
+        remote.reports.try_recv().is_err(),
+        "goal 2 has its own ten seconds"
+    );
+    assert_eq!(errors.0.load(Ordering::SeqCst), 1);
+    remote.paused_periods(20);
+    let (client, report) = remote.reports.try_recv().unwrap();
+    assert_eq!((client, report.error_code), (2, 9100));
+    remote.paused_periods(20);
+    assert_eq!(errors.0.load(Ordering::SeqCst), 2);
+}

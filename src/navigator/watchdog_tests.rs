@@ -1,0 +1,215 @@
+//! A leaf that keeps the tick thread: what a watchdog says and does, and what becomes of goals and cancels meanwhile.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::goal::Ending;
+use super::test_harness::{load, registry, request};
+use super::thread_tests::{PATIENCE, Remote};
+use super::{NavigatorKind, Unacknowledged, Watchdog};
+use crate::bt::{HaltReason, NodeStatus, Registry, TreeDef};
+use crate::goal::GoalId;
+use crate::msg::action::Spin;
+use crate::nav::testing::Plan;
+
+/// What has not happened by then is taken for what does not happen.
+const A_MOMENT: Duration = Duration::from_millis(50);
+
+/// A leaf that does not come back until the test lets it go.
+fn stuck(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
+    let (let_go, gate) = channel::<()>();
+    let (entered, inside) = channel();
+    let gate = Mutex::new(gate);
+    registry
+        .action("Stuck", move |_| {
+            let _ = entered.send(());
+            let _ = gate.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(NodeStatus::Success)
+        })
+        .unwrap();
+    (let_go, inside)
+}
+
+/// Waits until a watchdog says so, whatever it says before: a thread that the machine keeps waiting is reported as well.
+fn hear(said: &Receiver<String>, beginning: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let text = said.recv_timeout(left).unwrap();
+        if text.starts_with(beginning) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
+    let mut registry = registry();
+    let (let_go, inside) = stuck(&mut registry);
+    let remote = Remote::new();
+    let (said, reports) = channel();
+    let limit = Duration::from_millis(100);
+    let report = move |text| drop(said.send(text));
+    let (stopping, stopped) = channel();
+    let stop = move || {
+        let _ = stopping.send(());
+    };
+    let watchdog = Watchdog::start(
+        remote.heartbeat.clone(),
+        remote.jobs.clone(),
+        limit,
+        report,
+        stop,
+        || (),
+        || (),
+    )
+    .unwrap();
+    let tree = load(
+        &registry,
+        r#"<Sequence name="all"><AlwaysSuccess/><Stuck name="arm"/></Sequence>"#,
+    );
+    remote.goal(1, &tree);
+    inside.recv_timeout(PATIENCE).unwrap();
+    hear(&reports, "leaf `arm` has kept the tick thread for ");
+    let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
+    assert_eq!(halted.wait(A_MOMENT), Err(Unacknowledged::NotYet));
+    assert!(stopped.try_recv().is_err(), "nobody has asked for a cancel");
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    stopped.recv_timeout(PATIENCE).unwrap();
+    let_go.send(()).unwrap();
+    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    hear(&reports, "a cancel waits for the tick thread");
+    hear(&reports, "the tick thread goes on after ");
+    drop(watchdog);
+}
+
+#[test]
+fn g8_a_leaf_that_keeps_the_tick_thread_does_not_hold_up_the_end() {
+    let mut registry = registry();
+    let (let_go, inside) = stuck(&mut registry);
+    let remote = Remote::new();
+    remote.goal(1, &load(&registry, "<Stuck/>"));
+    inside.recv_timeout(PATIENCE).unwrap();
+    let begin = Instant::now();
+    drop(remote.thread);
+    assert!(
+        begin.elapsed() < Duration::from_secs(30),
+        "it was waited for: {:?}",
+        begin.elapsed()
+    );
+    let_go.send(()).unwrap();
+}
+
+/// A tree whose leaf keeps the tick thread while another one turns the robot, and what a watchdog of it says and does.
+struct Kept {
+    remote: Remote,
+    tree: Arc<TreeDef>,
+    let_go: Sender<()>,
+    inside: Receiver<()>,
+    said: Receiver<String>,
+    stopped: Receiver<()>,
+    watchdog: Watchdog,
+}
+
+/// What a watchdog may take to do what it should not do.
+const A_WHILE: Duration = Duration::from_millis(300);
+
+impl Kept {
+    fn new() -> Self {
+        let mut registry = registry();
+        let (let_go, inside) = stuck(&mut registry);
+        let mut remote = Remote::new();
+        remote.bench.action::<Spin>("spin", |_| Plan::endless());
+        let tree = load(
+            &registry,
+            r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#,
+        );
+        let (saying, said) = channel();
+        let (stopping, stopped) = channel();
+        let mut halt_all = remote.bench.halting();
+        let watchdog = Watchdog::start(
+            remote.heartbeat.clone(),
+            remote.jobs.clone(),
+            Duration::from_millis(100),
+            move |text| drop(saying.send(text)),
+            move || {
+                halt_all();
+                let _ = stopping.send(());
+            },
+            || (),
+            || (),
+        );
+        Self {
+            remote,
+            tree,
+            let_go,
+            inside,
+            said,
+            stopped,
+            watchdog: watchdog.unwrap(),
+        }
+    }
+
+    /// Until a leaf that has been ticked keeps the thread, and that was noticed.
+    fn keep(&mut self) {
+        // Ticked once, and then when the delay is over.
+        self.remote.periods(1);
+        self.remote.bench.wait(30);
+        self.remote.clock.advance(30);
+        self.remote.thread.handle().wake();
+        self.inside.recv_timeout(PATIENCE).unwrap();
+        hear(&self.said, "leaf `arm` has kept the tick thread for ");
+        assert_eq!(self.remote.bench.active("spin"), 1);
+    }
+}
+
+#[test]
+fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
+    let mut kept = Kept::new();
+    kept.remote.goal(1, &kept.tree);
+    kept.keep();
+    let handle = kept.remote.thread.handle();
+    let mut other = request(2, &kept.tree, &kept.remote.clients);
+    other.kind = NavigatorKind::ToPose;
+    handle.goal(other);
+    handle.cancel(GoalId([2; 16]));
+    assert!(kept.stopped.recv_timeout(A_WHILE).is_err());
+    kept.let_go.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((client, report.ending), (2, Ending::Aborted));
+    kept.remote.periods(3);
+    assert!(kept.remote.is_running());
+    let bench = &kept.remote.bench;
+    assert_eq!((bench.active("spin"), bench.cancels("spin")), (1, 0));
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told() {
+    let mut kept = Kept::new();
+    kept.remote.goal(1, &kept.tree);
+    kept.keep();
+    // It would take the first one's place in its tree, whose leaves would wait for ever for what was cancelled.
+    kept.remote.goal(2, &kept.tree);
+    kept.remote.thread.handle().cancel(GoalId([1; 16]));
+    kept.stopped.recv_timeout(PATIENCE).unwrap();
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 0);
+    let deadline = Instant::now() + PATIENCE;
+    while !kept.remote.heartbeat.is_cancelled_without() && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    kept.let_go.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((client, report.ending), (1, Ending::Canceled), "{report:?}");
+    assert!(
+        kept.remote.is_running(),
+        "the second one has a tree that knows nothing of it"
+    );
+    kept.remote.periods(1);
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 1);
+    kept.let_go.send(()).unwrap();
+    drop(kept.watchdog);
+}

@@ -1,0 +1,119 @@
+//! Structs that messages are made of.
+
+use r2r::{geometry_msgs, nav_msgs, nav2_msgs, std_msgs};
+
+use super::{Convert, convert};
+use crate::msg::{
+    FrameId, Header, Path, Point, Pose, PoseStamped, Quaternion, Route, RouteEdge, RouteNode, Transform,
+    TransformStamped, Twist, TwistStamped, Vector3,
+};
+
+convert!(Header = std_msgs::msg::Header { stamp, frame_id });
+convert!(Point = geometry_msgs::msg::Point { x, y, z });
+convert!(Vector3 = geometry_msgs::msg::Vector3 { x, y, z });
+convert!(Quaternion = geometry_msgs::msg::Quaternion { x, y, z, w });
+convert!(
+    Pose = geometry_msgs::msg::Pose {
+        position,
+        orientation
+    }
+);
+convert!(PoseStamped = geometry_msgs::msg::PoseStamped { header, pose });
+convert!(Twist = geometry_msgs::msg::Twist { linear, angular });
+convert!(TwistStamped = geometry_msgs::msg::TwistStamped { header, twist });
+convert!(
+    Transform = geometry_msgs::msg::Transform {
+        translation,
+        rotation
+    }
+);
+convert!(
+    TransformStamped = geometry_msgs::msg::TransformStamped {
+        header,
+        child_frame_id,
+        transform
+    }
+);
+convert!(
+    Route = nav2_msgs::msg::Route {
+        header,
+        route_cost,
+        nodes,
+        edges
+    }
+);
+convert!(RouteNode = nav2_msgs::msg::RouteNode { nodeid, position });
+convert!(RouteEdge = nav2_msgs::msg::RouteEdge { edgeid, start, end });
+
+impl Convert for Path {
+    type Wire = nav_msgs::msg::Path;
+
+    fn to_wire(&self) -> Self::Wire {
+        Self::Wire {
+            header: self.header.to_wire(),
+            poses: self.poses.to_wire(),
+        }
+    }
+
+    /// The poses of a path name one frame a thousand times: here they share it.
+    fn from_wire(wire: Self::Wire) -> Self {
+        let header = Header::from_wire(wire.header);
+        Self {
+            poses: with_shared_frame(wire.poses, &header.frame_id),
+            header,
+        }
+    }
+
+    fn has_zero_byte(&self) -> bool {
+        self.header.has_zero_byte() || self.poses.has_zero_byte()
+    }
+}
+
+/// Poses whose frames are one text as long as they follow each other with the same name.
+pub(super) fn with_shared_frame(
+    wire: Vec<geometry_msgs::msg::PoseStamped>,
+    first: &FrameId,
+) -> Vec<PoseStamped> {
+    let mut frame = FrameId::clone(first);
+    wire.into_iter()
+        .map(|pose| {
+            if *frame != *pose.header.frame_id {
+                frame = FrameId::from(pose.header.frame_id.as_str());
+            }
+            PoseStamped {
+                header: Header::new(Convert::from_wire(pose.header.stamp), FrameId::clone(&frame)),
+                pose: Pose::from_wire(pose.pose),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_path_comes_back_with_one_frame_name() {
+        let poses = [(0.0, 0.0), (1.0, 2.0), (3.0, 4.0)];
+        let path = Path::through(
+            Header::in_frame("map"),
+            poses.map(|(x, y)| Pose::planar(x, y, 0.5)),
+        );
+        let back = Path::from_wire(path.to_wire());
+        assert_eq!(back, path);
+        assert!(
+            back.poses
+                .iter()
+                .all(|pose| Arc::ptr_eq(&pose.header.frame_id, &back.header.frame_id))
+        );
+    }
+
+    #[test]
+    fn a_path_may_name_other_frames() {
+        let mut path = Path::through(Header::in_frame("map"), [Pose::default(), Pose::default()]);
+        path.poses[1].header.frame_id = "odom".into();
+        assert_eq!(Path::from_wire(path.to_wire()), path);
+    }
+}

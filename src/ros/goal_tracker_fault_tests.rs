@@ -1,0 +1,257 @@
+//! Faults on the GoalTracker's thread: one effect that panics, and the GoalTracker itself (guarantee G8).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+use super::goal_tracker_thread::Input;
+use super::interfaces::ActionTransport;
+use crate::bt::panic_text;
+use crate::goal::{CancelCode, CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
+use crate::nav::Payload;
+
+/// The clients of action servers.
+pub(super) type Actions = FxHashMap<ServerId, Box<dyn ActionTransport>>;
+
+/// Does something, and logs a panic. `None` where it panicked.
+pub(super) fn guarded<T>(what: &str, act: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(act))
+        .map_err(|panic| tracing::error!("{what} has panicked: {}", panic_text(&*panic)))
+        .ok()
+}
+
+/// Carries out an effect. What the GoalTracker is told of one that panics: it is that goal's failure, and no other's.
+pub(super) fn attempt(
+    effect: Effect<Payload>,
+    act: impl FnOnce(Effect<Payload>),
+) -> Option<WireEvent<Payload>> {
+    let (what, failure) = match &effect {
+        Effect::SendGoal { goal, .. } => ("a goal request", Some(WireEvent::SendFailed { goal: *goal })),
+        Effect::SendCancel { tag, .. } => ("a cancel", Some(WireEvent::CancelFailed { tag: *tag })),
+        Effect::CallService { ticket, .. } => ("a request", Some(WireEvent::CallFailed { ticket: *ticket })),
+        Effect::RequestResult { .. } => ("a request for a result", None),
+        Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => ("the end of a request", None),
+        Effect::Notify(_) => ("a notice to a leaf", None),
+        Effect::Report(_) => ("a report", None),
+    };
+    match guarded(what, || act(effect)) {
+        Some(()) => None,
+        None => failure,
+    }
+}
+
+/// The goals that the GoalTracker has left alive, where it has panicked.
+pub(super) struct LeftGoals {
+    goals: FxHashMap<GoalId, ServerId>,
+    /// How often they were cancelled.
+    attempts: u32,
+}
+
+impl LeftGoals {
+    pub(super) fn new(goals: impl IntoIterator<Item = (GoalId, ServerId)>) -> Self {
+        Self {
+            goals: goals.into_iter().collect(),
+            attempts: 0,
+        }
+    }
+
+    /// Sends a cancel for each goal.
+    pub(super) fn cancel(&mut self, actions: &mut Actions) {
+        self.attempts += 1;
+        for (goal, server) in &self.goals {
+            cancel(actions, *server, *goal, self.attempts);
+        }
+    }
+
+    /// Does what the process needs of this thread until it ends, without the GoalTracker: clients are told their results, a goal
+    /// that is accepted now is cancelled (guarantee G3), and cancels are sent again until their servers have answered,
+    /// because the middleware may lose one.
+    pub(super) fn serve_until_the_end(&mut self, actions: &mut Actions, inputs: &Receiver<Input>) {
+        let mut next = Instant::now() + RETRY;
+        loop {
+            if Instant::now() >= next {
+                self.cancel(actions);
+                next = Instant::now() + RETRY;
+            }
+            match inputs.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(Input::Wire(event)) => self.hear(&event, actions),
+                Ok(Input::Send(send)) => {
+                    guarded("a message", send);
+                }
+                Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn hear(&mut self, event: &WireEvent<Payload>, actions: &mut Actions) {
+        match event {
+            WireEvent::Accepted { server, goal, .. } => {
+                self.goals.insert(*goal, *server);
+                cancel(actions, *server, *goal, self.attempts);
+            }
+            // A goal that is not known may be under way to its server, and a server that refuses may think better of it.
+            WireEvent::CancelAnswered {
+                tag: CancelTag::Goal { goal, .. },
+                code: CancelCode::None | CancelCode::GoalTerminated,
+            }
+            | WireEvent::Rejected { goal }
+            | WireEvent::Result { goal, .. } => {
+                self.goals.remove(goal);
+            }
+            WireEvent::Status { goals, .. } => {
+                for (goal, _) in goals.iter().filter(|(_, status)| !status.is_active()) {
+                    self.goals.remove(goal);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// As the guardian does.
+const RETRY: Duration = Duration::from_millis(250);
+
+fn cancel(actions: &mut Actions, server: ServerId, goal: GoalId, attempt: u32) {
+    let Some(transport) = actions.get_mut(&server) else {
+        return;
+    };
+    let tag = CancelTag::Goal { goal, attempt };
+    let sent = guarded("a cancel", || transport.cancel(tag, Selection::Goal(goal)));
+    if let Some(Err(error)) = sent {
+        tracing::error!("goal {goal} not cancelled: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+    use crate::goal::{GoalStatus, Stamp};
+    use crate::ros::spin::Task;
+    use crate::ros::{PendingRequests, RosError};
+
+    const SERVER: ServerId = ServerId(1);
+
+    /// Tells of each cancel; that of goal 1 panics.
+    struct Client(Sender<GoalId>);
+
+    impl ActionTransport for Client {
+        fn hear_feedback(&self) -> Task {
+            Box::new(|_| ())
+        }
+        fn send_goal(&mut self, _: GoalId, _: &Payload) -> Result<(), RosError> {
+            Ok(())
+        }
+        fn cancel(&mut self, _: CancelTag, selection: Selection) -> Result<(), RosError> {
+            let Selection::Goal(goal) = selection else {
+                panic!("not asked for");
+            };
+            assert_ne!(goal, id(1));
+            self.0.send(goal).unwrap();
+            Ok(())
+        }
+        fn request_result(&mut self, _: GoalId) -> Result<(), RosError> {
+            Ok(())
+        }
+        fn forget(&mut self, _: GoalId) {}
+        fn pending_requests(&self) -> PendingRequests {
+            PendingRequests::default()
+        }
+    }
+
+    fn id(number: u8) -> GoalId {
+        GoalId([number; 16])
+    }
+
+    #[test]
+    fn g8_an_effect_that_panics_is_its_own_goals_failure() {
+        let send = || Effect::SendGoal {
+            server: SERVER,
+            goal: id(7),
+            payload: Payload::new(()),
+        };
+        assert!(attempt(send(), |_| ()).is_none());
+        let failure = attempt(send(), |_| panic!("r2r has an unwrap"));
+        assert!(matches!(failure, Some(WireEvent::SendFailed { goal }) if goal == id(7)));
+    }
+
+    /// Clients that tell of their cancels.
+    fn clients() -> (Actions, Receiver<GoalId>) {
+        let (cancels, cancelled) = channel();
+        let mut actions = Actions::default();
+        actions.insert(SERVER, Box::new(Client(cancels)));
+        (actions, cancelled)
+    }
+
+    #[test]
+    fn g8_every_goal_is_cancelled_without_the_goal_tracker_and_messages_still_leave() {
+        let (mut actions, cancelled) = clients();
+        let mut left = LeftGoals::new([1, 2, 3].map(|number| (id(number), SERVER)));
+        left.cancel(&mut actions);
+        let mut first: Vec<_> = cancelled.try_iter().collect();
+        first.sort_unstable();
+        assert_eq!(first, [id(2), id(3)]);
+
+        let mut left = LeftGoals::new([]);
+        let (inputs, received) = channel();
+        let (say, said) = channel();
+        inputs
+            .send(Input::Send(Box::new(|| panic!("no publisher"))))
+            .unwrap();
+        inputs
+            .send(Input::Send(Box::new(move || say.send("a result").unwrap())))
+            .unwrap();
+        let accepted = WireEvent::Accepted {
+            server: SERVER,
+            goal: id(4),
+            stamp: Stamp::ZERO,
+        };
+        inputs.send(Input::Wire(accepted)).unwrap();
+        inputs.send(Input::End).unwrap();
+        left.serve_until_the_end(&mut actions, &received);
+        assert_eq!(said.try_iter().collect::<Vec<_>>(), ["a result"]);
+        assert_eq!(cancelled.try_iter().collect::<Vec<_>>(), [id(4)], "accepted late");
+    }
+
+    #[test]
+    fn g8_cancels_are_sent_without_the_goal_tracker_until_their_servers_have_answered() {
+        let (mut actions, cancelled) = clients();
+        let mut left = LeftGoals::new((2..=6).map(|number| (id(number), SERVER)));
+        let answered = |number, code| WireEvent::CancelAnswered {
+            tag: CancelTag::Goal {
+                goal: id(number),
+                attempt: 1,
+            },
+            code,
+        };
+        let over = [(id(4), GoalStatus::Canceled), (id(5), GoalStatus::Executing)];
+        let (inputs, received) = channel();
+        for event in [
+            answered(2, CancelCode::None),
+            answered(3, CancelCode::Rejected),
+            WireEvent::Status {
+                server: SERVER,
+                goals: over.to_vec(),
+            },
+            answered(6, CancelCode::UnknownGoal),
+        ] {
+            inputs.send(Input::Wire(event)).unwrap();
+        }
+        let server = std::thread::spawn(move || {
+            let patience = Duration::from_secs(30);
+            let mut heard: Vec<_> = std::iter::from_fn(|| cancelled.recv_timeout(patience).ok())
+                .take(9)
+                .collect();
+            inputs.send(Input::End).unwrap();
+            heard.sort_unstable();
+            heard
+        });
+        left.serve_until_the_end(&mut actions, &received);
+        let heard = server.join().unwrap();
+        assert_eq!(heard, [3, 5, 6].map(|number| [id(number); 3]).concat());
+    }
+}

@@ -1,0 +1,810 @@
+//! The thread that owns the GoalTracker, and every client and publisher with it.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::deferred_send::{DeferredSend, Message};
+use super::goal_tracker_fault_tests::{Actions, LeftGoals, attempt, guarded};
+use super::goals_view::{GoalsBoard, GoalsView};
+use super::guardian::GuardedGoals;
+use super::inbox::{Inbox, LINK_SHIFT};
+use super::interfaces::{ActionTransport, Publish, ServiceTransport};
+use super::servers_board::{KnownServer, ServersBoard};
+use super::spin::Task;
+use super::takeover::Takeover;
+use super::{Clock, PendingRequests, RosError, RosHandle, RosNode, Wake};
+use crate::bt::{HaltReason, Time, panic_text};
+use crate::fault;
+use crate::goal::{
+    AbandonedGoals, Command, Effect, GoalOptions, GoalTracker, Phase, Report, ServerId, Severity, Ticket,
+    WireEvent,
+};
+use crate::nav::{Payload, TopicId};
+
+/// What the thread is told.
+pub(super) enum Input {
+    Commands(Vec<Command<Payload>>),
+    Wire(WireEvent<Payload>),
+    Action(ServerId, Box<dyn ActionTransport>),
+    /// Something for the node's thread.
+    Task(Task),
+    /// Every goal that lives on a server is to be kept here, from now on.
+    Guard(GuardedGoals),
+    /// A leaf wants the feedback of its goals there.
+    Hear(ServerId),
+    Service(ServerId, Box<dyn ServiceTransport>),
+    Publisher(TopicId, Box<dyn Publish>),
+    Publish {
+        topic: TopicId,
+        payload: Payload,
+        depth: u16,
+    },
+    Named(ServerId, Arc<str>),
+    Link(u16, Arc<Inbox>),
+    Unlink(u16),
+    HaltAll(HaltReason),
+    Send(Box<dyn FnOnce() + Send>),
+    ShutDown(Duration),
+    End,
+}
+
+/// The way in, for transports and links.
+#[derive(Clone)]
+pub(super) struct InputSender(Sender<Input>);
+
+impl InputSender {
+    pub(super) fn wire(&self, event: WireEvent<Payload>) {
+        self.send(Input::Wire(event));
+    }
+
+    /// Whether one server at most answers as `service`, by a look at the graph when this is called: `then` is told on the
+    /// node's thread. Where there are several, a client gets the answer of one of them.
+    pub(super) fn ask_whether_alone(self, service: String, then: impl FnOnce(&Self, bool) + Send + 'static) {
+        let to = self.clone();
+        let look = move |node: &mut RosNode| then(&self, node.servers(&service) <= 1);
+        to.send(Input::Task(Box::new(look)));
+    }
+
+    /// Lost only when the thread has ended, and then there is nothing left to do with it.
+    pub(super) fn send(&self, input: Input) {
+        let _ = self.0.send(input);
+    }
+}
+
+/// The thread that owns the GoalTracker: it takes what ticks ask for, what servers say and what the time brings, and
+/// sends at once what follows from it, so that no cancel waits for a tick.
+#[derive(Debug)]
+pub struct GoalTrackerThread {
+    handle: GoalTrackerHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The way to the GoalTracker from any thread. Cheap to clone.
+#[derive(Clone)]
+pub struct GoalTrackerHandle {
+    message_sender: MessageSender,
+    outbox: Option<Arc<Outbox>>,
+    board: Arc<GoalsBoard>,
+    servers: Arc<ServersBoard>,
+    takeover: Arc<Takeover>,
+    clock: Clock,
+    ros: RosHandle,
+}
+
+/// What a tick has to say, until the tick is over.
+struct Outbox {
+    message_sender: MessageSender,
+    held: Mutex<Vec<Outgoing>>,
+}
+
+/// What somebody has to say.
+enum Outgoing {
+    ToGoalTracker(Input),
+    /// To be sent along with what comes in, or by the GoalTracker.
+    Along(Message),
+}
+
+/// Where it leaves.
+#[derive(Clone)]
+struct MessageSender {
+    inputs: InputSender,
+    along: DeferredSend,
+}
+
+impl MessageSender {
+    fn put(&self, said: Outgoing) {
+        match said {
+            Outgoing::ToGoalTracker(input) => {
+                if matches!(input, Input::Send(_)) {
+                    self.send_all(self.along.take_back());
+                }
+                self.inputs.send(input);
+            }
+            Outgoing::Along(message) => self.send_all(self.along.leave(message)),
+        }
+    }
+
+    fn send_all(&self, messages: impl IntoIterator<Item = Message>) {
+        for message in messages {
+            self.inputs.send(Input::Send(message));
+        }
+    }
+}
+
+impl Outbox {
+    fn hand_over(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        for said in held {
+            self.message_sender.put(said);
+        }
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}
+
+impl std::fmt::Debug for GoalTrackerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GoalTrackerHandle")
+    }
+}
+
+impl GoalTrackerThread {
+    /// Starts the thread. `robot`: see [`RosHandle::goal_ids`]. `options` are for goals that are found rather than started.
+    ///
+    /// # Errors
+    /// [`RosError::Context`] where no thread can be had.
+    pub fn start(
+        ros: &RosHandle,
+        clock: &Clock,
+        robot: &str,
+        options: GoalOptions,
+    ) -> Result<Self, RosError> {
+        let (sender, receiver) = channel();
+        let handle = GoalTrackerHandle {
+            message_sender: MessageSender {
+                inputs: InputSender(sender),
+                along: DeferredSend::default(),
+            },
+            outbox: None,
+            board: Arc::default(),
+            servers: Arc::default(),
+            takeover: Arc::new(Takeover::new()),
+            clock: clock.clone(),
+            ros: ros.clone(),
+        };
+        let owner = Owner {
+            goal_tracker: GoalTracker::new(ros.goal_ids(robot, ""), options),
+            ros: ros.clone(),
+            clock: clock.clone(),
+            board: Arc::clone(&handle.board),
+            servers: Arc::clone(&handle.servers),
+            abandoned: AbandonedGoals::default(),
+            actions: FxHashMap::default(),
+            unheard: FxHashSet::default(),
+            services: FxHashMap::default(),
+            publishers: FxHashMap::default(),
+            unpublished: FxHashMap::default(),
+            links: FxHashMap::default(),
+            names: FxHashMap::default(),
+            warned: FxHashMap::default(),
+            refused: FxHashSet::default(),
+            guarded: None,
+            effects: Vec::new(),
+            changed: false,
+        };
+        let along = handle.message_sender.along.clone();
+        ros.whenever_awake(move || along.carry());
+        let fault = ros.clone();
+        let thread = std::thread::Builder::new()
+            .name("goal-tracker".to_owned())
+            .spawn(move || {
+                let mut owner = owner;
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
+                    let mut left = owner.left_goals();
+                    left.cancel(&mut owner.actions);
+                    fault.fail(&format!("a fault in the GoalTracker: {}", panic_text(&*panic)));
+                    left.serve_until_the_end(&mut owner.actions, &receiver);
+                }
+            })
+            .map_err(|error| RosError::Context(error.to_string()))?;
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+        })
+    }
+
+    /// The way to it.
+    pub fn handle(&self) -> &GoalTrackerHandle {
+        &self.handle
+    }
+}
+
+impl Drop for GoalTrackerThread {
+    fn drop(&mut self) {
+        self.handle.inputs().send(Input::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl GoalTrackerHandle {
+    pub(super) fn inputs(&self) -> &InputSender {
+        &self.message_sender.inputs
+    }
+
+    /// The node's clock.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(super) fn ros(&self) -> &RosHandle {
+        &self.ros
+    }
+
+    /// A way for the tick thread: what is sent through it, or a clone of it, leaves with
+    /// [`GoalTrackerHandle::hand_over`]. Each message to a thread that sleeps wakes it, and one that is woken may take the
+    /// processor from the tick that woke it.
+    #[must_use]
+    pub fn with_outbox(&self) -> Self {
+        let outbox = Outbox {
+            message_sender: self.message_sender.clone(),
+            held: Mutex::default(),
+        };
+        Self {
+            outbox: Some(Arc::new(outbox)),
+            ..self.clone()
+        }
+    }
+
+    /// The same way for every other thread: what is sent through it leaves at once.
+    #[must_use]
+    pub fn without_outbox(&self) -> Self {
+        Self {
+            outbox: None,
+            ..self.clone()
+        }
+    }
+
+    /// The tick is over: what it had to say leaves.
+    pub fn hand_over(&self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.hand_over();
+        }
+    }
+
+    /// Sends at once, or with the rest of a tick.
+    pub(super) fn put(&self, input: Input) {
+        self.say(Outgoing::ToGoalTracker(input));
+    }
+
+    fn say(&self, said: Outgoing) {
+        match &self.outbox {
+            Some(outbox) => outbox
+                .held
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(said),
+            None => self.message_sender.put(said),
+        }
+    }
+
+    /// As [`GoalTrackerHandle::submit`], and never with the rest of a tick: for what must be known before a server says
+    /// anything.
+    pub(super) fn submit_at_once(&self, input: Input) {
+        self.board.count_in();
+        self.inputs().send(input);
+    }
+
+    /// Sends what changes goals; counted, so that [`GoalTrackerHandle::is_settled`] knows when it was handled.
+    pub(super) fn submit(&self, input: Input) {
+        self.board.count_in();
+        self.put(input);
+    }
+
+    /// Has something sent from here, so that a tick does not wait for the middleware (G1), after what was sent before.
+    pub fn send(&self, send: impl FnOnce() + Send + 'static) {
+        self.put(Input::Send(Box::new(send)));
+    }
+
+    /// As [`GoalTrackerHandle::send`], for what may wait until the next topic is heard: no thread is woken for it then, and
+    /// where topics are listened to apart, what takes long to send holds up no goal. Where nothing is heard, it leaves with
+    /// the next of its kind, or within half a second.
+    pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
+        self.say(Outgoing::Along(Box::new(send)));
+    }
+
+    /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.
+    /// Leaves are told nothing (G4); the tree is to be halted at its next tick, which then finds nothing to stop.
+    pub fn halt_all(&self, reason: HaltReason) {
+        self.submit(Input::HaltAll(reason));
+    }
+
+    /// The node becomes active, or no longer is: only an active one cancels goals of its earlier runs (see
+    /// [`Command::Adopt`]), and only where no other node on the graph has its name.
+    pub fn set_active(&self, active: bool) {
+        self.takeover.set_active(active, self);
+    }
+
+    /// The process ends (G8): every leaf is halted, nothing is started any more, and what has not ended after
+    /// `patience` is reported and given up. [`GoalsView::idle`] says when all is over.
+    pub fn shut_down(&self, patience: Duration) {
+        self.submit(Input::ShutDown(patience));
+    }
+
+    /// Whether everything submitted so far was handled and no goal keeps a session from being over, of which these are
+    /// the tickets; see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up).
+    pub fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+        self.board.is_settled(of_session)
+    }
+
+    /// Grows with each request that its thread has handled; odd while one waits.
+    pub fn beats(&self) -> u64 {
+        self.board.beats()
+    }
+
+    /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
+    pub fn view(&self) -> GoalsView {
+        self.board.view().clone()
+    }
+
+    /// What is known of some servers, in their order; the same holds.
+    pub fn servers(&self, servers: &[ServerId]) -> Vec<KnownServer> {
+        self.servers.of(servers)
+    }
+
+    /// What has not stopped when a session ends, one text a goal; see
+    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by). Also what was given up of the session's own.
+    pub fn unsettled(&self, of_session: impl Fn(Ticket) -> bool) -> Vec<String> {
+        let view = self.board.view();
+        let abandoned = view.abandoned.iter();
+        let abandoned = abandoned
+            .filter(|(goal, _)| goal.is_left_by(&of_session))
+            .map(|(goal, server)| format!("{server}: goal of {} (given up)", goal.leaf));
+        view.live
+            .iter()
+            .zip(&view.servers)
+            .filter(|(goal, _)| goal.is_left_by(&of_session))
+            .map(|(goal, server)| {
+                let leaf = if goal.leaf.is_empty() {
+                    "an earlier activation or run"
+                } else {
+                    &goal.leaf
+                };
+                format!("{server}: goal of {leaf} ({})", words(goal.phase))
+            })
+            .chain(abandoned)
+            .collect()
+    }
+
+    /// Keeps a list of the goals that live on servers, for a guardian. To be called before anything is opened.
+    pub fn guard(&self, goals: GuardedGoals) {
+        self.inputs().send(Input::Guard(goals));
+    }
+
+    /// Has a bell rung whenever the set of live goals has changed.
+    pub fn ring_on_change(&self, wake: Wake) {
+        self.board.ring_on_change(wake);
+    }
+}
+
+fn words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Queued => "waiting for another to stop",
+        Phase::Absent => "waiting for its server",
+        Phase::Sent => "not answered",
+        Phase::Executing => "executing",
+        Phase::Finishing => "waiting for its result",
+        Phase::Replaced => "replaced by a newer one",
+        Phase::CancelPending => "not answered, to be cancelled",
+        Phase::Canceling => "being cancelled",
+        Phase::Unreachable => "its server is gone",
+        Phase::Ended => "over",
+    }
+}
+
+/// Inputs that are handled before their effects are carried out: a flood of feedback becomes one notice, a goal that is
+/// halted by one of them is not sent, and a cancel waits for no more than these. As many leaves as are halted in one tick
+/// should have room: between two batches it is told anew what is known of all goals.
+const BATCH: usize = 256;
+
+/// From how many unanswered requests on people are told.
+const MANY: usize = 100;
+
+struct Owner {
+    goal_tracker: GoalTracker<Payload>,
+    ros: RosHandle,
+    clock: Clock,
+    board: Arc<GoalsBoard>,
+    servers: Arc<ServersBoard>,
+    abandoned: AbandonedGoals,
+    actions: Actions,
+    /// Servers whose feedback is wanted, and whose client is not made yet.
+    unheard: FxHashSet<ServerId>,
+    services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
+    publishers: FxHashMap<TopicId, Box<dyn Publish>>,
+    /// Published before the publisher was made.
+    unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
+    links: FxHashMap<u16, Arc<Inbox>>,
+    names: FxHashMap<ServerId, Arc<str>>,
+    /// How many unanswered requests people were told of.
+    warned: FxHashMap<ServerId, usize>,
+    /// Servers of which people were told that nothing more is sent to them.
+    refused: FxHashSet<ServerId>,
+    guarded: Option<GuardedGoals>,
+    effects: Vec<Effect<Payload>>,
+    /// Whether the view is out of date.
+    changed: bool,
+}
+
+impl Owner {
+    fn run(&mut self, inputs: &Receiver<Input>) {
+        loop {
+            let first = match self.goal_tracker.next_deadline() {
+                None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => {
+                    // A deadline that is not met by meeting it must not become a busy loop.
+                    let left = due.since(self.clock.steady()).max(Duration::from_micros(500));
+                    inputs.recv_timeout(left)
+                }
+            };
+            let mut next = match first {
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            fault::point();
+            let now = self.clock.steady();
+            let (mut taken, mut handled) = (0, 0);
+            while let Some(input) = next {
+                if matches!(input, Input::End) {
+                    // What was asked for just before leaves all the same: a goal would go on.
+                    self.carry_out(now);
+                    return;
+                }
+                handled += u64::from(self.take(input, now));
+                taken += 1;
+                next = if taken < BATCH {
+                    inputs.try_recv().ok()
+                } else {
+                    None
+                };
+            }
+            self.goal_tracker.advance(now, &mut self.effects);
+            self.carry_out(now);
+            if self.changed || handled > 0 {
+                self.show();
+            }
+            self.board.count_out(handled);
+        }
+    }
+
+    /// Whether it was one of those that are counted.
+    fn take(&mut self, input: Input, now: Time) -> bool {
+        match input {
+            Input::Commands(commands) => {
+                for command in commands {
+                    self.goal_tracker.command(command, now, &mut self.effects);
+                }
+                return true;
+            }
+            Input::Wire(event) => {
+                self.changed |= !matches!(event, WireEvent::Feedback { .. });
+                self.abandoned.wire(&event);
+                match event {
+                    WireEvent::ServerBack { server } => self.servers.seen(server, true),
+                    WireEvent::ServerGone { server } => self.servers.seen(server, false),
+                    _ => {}
+                }
+                self.goal_tracker.wire(event, now, &mut self.effects);
+            }
+            Input::Action(server, transport) => {
+                if self.unheard.remove(&server) {
+                    self.ros.post(transport.hear_feedback());
+                }
+                self.name_cancel_service(server);
+                self.actions.insert(server, transport);
+            }
+            Input::Hear(server) => {
+                if let Some(transport) = self.actions.get(&server) {
+                    self.ros.post(transport.hear_feedback());
+                } else {
+                    self.unheard.insert(server);
+                }
+            }
+            Input::Task(task) => {
+                self.ros.post(task);
+            }
+            Input::Guard(guarded) => self.guarded = Some(guarded),
+            Input::Service(server, transport) => {
+                self.services.insert(server, transport);
+            }
+            Input::Publisher(topic, publisher) => {
+                for payload in self.unpublished.remove(&topic).into_iter().flatten() {
+                    publish(&*publisher, &payload);
+                }
+                self.publishers.insert(topic, publisher);
+            }
+            Input::Publish {
+                topic,
+                payload,
+                depth,
+            } => {
+                self.carry_out(now);
+                self.publish(topic, payload, depth);
+            }
+            Input::Named(server, name) => {
+                self.servers.opened(server, Arc::clone(&name));
+                self.names.insert(server, name);
+            }
+            Input::Link(id, inbox) => {
+                self.links.insert(id, inbox);
+            }
+            Input::Unlink(id) => {
+                self.links.remove(&id);
+                let gone = |ticket: Ticket| ticket.0 >> LINK_SHIFT == u64::from(id);
+                self.halt(gone, HaltReason::TreeSwapped, now);
+                return true;
+            }
+            Input::HaltAll(reason) => {
+                self.halt(|_| true, reason, now);
+                return true;
+            }
+            Input::Send(send) => {
+                // What was asked for before has left by then: a client that reads its result finds its cancels sent.
+                self.carry_out(now);
+                guarded("a message", send);
+            }
+            Input::ShutDown(patience) => {
+                let deadline = now + patience;
+                self.goal_tracker
+                    .command(Command::ShutDown { deadline }, now, &mut self.effects);
+                return true;
+            }
+            Input::End => {}
+        }
+        false
+    }
+
+    /// Where the publisher is not made yet, as many messages wait for it as its topic keeps.
+    fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16) {
+        if let Some(publisher) = self.publishers.get(&topic) {
+            return publish(&**publisher, &payload);
+        }
+        let waiting = self.unpublished.entry(topic).or_default();
+        if waiting.len() >= usize::from(depth.max(1)) {
+            waiting.pop_front();
+        }
+        waiting.push_back(payload);
+    }
+
+    fn halt(&mut self, which: impl Fn(Ticket) -> bool, reason: HaltReason, now: Time) {
+        let open = self.goal_tracker.open_tickets().into_iter();
+        for ticket in open.filter(|ticket| which(*ticket)) {
+            let halt = Command::Halt { ticket, reason };
+            self.goal_tracker.command(halt, now, &mut self.effects);
+        }
+    }
+
+    fn carry_out(&mut self, now: Time) {
+        // Some cannot be carried out, and that is news for the GoalTracker, which then wants something else.
+        while !self.effects.is_empty() {
+            let mut failures = Vec::new();
+            for effect in std::mem::take(&mut self.effects) {
+                let failure = attempt(effect, |effect| self.carry_out_one(effect, &mut failures));
+                failures.extend(failure);
+            }
+            for failure in failures {
+                self.goal_tracker.wire(failure, now, &mut self.effects);
+            }
+        }
+    }
+
+    /// The GoalTracker has panicked: every goal that it knew of, or that others were shown last.
+    fn left_goals(&self) -> LeftGoals {
+        let known = guarded("the list of goals", || self.goal_tracker.live_goals());
+        let shown = self.board.view().live.clone();
+        let goals = known.into_iter().flatten().chain(shown);
+        LeftGoals::new(goals.map(|goal| (goal.goal, goal.server)))
+    }
+
+    fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
+        let absent = || RosError::Send("the client is not there yet".to_owned());
+        match effect {
+            Effect::SendGoal {
+                server,
+                goal,
+                payload,
+            } => {
+                if let Some(guarded) = &mut self.guarded {
+                    guarded.add(server, goal);
+                }
+                let sent = match self.actions.get_mut(&server) {
+                    Some(transport) => transport.send_goal(goal, &payload),
+                    None => Err(absent()),
+                };
+                if !self.was_sent(server, "goal", &sent) {
+                    failures.push(WireEvent::SendFailed { goal });
+                }
+            }
+            Effect::SendCancel {
+                server,
+                tag,
+                selection,
+            } => {
+                let sent = match self.actions.get_mut(&server) {
+                    Some(transport) => transport.cancel(tag, selection),
+                    None => Err(absent()),
+                };
+                if let Err(error) = sent {
+                    self.say_unsent(server, "cancel", &error);
+                    failures.push(WireEvent::CancelFailed { tag });
+                }
+            }
+            Effect::RequestResult { server, goal } => {
+                let sent = match self.actions.get_mut(&server) {
+                    Some(transport) => transport.request_result(goal),
+                    None => Err(absent()),
+                };
+                if let Err(error) = sent {
+                    tracing::error!("{}: result not asked for: {error}", self.name(server));
+                }
+            }
+            Effect::CallService {
+                ticket,
+                server,
+                payload,
+            } => {
+                let sent = match self.services.get_mut(&server) {
+                    Some(transport) => transport.call(ticket, &payload),
+                    None => Err(absent()),
+                };
+                if !self.was_sent(server, "request", &sent) {
+                    failures.push(WireEvent::CallFailed { ticket });
+                }
+            }
+            Effect::ForgetCall { ticket, server } => {
+                if let Some(transport) = self.services.get_mut(&server) {
+                    transport.forget(ticket);
+                }
+            }
+            Effect::ForgetGoal { server, goal } => {
+                self.changed = true;
+                if let Some(transport) = self.actions.get_mut(&server) {
+                    transport.forget(goal);
+                }
+            }
+            Effect::Notify(notice) => {
+                let link = u16::try_from(notice.ticket().0 >> LINK_SHIFT).unwrap_or(u16::MAX);
+                if let Some(inbox) = self.links.get(&link) {
+                    inbox.notice(notice);
+                }
+            }
+            Effect::Report(report) => self.report(report),
+        }
+    }
+
+    fn name(&self, server: ServerId) -> Arc<str> {
+        self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
+    }
+
+    /// So that the guardian finds it.
+    fn name_cancel_service(&mut self, server: ServerId) {
+        let Some(guarded) = &mut self.guarded else { return };
+        let name = self.names.get(&server).map_or("?", |name| name);
+        guarded.name_service(server, self.ros.remapped(&format!("{name}/_action/cancel_goal")));
+    }
+
+    /// Says so where something was not sent.
+    fn was_sent(&mut self, server: ServerId, what: &str, sent: &Result<(), RosError>) -> bool {
+        match sent {
+            Ok(()) => {
+                self.refused.remove(&server);
+                true
+            }
+            Err(error) => {
+                self.say_unsent(server, what, error);
+                false
+            }
+        }
+    }
+
+    /// A server that leaves everything unanswered refuses as often as a leaf tries: that is said once, until something is
+    /// sent again.
+    fn say_unsent(&mut self, server: ServerId, what: &str, error: &RosError) {
+        if !matches!(error, RosError::Unanswered(_)) || self.refused.insert(server) {
+            tracing::error!("{}: {what} not sent: {error}", self.name(server));
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        // That a goal did not stop in time is known from a deadline alone.
+        self.changed = true;
+        self.abandoned.report(&report);
+        let name = self.name(report.server);
+        match report.what.severity() {
+            Severity::Info => tracing::info!("{name}: {report}"),
+            Severity::Warning => tracing::warn!("{name}: {report}"),
+            Severity::Error => tracing::error!("{name}: {report}"),
+        }
+        let mut view = self.board.view();
+        if view.reports.len() >= GoalsView::REPORTS {
+            view.reports.pop_front();
+        }
+        view.reports.push_back(report);
+    }
+
+    /// Requests of all clients without an answer. A server that leaves many is said so when they are a hundred, and
+    /// at every ten times more.
+    fn pending_requests(&mut self) -> PendingRequests {
+        let actions = self
+            .actions
+            .iter()
+            .map(|(server, client)| (*server, client.pending_requests()));
+        let services = self
+            .services
+            .iter()
+            .map(|(server, client)| (*server, client.pending_requests()));
+        let mut sum = PendingRequests::default();
+        let mut many = Vec::new();
+        for (server, pending_requests) in actions.chain(services) {
+            let warn_at = self
+                .warned
+                .get(&server)
+                .map_or(MANY, |told| told.saturating_mul(10));
+            if pending_requests.unanswered >= warn_at {
+                many.push((server, pending_requests.unanswered));
+            }
+            sum += pending_requests;
+        }
+        for (server, unanswered) in many {
+            let name = self.name(server);
+            tracing::warn!("{name}: {unanswered} requests have had no answer so far, and each takes memory");
+            self.warned.insert(server, unanswered);
+        }
+        sum
+    }
+
+    fn show(&mut self) {
+        self.changed = false;
+        let live = self.goal_tracker.live_goals();
+        if let Some(guarded) = &mut self.guarded {
+            let may_live = |phase: Phase| phase.may_execute() || phase == Phase::Unreachable;
+            let alive = live.iter().filter(|goal| may_live(goal.phase));
+            let abandoned = self.abandoned.goals().map(|goal| (goal.server, goal.goal));
+            guarded.set(alive.map(|goal| (goal.server, goal.goal)).chain(abandoned));
+        }
+        let servers = live.iter().map(|goal| self.name(goal.server)).collect();
+        let abandoned = self
+            .abandoned
+            .goals()
+            .map(|goal| (goal.clone(), self.name(goal.server)))
+            .collect();
+        let pending_requests = self.pending_requests();
+        self.board.show(GoalsView {
+            live,
+            servers,
+            abandoned,
+            idle: self.goal_tracker.is_idle(),
+            counters: self.goal_tracker.counters(),
+            pending_requests,
+            ..GoalsView::default()
+        });
+    }
+}
+
+fn publish(publisher: &dyn Publish, payload: &Payload) {
+    if let Some(Err(error)) = guarded("a publisher", || publisher.publish(payload)) {
+        tracing::error!("message not published: {error}");
+    }
+}

@@ -1,0 +1,58 @@
+//! From one subscription to all worlds that read it.
+
+use std::sync::{Arc, Weak};
+
+use super::inbox::Inbox;
+use crate::bt::Time;
+use crate::nav::{Payload, TopicId, TopicSpec};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Who gets the messages of one subscription.
+#[derive(Default)]
+pub(super) struct SharedSubscription {
+    inner: Mutex<SharedSubscriptionInner>,
+}
+
+#[derive(Default)]
+struct SharedSubscriptionInner {
+    readers: Vec<Weak<Inbox>>,
+    /// For a reader that comes after a message that is sent once.
+    latest: Option<(Payload, Time)>,
+}
+
+impl SharedSubscription {
+    fn lock(&self) -> MutexGuard<'_, SharedSubscriptionInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a reader, once; what is sent once it gets now.
+    pub(super) fn join(&self, id: TopicId, topic: &TopicSpec, inbox: &Arc<Inbox>) {
+        let mut inner = self.lock();
+        let known = inner
+            .readers
+            .iter()
+            .any(|reader| reader.as_ptr() == Arc::as_ptr(inbox));
+        if known {
+            return;
+        }
+        inner.readers.push(Arc::downgrade(inbox));
+        if let (true, Some((latest, received))) = (topic.transient_local, &inner.latest) {
+            inbox.message(id, topic.depth, latest.clone(), *received);
+        }
+    }
+
+    /// Gives a message to every reader that is still there. `received`: see [`Inbox::message`].
+    pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload, received: Time) {
+        let mut inner = self.lock();
+        inner.readers.retain(|reader| match reader.upgrade() {
+            Some(inbox) => {
+                inbox.message(id, topic.depth, payload.clone(), received);
+                true
+            }
+            None => false,
+        });
+        if topic.transient_local {
+            inner.latest = Some((payload.clone(), received));
+        }
+    }
+}

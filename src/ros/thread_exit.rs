@@ -1,0 +1,77 @@
+//! How the threads that own nodes have ended.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The end of the first thread that has ended, and whom to tell of it.
+#[derive(Default)]
+pub(super) struct ThreadExit(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// The fault, if it was one.
+    end: Option<Result<(), String>>,
+    tell: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl std::fmt::Debug for ThreadExit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ThreadExit").field(&self.look()).finish()
+    }
+}
+
+impl ThreadExit {
+    /// `None` while all run.
+    pub(super) fn look(&self) -> Option<Result<(), String>> {
+        self.lock().end.clone()
+    }
+
+    /// Has somebody told: when a thread ends, or at once where one has. Whoever is told finds out more by
+    /// [`ThreadExit::look`].
+    pub(super) fn tell(&self, tell: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        if state.end.is_none() {
+            state.tell.push(Box::new(tell));
+        } else {
+            drop(state);
+            tell();
+        }
+    }
+
+    /// A thread has ended, by a fault or not. What was said first stands.
+    pub(super) fn note(&self, end: Result<(), String>) {
+        let mut state = self.lock();
+        state.end.get_or_insert(end);
+        let told = std::mem::take(&mut state.tell);
+        drop(state);
+        told.into_iter().for_each(|tell| tell());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn whoever_asked_is_told_once_and_sees_the_first_end_whenever_he_asked() {
+        let thread_exit = Arc::new(ThreadExit::default());
+        let (sender, told) = channel();
+        let ask = || {
+            let (sender, witness) = (sender.clone(), Arc::clone(&thread_exit));
+            thread_exit.tell(move || sender.send(witness.look()).unwrap());
+        };
+        ask();
+        assert!(thread_exit.look().is_none() && told.try_recv().is_err());
+        thread_exit.note(Err("a fault".to_owned()));
+        thread_exit.note(Ok(()));
+        ask();
+        let first = Some(Err("a fault".to_owned()));
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [first.clone(), first]);
+    }
+}
