@@ -31,6 +31,8 @@ mod fault;
 pub mod goal;
 #[cfg(test)]
 mod golden_file;
+#[cfg(test)]
+mod guarantees;
 pub mod job;
 pub mod monitor;
 pub mod msg;
