@@ -468,7 +468,6 @@ impl ActionGoal {
             // Its server is most likely dead, and the end of the process does not wait for that to be known.
             GoalEvent::ShutDown { .. } if is_denied => {
                 self.cancel(now, steps);
-                steps.push(Step::Report(What::GaveUpUnreachable));
                 self.end();
             }
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
