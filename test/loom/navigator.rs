@@ -3,11 +3,11 @@
 #[path = "../../src/navigator/admission.rs"]
 mod admission;
 #[path = "../../src/navigator/admission_epoch.rs"]
-mod gate;
-#[path = "../../src/navigator/missed_ticks.rs"]
-mod missed;
+mod admission_epoch;
 #[path = "../../src/navigator/heartbeat.rs"]
 mod heartbeat;
+#[path = "../../src/navigator/missed_ticks.rs"]
+mod missed_ticks;
 #[path = "../../src/navigator/slow_clock.rs"]
 mod slow_clock;
 #[path = "../../src/navigator/thread.rs"]
@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use admission::{Admission, WantedGoal};
+use heartbeat::Heartbeat;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
     ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule, Snapshot,
     TreeLibrary,
 };
-use heartbeat::Heartbeat;
-use thread::{Handle, Pass, TickClock, TickThread, Unacknowledged};
+use thread::{AdmissionPermit, Handle, TickClock, TickThread, Unacknowledged};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
 use crate::explore;
@@ -179,6 +179,7 @@ fn request(results: &Arc<AtomicUsize>, tree: &Arc<TreeDef>) -> Request {
         poses: Vec::new(),
         tree: Ok(Arc::clone(tree)),
         accepted: Time::ZERO,
+        run_accepted: Time::ZERO,
         client: Box::new(Client {
             results: Arc::clone(results),
         }),

@@ -1,24 +1,24 @@
 //! Between the threads of the network and the tick thread.
 
-#[path = "../../src/ros/shared_subscription.rs"]
-mod fan;
+#[path = "../../src/ros/deferred_send.rs"]
+mod deferred_send;
 #[path = "../../src/ros/goals_view.rs"]
 mod goals_view;
 #[path = "../../src/ros/inbox.rs"]
 mod inbox;
-#[path = "../../src/ros/deferred_send.rs"]
-mod piggyback;
+#[path = "../../src/ros/shared_subscription.rs"]
+mod shared_subscription;
 #[path = "../../src/ros/wake.rs"]
 mod wake;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fan::Fan;
+use deferred_send::{DeferredSend, Message};
 use goals_view::{GoalsBoard, GoalsView};
 use inbox::Inbox;
 use loom::thread;
-use piggyback::{Message, Piggyback};
+use shared_subscription::SharedSubscription;
 use wake::Wake;
 
 use crate::bt::Time;
@@ -109,12 +109,15 @@ fn notices_of_one_goal_come_once_and_in_order_while_ticks_take_them() {
 #[test]
 fn a_reader_that_joins_while_a_message_comes_gets_it_once() {
     explore(|| {
-        let (fan, inbox) = (Arc::new(Fan::default()), Arc::new(Inbox::default()));
+        let (shared_subscription, inbox) = (
+            Arc::new(SharedSubscription::default()),
+            Arc::new(Inbox::default()),
+        );
         let topic = topic();
-        let (delivering, to) = (Arc::clone(&fan), topic.clone());
+        let (delivering, to) = (Arc::clone(&shared_subscription), topic.clone());
         let network =
             thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32), Time::ZERO));
-        fan.join(TopicId(1), &topic, &inbox);
+        shared_subscription.join(TopicId(1), &topic, &inbox);
         network.join().unwrap();
         let mut seen = Vec::new();
         inbox.drain(&mut seen);
@@ -125,12 +128,15 @@ fn a_reader_that_joins_while_a_message_comes_gets_it_once() {
 #[test]
 fn a_reader_that_leaves_while_a_message_comes_harms_nobody() {
     explore(|| {
-        let (fan, stays) = (Arc::new(Fan::default()), Arc::new(Inbox::default()));
+        let (shared_subscription, stays) = (
+            Arc::new(SharedSubscription::default()),
+            Arc::new(Inbox::default()),
+        );
         let leaves = Arc::new(Inbox::default());
         let topic = topic();
-        fan.join(TopicId(1), &topic, &leaves);
-        fan.join(TopicId(1), &topic, &stays);
-        let (delivering, to) = (Arc::clone(&fan), topic.clone());
+        shared_subscription.join(TopicId(1), &topic, &leaves);
+        shared_subscription.join(TopicId(1), &topic, &stays);
+        let (delivering, to) = (Arc::clone(&shared_subscription), topic.clone());
         let network =
             thread::spawn(move || delivering.deliver(TopicId(1), &to, &Payload::new(7_u32), Time::ZERO));
         drop(leaves);
@@ -204,7 +210,7 @@ fn what_is_left_for_whoever_comes_by_is_said_once() {
             let sender = sender.clone();
             Box::new(move || sender.send(number).unwrap())
         };
-        let along = Piggyback::default();
+        let along = DeferredSend::default();
         let passer = along.clone();
         let thread = thread::spawn(move || {
             passer.carry();
