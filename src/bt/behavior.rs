@@ -53,6 +53,13 @@ pub trait Behavior: Send + Sync {
         true
     }
 
+    /// Whether what a leaf has set off has ended when it succeeds, as with a goal on an action server: see
+    /// [`Tree::is_current`](super::Tree::is_current). Not where its success says only that a request arrived. Of leaves
+    /// that succeed in the tick that activates them it is not asked.
+    fn sees_end(&self) -> bool {
+        true
+    }
+
     /// Called for every node when a tree got its resources, before its first tick: open what is needed.
     fn attach(&self, _cx: &mut Context<'_>) {}
 

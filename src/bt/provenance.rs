@@ -36,6 +36,18 @@ struct Reader {
     acts: bool,
     /// It does so within the tick that activates it: an action that makes nothing of what it reads in the blackboard.
     acts_at_once: bool,
+    /// What it has set off has ended when it succeeds.
+    sees_end: bool,
+}
+
+/// What a leaf did when it last acted with success.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    /// It had read current entries.
+    is_current: bool,
+    /// What it had set off has ended by now. A message or a call only repeats what it was given: whoever reads it may not
+    /// have begun.
+    is_proof: bool,
 }
 
 /// All of them in one tree.
@@ -70,6 +82,7 @@ impl Readers {
                         is_leaf: matches!(kind, NodeKind::Action | NodeKind::Condition),
                         starts: compiled.behavior.node_effects(kind, &[]).starts,
                         acts,
+                        sees_end: compiled.behavior.sees_end(),
                     }
                 });
             }
@@ -112,9 +125,10 @@ pub(crate) struct Provenance {
     overwritten: FxHashMap<SlotId, (u32, u64)>,
     /// Leaves that run on current entries.
     at_work: FxHashSet<u32>,
-    /// Leaves that have acted with success, and whether the last time on current entries.
-    done: FxHashMap<u32, bool>,
-    /// Whether the leaf that acted last, with success or not, did so on current entries.
+    /// Leaves that have acted with success, and what they did the last time.
+    done: FxHashMap<u32, Done>,
+    /// Whether the leaf that acted last, with success or not, did so on current entries. A leaf that proves nothing can
+    /// only take this back.
     last: bool,
 }
 
@@ -155,7 +169,7 @@ impl Provenance {
     pub(crate) fn renew(&mut self, blackboard: &Blackboard) {
         self.forget();
         self.is_renewed = true;
-        self.done.values_mut().for_each(|is_current| *is_current = false);
+        self.done.values_mut().for_each(|done| done.is_current = false);
         let writes = self.readers.nodes.values().flat_map(|reader| &reader.writes);
         self.before
             .extend(writes.map(|slot| (*slot, blackboard.entry(*slot).sequence())));
@@ -165,10 +179,11 @@ impl Provenance {
     }
 
     /// Whether a run that ended so has ended for what the sources were last written with: every leaf that has acted with
-    /// success has done so on current entries, and there is one; or, where the run has failed, the last one.
+    /// success has done so on current entries, and one of them proves it; or, where the run has failed, the last one.
     pub(crate) fn is_current(&self, status: NodeStatus) -> bool {
         if status == NodeStatus::Success {
-            !self.done.is_empty() && self.done.values().all(|is_current| *is_current)
+            let mut done = self.done.values();
+            done.clone().all(|done| done.is_current) && done.any(|done| done.is_proof)
         } else {
             self.last
         }
@@ -190,6 +205,7 @@ impl Provenance {
             return;
         };
         let (acts, acts_at_once, starts) = (reader.acts, reader.acts_at_once, reader.starts);
+        let sees_end = reader.sees_end;
         match to {
             NodeStatus::Idle | NodeStatus::Skipped => {
                 self.at_work.remove(&node);
@@ -205,10 +221,8 @@ impl Provenance {
                     self.mark(blackboard, node);
                 }
                 if acts {
-                    self.last = is_current;
-                    if to == NodeStatus::Success {
-                        self.done.insert(node, is_current);
-                    }
+                    let is_proof = sees_end;
+                    self.acted(node, to, Done { is_current, is_proof });
                 }
             }
             NodeStatus::Failure => {}
@@ -217,10 +231,17 @@ impl Provenance {
             NodeStatus::Success => {
                 let is_current = self.write(blackboard, node);
                 if acts_at_once {
-                    self.last = is_current;
-                    self.done.insert(node, is_current);
+                    let is_proof = false;
+                    self.acted(node, to, Done { is_current, is_proof });
                 }
             }
+        }
+    }
+
+    fn acted(&mut self, node: u32, status: NodeStatus, done: Done) {
+        self.last = done.is_current && (done.is_proof || self.last);
+        if status == NodeStatus::Success {
+            self.done.insert(node, done);
         }
     }
 
@@ -318,6 +339,7 @@ mod tests {
             starts: true,
             acts,
             acts_at_once: false,
+            sees_end: true,
         };
         let nodes = [(FILTER, reader(GOALS, false)), (PLAN, reader(PATH, true))];
         let readers = Readers {

@@ -136,6 +136,11 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         N::ACTS
     }
 
+    /// The answer may come before what was asked for begins.
+    fn sees_end(&self) -> bool {
+        false
+    }
+
     /// An action whatever it is called: the answer takes its time.
     fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
         NodeEffects::of(NodeKind::Action, &[])

@@ -522,3 +522,96 @@ fn a_run_that_takes_its_goal_from_a_topic_is_one_of_the_new_goal() {
     }
     assert!(after > 13);
 }
+
+/// A tree that shows its goal to a planner outside, and drives along the path that this one publishes.
+fn published_to_a_planner(then: &str) -> String {
+    format!(
+        r#"<ReactiveSequence>
+             <RosPublish topic_name="planner_goal" message_type="a/msg/B" message.goal="{{goal}}"/>
+             <Sequence><RosSubscribe topic_name="planned_path" message_type="a/msg/B" mode="fresh"
+               message.path="{{path}}"/>{FOLLOW}{then}</Sequence></ReactiveSequence>"#
+    )
+}
+
+#[test]
+fn a_goal_that_is_only_published_is_driven_to() {
+    for then in ["", WAIT] {
+        let tree = load(&registry(), &published_to_a_planner(then));
+        let mut after = 1;
+        loop {
+            let mut rig = rig(Delays::default());
+            // The planner answers a goal that is published at once; it says nothing twice to one tick.
+            let ticks = |rig: &mut Rig, count: usize| {
+                for _ in 0..count {
+                    let known = rig.bench.published::<JsonValue>("planner_goal").len();
+                    rig.bench.transform("map", "base_link", Pose::default());
+                    rig.ticks(1);
+                    let goals = rig.bench.published::<JsonValue>("planner_goal");
+                    if let Some(goal) = goals.get(known..).and_then(<[_]>::last) {
+                        let path = &*path_to(x_of(goal));
+                        rig.bench.publish("planned_path", json!({"path": path}));
+                    }
+                }
+            };
+            rig.bench.transform("map", "base_link", Pose::default());
+            rig.goal_to(1, ToPose, "map", 1.0, &tree);
+            ticks(&mut rig, after);
+            if rig.navigator.is_idle() {
+                break;
+            }
+            rig.goal_to(2, ToPose, "map", 2.0, &tree);
+            ticks(&mut rig, 80);
+            let told: Vec<_> = rig
+                .reports
+                .try_iter()
+                .map(|(number, report)| (number, report.ending))
+                .collect();
+            assert_eq!(
+                told,
+                [(1, Ending::Aborted), (2, Ending::Succeeded)],
+                "after {after} ticks"
+            );
+            assert_eq!(driven_to(&rig).last(), Some(&2.0), "after {after} ticks {then}");
+            after += 1;
+        }
+        assert!(after > 10);
+    }
+}
+
+#[test]
+fn a_call_that_repeats_a_goal_proves_no_drive() {
+    let xml = format!(
+        r#"<Sequence><RosSubscribe topic_name="planned_path" message_type="a/msg/B" message.path="{{path}}"/>
+             {FOLLOW}<RosService service_name="any_plan_service" service_type="a/srv/B" request.goal="{{goal}}"/>
+             </Sequence>"#
+    );
+    let tree = load(&registry(), &xml);
+    let mut rig = rig(Delays::default());
+    rig.bench.transform("map", "base_link", Pose::default());
+    rig.goal_to(1, ToPose, "map", 1.0, &tree);
+    rig.ticks(1);
+    rig.bench.publish("planned_path", json!({"path": &*path_to(1.0)}));
+    rig.ticks(5);
+    rig.goal_to(2, ToPose, "map", 2.0, &tree);
+    rig.bench.publish("planned_path", json!({"path": &*path_to(2.0)}));
+    rig.ticks(60);
+    assert_eq!(driven_to(&rig), [1.0, 2.0]);
+    assert_eq!(rig.reports.try_iter().count(), 2);
+}
+
+#[test]
+fn a_question_about_a_goal_or_an_event_that_carries_it_starts_no_tree_again() {
+    for ask in [
+        r#"<WasEntryUpdated entry="{goal}"/>"#,
+        r#"<Emit event="goal" data="{goal}"/>"#,
+    ] {
+        let xml = format!(
+            r#"<Sequence>{ask}<PipelineSequence><RateController hz="50">{PLAN}</RateController>{FOLLOW}</PipelineSequence>
+                 {WAIT}{WAIT}</Sequence>"#
+        );
+        let tree = load(&registry(), &xml);
+        let waits_of = |after| replace(ToPose, &tree, after, Delays::default()).waits;
+        let waits: Vec<usize> = (2..6).map(waits_of).collect();
+        assert_eq!(waits, [2; 4], "{ask}");
+    }
+}

@@ -46,6 +46,11 @@ impl Behavior for Emit {
         Ok(NodeStatus::Success)
     }
 
+    /// Whoever hears the event acts.
+    fn acts(&self) -> bool {
+        false
+    }
+
     fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
         NodeEffects::always(Outcomes::SUCCESS)
     }

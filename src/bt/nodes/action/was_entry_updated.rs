@@ -28,6 +28,10 @@ impl Behavior for WasEntryUpdated {
         })
     }
 
+    fn acts(&self) -> bool {
+        false
+    }
+
     fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
         NodeEffects::synchronous()
     }
