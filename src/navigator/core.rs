@@ -506,10 +506,15 @@ impl Navigator {
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);
         }
+        // A command to a goal that was displaced, such as a pause, holds for the one that displaces it.
+        let run_accepted = settled.displaced.iter().map(|request| request.run_accepted).min();
         for request in settled.displaced {
             goal_log::finish(request.kind, request.client, Report::aborted(0, REPLACED));
         }
-        if let Some(request) = settled.taken {
+        if let Some(mut request) = settled.taken {
+            request.run_accepted = request
+                .run_accepted
+                .min(run_accepted.unwrap_or(request.run_accepted));
             self.take_up(request, now);
         }
     }

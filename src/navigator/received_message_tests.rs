@@ -40,6 +40,11 @@ impl Rig {
     /// A goal without a stamp, as `ros2 action send_goal` sends it, that was accepted so many milliseconds ago.
     fn unstamped(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         self.bench.transform("map", "base_link", Pose::default());
+        self.unlocated(number, x, tree, milliseconds);
+    }
+
+    /// The same for a robot that may not know where it is.
+    fn unlocated(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         let now = self.now();
         let accepted = Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000);
         let request = Request {
@@ -231,6 +236,30 @@ fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
     rig.ticks(5);
     assert_eq!(rig.report().1.ending, Ending::Canceled);
     rig.unstamped(3, 2.0, &tree, 0);
+    rig.ticks(3);
+    assert_eq!(rig.bench.active("spin"), 1);
+}
+
+#[test]
+fn a_pause_while_its_goal_waits_for_a_transform_holds_up_the_goal_that_displaces_it() {
+    let mut rig = rig();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = load(&registry(), PAUSABLE);
+    let now = rig.now();
+    rig.navigator.prepare(ToPose, &tree, now);
+    rig.unlocated(1, 1.0, &tree, 0);
+    rig.ticks(3);
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    rig.unlocated(2, 2.0, &tree, 0);
+    rig.ticks(3);
+    assert!(!rig.navigator.is_running());
+    rig.bench.transform("map", "base_link", Pose::default());
+    rig.ticks(5);
+    assert_eq!(rig.report().0, 1);
+    assert!(rig.navigator.is_running());
+    assert_eq!(rig.bench.active("spin"), 0, "no client called resume");
+    rig.bench.publish("resume", ());
     rig.ticks(3);
     assert_eq!(rig.bench.active("spin"), 1);
 }
