@@ -27,6 +27,9 @@ enum State {
     Stopping {
         session: Session,
         then: Then,
+        /// Goals that waited for this and are over, and what their clients are told with that of the session: until then
+        /// the robot may move.
+        also: Vec<(Request, Report)>,
         deadline: Time,
     },
 }
@@ -217,11 +220,11 @@ impl Navigator {
 
     /// Cancels a goal. Its client gets the result when what its tree started has stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
-        let waiting = self.pending_goals.remove(goal);
-        let waiting = waiting.or_else(|| self.next.take_if(|next| next.client.id() == goal));
-        if let Some(request) = waiting {
-            let report = Report::canceled("cancelled before it was taken up");
+        let report = Report::canceled("cancelled before it was taken up");
+        if let Some(request) = self.pending_goals.remove(goal) {
             goal_log::finish(request.kind, request.client, report);
+        } else if let Some(request) = self.next.take_if(|next| next.client.id() == goal) {
+            self.finish_next(request, report);
         }
         match &mut self.state {
             State::Running(session) if session.id() == goal => {
@@ -251,8 +254,12 @@ impl Navigator {
     }
 
     fn end_all(&mut self, reason: HaltReason, report: impl Fn(NavigatorKind) -> Report, now: Time) {
-        for request in self.pending_goals.drain().chain(self.next.take()) {
+        for request in self.pending_goals.drain() {
             goal_log::finish(request.kind, request.client, report(request.kind));
+        }
+        if let Some(request) = self.next.take() {
+            let report = report(request.kind);
+            self.finish_next(request, report);
         }
         match &mut self.state {
             State::Idle => {}
@@ -261,6 +268,14 @@ impl Navigator {
                 self.stop(reason, report, now);
             }
             State::Stopping { session, then, .. } => then.tell(report(session.kind())),
+        }
+    }
+
+    /// Ends the goal that was to be taken up next: its client is told when what still stops has stopped.
+    fn finish_next(&mut self, request: Request, report: Report) {
+        match &mut self.state {
+            State::Stopping { also, .. } => also.push((request, report)),
+            State::Idle | State::Running(_) => goal_log::finish(request.kind, request.client, report),
         }
     }
 
@@ -306,6 +321,7 @@ impl Navigator {
                 self.state = State::Stopping {
                     session,
                     then,
+                    also: Vec::new(),
                     deadline,
                 };
             }
@@ -472,23 +488,27 @@ impl Navigator {
         } else {
             [world.unsettled(), self.jobs.give_up()].concat()
         };
-        match std::mem::replace(&mut self.state, State::Idle) {
+        let (session, then, also) = match std::mem::replace(&mut self.state, State::Idle) {
             State::Stopping {
-                session,
-                then: Then::Tell(report),
-                ..
-            } => {
+                session, then, also, ..
+            } => (session, then, also),
+            other => {
+                self.state = other;
+                return;
+            }
+        };
+        match then {
+            Then::Tell(report) => {
                 let kind = session.kind();
                 let report = report.with_left(kind, &left);
                 self.last_end = Some((kind, report.clone()));
                 goal_log::finish(kind, session.into_client(), report);
             }
-            State::Stopping {
-                session,
-                then: Then::Resume(def),
-                ..
-            } => self.next = Some(session.into_request(def)),
-            other => self.state = other,
+            Then::Resume(def) => self.next = Some(session.into_request(def)),
+        }
+        for (request, report) in also {
+            let report = report.with_left(request.kind, &left);
+            goal_log::finish(request.kind, request.client, report);
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::goal::Ending;
 use super::test_harness::{Rig, load, registry};
 use super::{NavigatorKind, Options};
-use crate::bt::{NodeStatus, TreeDef};
+use crate::bt::{HaltReason, NodeStatus, TreeDef};
 use crate::goal::GoalId;
 use crate::job::{self, CancellationToken, Local};
 use crate::nav::Settings;
@@ -132,4 +132,47 @@ fn a_stop_timeout_of_nil_waits_for_no_job() {
     });
     braking.cancel(1);
     assert_eq!(braking.told(), [canceled(1, 0, "")]);
+}
+
+const REPLACED: &str = super::goal_log::REPLACED;
+
+#[test]
+fn g3_a_goal_that_waits_for_another_to_stop_is_not_canceled_before_that_has() {
+    let mut braking = Braking::new();
+    let quick = load(&registry(), "<AlwaysSuccess/>");
+    braking.rig.goal(2, &quick);
+    braking.cancel(2);
+    braking.ticks(20);
+    assert_eq!(braking.told(), []);
+    assert!(!braking.rig.navigator.has_goals());
+    braking.gate.cancel();
+    braking.ticks(2);
+    let replaced = (1, Ending::Aborted, 0, REPLACED.to_owned());
+    assert_eq!(
+        braking.told(),
+        [replaced, canceled(2, 0, "cancelled before it was taken up")]
+    );
+    assert!(braking.rig.navigator.is_idle());
+}
+
+#[test]
+fn g3_the_client_of_a_goal_that_waits_for_another_reads_what_did_not_stop() {
+    let mut braking = Braking::new();
+    let quick = load(&registry(), "<AlwaysSuccess/>");
+    braking.rig.goal(2, &quick);
+    let now = braking.rig.now();
+    braking.rig.navigator.stop_all(HaltReason::Deactivated, now);
+    braking.ticks(20);
+    assert_eq!(braking.told(), []);
+    braking.ticks(300);
+    let told = braking.told();
+    let ended: Vec<_> = told
+        .iter()
+        .map(|(number, ending, code, _)| (*number, *ending, *code))
+        .collect();
+    assert_eq!(ended, [(1, Ending::Aborted, 9103), (2, Ending::Aborted, 9103)]);
+    assert!(
+        told.iter().all(|(.., message)| message.ends_with(LEFT)),
+        "{told:?}"
+    );
 }
