@@ -213,6 +213,13 @@ impl Navigator {
             request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
             return;
         }
+        let unnamed = self
+            .world()
+            .and_then(|world| global_frame::unnamed(world, &request));
+        if let Some(reason) = unnamed {
+            request.refuse(NavigationError::TransformFailed, &reason);
+            return;
+        }
         let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
         self.pending_goals.push(request, deadline);
         self.settle_pending_goals(now);

@@ -17,17 +17,28 @@ pub(crate) const LOOKUPS: usize = 500;
 /// Why a goal's poses are not in the global frame.
 #[derive(Debug)]
 pub(crate) enum Unexpressed {
-    /// Which transform is missing, or that a pose names no frame.
+    /// Which transform is missing.
     Missing(String),
     /// The rest is looked up in the turns that follow.
     Unfinished,
+}
+
+/// Why a goal is not to be had of which a pose names no frame: no transform that comes late mends it. As tf2, nothing
+/// guesses a frame: a goal whose fields were never set would be the origin of the map. Looks at each pose, so ask once for
+/// each goal (guarantee G1).
+pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
+    let is_unnamed = request.poses.iter().any(|pose| pose.header.frame_id.is_empty());
+    is_unnamed.then(|| {
+        let global = &world.settings.global_frame;
+        format!("the goal's header names no frame: set its frame_id, to `{global}` for instance")
+    })
 }
 
 /// Puts a goal's poses into the global frame, where the robot has a pose too. Those before `expressed` were, in earlier
 /// turns. `lookups`: how many transforms at certain times may be looked up yet.
 ///
 /// # Errors
-/// [`Unexpressed`]. As tf2, nothing guesses a frame: a goal whose fields were never set would be the origin of the map.
+/// [`Unexpressed`].
 pub(crate) fn express(
     world: &World,
     request: &mut Request,
@@ -36,12 +47,6 @@ pub(crate) fn express(
 ) -> Result<(), Unexpressed> {
     let settings = &world.settings;
     let global: Arc<str> = settings.global_frame.as_str().into();
-    // First, for no transform that comes late mends it.
-    if request.poses.iter().any(|pose| pose.header.frame_id.is_empty()) {
-        return Err(Unexpressed::Missing(format!(
-            "the goal's header names no frame: set its frame_id, to `{global}` for instance"
-        )));
-    }
     if request.kind == NavigatorKind::ToPose {
         let base = &settings.robot_base_frame;
         world
@@ -256,7 +261,7 @@ mod tests {
             (unset.kind, unset.poses) = (kind, poses);
             let now = rig.now();
             rig.navigator.goal(unset, now);
-            rig.ticks(60);
+            // At once: it is looked at when it comes, not in every turn.
             let (_, report) = rig.report();
             assert_eq!(
                 (report.ending, report.error_code),
