@@ -44,6 +44,9 @@ pub struct ActionGoal {
     acknowledged: bool,
     /// The server said itself that the goal is over, rather than that it knows no such goal.
     terminal: bool,
+    /// The server cancels it, or has, while its leaf waits: another client asked for that. Our own cancels come when no
+    /// leaf waits any more.
+    canceled_by_another: bool,
     /// How much longer it may wait for an absent server, all absences together: one that comes and goes shall not hold
     /// up a leaf for ever.
     absent_left: Duration,
@@ -75,6 +78,7 @@ impl ActionGoal {
             noted: false,
             acknowledged: false,
             terminal: false,
+            canceled_by_another: false,
             absent_left: options.absent_timeout,
             stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
@@ -138,6 +142,15 @@ impl ActionGoal {
         self.terminal
     }
 
+    /// Whether a leaf waits for it, and another client has cancelled it: no update is to set the robot going again.
+    pub fn is_canceled_by_another(&self) -> bool {
+        self.canceled_by_another && self.is_waited_for()
+    }
+
+    fn is_waited_for(&self) -> bool {
+        matches!(self.phase, Phase::Sent | Phase::Executing | Phase::Finishing)
+    }
+
     /// Whether, and until when, it holds back the next goal on its server (G5).
     pub fn holds_back_until(&self) -> Option<Time> {
         match self.phase {
@@ -164,6 +177,9 @@ impl ActionGoal {
     pub fn on(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         if event.shows_the_goal() {
             self.be_noted();
+        }
+        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) = event {
+            self.canceled_by_another |= self.is_waited_for();
         }
         match self.phase {
             Phase::Queued => self.on_queued(event, now, steps),

@@ -140,7 +140,8 @@ impl<P> GoalTracker<P> {
     }
 
     /// Sends coalesced updates. One waits while the goal before it is unanswered, and while the one before
-    /// that is still ending: an activation never has more than two goals on its server.
+    /// that is still ending: an activation never has more than two goals on its server. One of a goal that another client
+    /// cancels waits for the result: the robot is to stop.
     pub(super) fn update(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
         let waiting: Vec<Ticket> = self
             .leaves
@@ -156,6 +157,9 @@ impl<P> GoalTracker<P> {
             let Some(entry) = self.goals.get_mut(&current) else {
                 continue;
             };
+            if entry.goal.is_canceled_by_another() {
+                continue;
+            }
             match entry.goal.phase() {
                 // Not sent yet: send the newer one instead.
                 Phase::Queued | Phase::Absent => entry.payload = leaf.apply_update(),
@@ -568,6 +572,49 @@ mod tests {
             assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
             rig.assert_at_rest();
         }
+    }
+
+    #[test]
+    fn an_update_of_a_goal_that_another_client_cancels_is_not_sent() {
+        for update in [UpdatePolicy::ServerPreempts, UpdatePolicy::CancelFirst] {
+            for statuses in [
+                &[GoalStatus::Canceling][..],
+                &[GoalStatus::Canceled],
+                &[GoalStatus::Canceling, GoalStatus::Canceled],
+            ] {
+                // Whether the server answers the goal request before it shows the goal, or never.
+                for is_answered in [true, false] {
+                    let mut rig = Rig::new();
+                    let ticket = rig.start_with(1, GoalOptions { update, ..options() });
+                    let first = rig.sent_goal();
+                    if is_answered {
+                        rig.accept(first);
+                    }
+                    for status in statuses {
+                        rig.status(&[(first, *status)]);
+                    }
+                    rig.out.clear();
+                    rig.update(ticket, 2);
+                    assert_eq!(rig.wanted(), NOTHING, "{statuses:?}");
+                    rig.result(first, End::Canceled);
+                    assert_eq!(rig.wanted(), ["tell Canceled(9)"], "{statuses:?}");
+                    rig.assert_at_rest();
+                }
+            }
+        }
+        // The cancel is seen while the goal is looked for: a status list lacked it.
+        let mut rig = Rig::new();
+        let (ticket, first) = rig.run(1);
+        rig.status(&[(first, GoalStatus::Executing)]);
+        rig.status(&[]);
+        rig.status(&[(first, GoalStatus::Canceling)]);
+        rig.out.clear();
+        rig.update(ticket, 2);
+        assert_eq!(rig.wanted(), NOTHING);
+        rig.halt(ticket);
+        assert_eq!(rig.wanted(), ["cancel #1"], "the leaf goes");
+        rig.result(first, End::Canceled);
+        rig.assert_at_rest();
     }
 
     #[test]

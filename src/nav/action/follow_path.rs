@@ -269,6 +269,22 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_comes_while_somebody_else_cancels_the_goal_is_not_driven_along() {
+        let mut bench = bench();
+        bench.action::<FollowPath>(SERVER, |_| Plan::endless().stop_after(500));
+        assert_eq!(bench.run(5), Running);
+        bench.foreign_cancel(SERVER);
+        assert_eq!(bench.run(5), Running);
+        bench.set("path", path(3.0));
+        assert_eq!(bench.run(100), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(0));
+        assert_eq!(
+            (bench.goals::<FollowPath>(SERVER).len(), bench.active(SERVER)),
+            (1, 0)
+        );
+    }
+
+    #[test]
     fn tracking_feedback_is_computed() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());
