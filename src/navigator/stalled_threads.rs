@@ -51,7 +51,7 @@ impl StalledThreads {
             };
             if !is_stalled {
                 tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
-            } else if is_guarded && !goal_tracker.view().live.is_empty() {
+            } else if is_guarded && goal_tracker.may_have_goals() {
                 tracing::error!(
                     "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: the process \
                      is aborted, so that the guardian cancels its goals"

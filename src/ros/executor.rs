@@ -176,6 +176,20 @@ fn create(name: &str, namespace: &str) -> Result<(r2r::Context, r2r::Node), RosE
 }
 
 impl RosHandle {
+    /// For a test: a node that nobody hears.
+    #[cfg(test)]
+    pub(super) fn of_nobody() -> Self {
+        Self {
+            node_thread: NodeThread::ended(),
+            listener: None,
+            shared: Arc::new(Shared {
+                name: "bt_navigator".to_owned(),
+                namespace: "/".to_owned(),
+                thread_exit: ThreadExit::default(),
+            }),
+        }
+    }
+
     /// The node's name, after remapping.
     pub fn name(&self) -> &str {
         &self.shared.name

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -93,6 +94,8 @@ pub struct GoalTrackerHandle {
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     takeover: Arc<Takeover>,
+    /// How many goals the guardian's list has.
+    guarded: Arc<AtomicUsize>,
     clock: Clock,
     ros: RosHandle,
 }
@@ -179,6 +182,7 @@ impl GoalTrackerThread {
             board: Arc::default(),
             servers: Arc::default(),
             takeover: Arc::new(Takeover::new()),
+            guarded: Arc::default(),
             clock: clock.clone(),
             ros: ros.clone(),
         };
@@ -348,9 +352,15 @@ impl GoalTrackerHandle {
         self.board.is_settled(of_session)
     }
 
-    /// Grows with each request that its thread has handled; odd while one waits.
+    /// Grows whenever its thread begins to work and when it waits again; odd while it works.
     pub fn beats(&self) -> u64 {
         self.board.beats()
+    }
+
+    /// Whether goals may live on servers, also where the thread has stalled before it showed them: the guardian's list
+    /// has a goal before its request leaves.
+    pub fn may_have_goals(&self) -> bool {
+        !self.board.view().live.is_empty() || self.guarded.load(Ordering::Acquire) > 0
     }
 
     /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
@@ -388,7 +398,8 @@ impl GoalTrackerHandle {
     }
 
     /// Keeps a list of the goals that live on servers, for a guardian. To be called before anything is opened.
-    pub fn guard(&self, goals: GuardedGoals) {
+    pub fn guard(&self, mut goals: GuardedGoals) {
+        goals.count_in(Arc::clone(&self.guarded));
         self.inputs().send(Input::Guard(goals));
     }
 
@@ -458,35 +469,47 @@ impl Owner {
                     inputs.recv_timeout(left)
                 }
             };
-            let mut next = match first {
+            let next = match first {
                 Ok(input) => Some(input),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            fault::point();
-            let now = self.clock.steady();
-            let (mut taken, mut handled) = (0, 0);
-            while let Some(input) = next {
-                if matches!(input, Input::End) {
-                    // What was asked for just before leaves all the same: a goal would go on.
-                    self.carry_out(now);
-                    return;
-                }
-                handled += u64::from(self.take(input, now));
-                taken += 1;
-                next = if taken < BATCH {
-                    inputs.try_recv().ok()
-                } else {
-                    None
-                };
+            // Whatever it does until it waits again may stall in the middleware.
+            self.board.beat();
+            let goes_on = self.work(next, inputs);
+            self.board.beat();
+            if !goes_on {
+                return;
             }
-            self.goal_tracker.advance(now, &mut self.effects);
-            self.carry_out(now);
-            if self.changed || handled > 0 {
-                self.show();
-            }
-            self.board.count_out(handled);
         }
+    }
+
+    /// Handles what there is, a batch at most, and what is due. False where it is told to end.
+    fn work(&mut self, mut next: Option<Input>, inputs: &Receiver<Input>) -> bool {
+        fault::point();
+        let now = self.clock.steady();
+        let (mut taken, mut handled) = (0, 0);
+        while let Some(input) = next {
+            if matches!(input, Input::End) {
+                // What was asked for just before leaves all the same: a goal would go on.
+                self.carry_out(now);
+                return false;
+            }
+            handled += u64::from(self.take(input, now));
+            taken += 1;
+            next = if taken < BATCH {
+                inputs.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        self.goal_tracker.advance(now, &mut self.effects);
+        self.carry_out(now);
+        if self.changed || handled > 0 {
+            self.show();
+        }
+        self.board.count_out(handled);
+        true
     }
 
     /// Whether it was one of those that are counted.
@@ -806,5 +829,105 @@ impl Owner {
 fn publish(publisher: &dyn Publish, payload: &Payload) {
     if let Some(Err(error)) = guarded("a publisher", || publisher.publish(payload)) {
         tracing::error!("message not published: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goal::{CancelTag, GoalId, Selection};
+    use crate::ros::guardian;
+
+    const SERVER: ServerId = ServerId(1);
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// What others see while a goal request leaves.
+    #[derive(PartialEq, Eq, Debug)]
+    struct Seen {
+        is_at_work: bool,
+        is_in_view: bool,
+        may_have_goals: bool,
+    }
+
+    /// The client of an action server: looks at its owner from outside while it sends.
+    struct Client {
+        handle: GoalTrackerHandle,
+        seen: Sender<Seen>,
+    }
+
+    impl ActionTransport for Client {
+        fn hear_feedback(&self) -> Task {
+            Box::new(|_| ())
+        }
+        fn send_goal(&mut self, _: GoalId, _: &Payload) -> Result<(), RosError> {
+            let seen = Seen {
+                is_at_work: !self.handle.beats().is_multiple_of(2),
+                is_in_view: !self.handle.view().live.is_empty(),
+                may_have_goals: self.handle.may_have_goals(),
+            };
+            self.seen.send(seen).unwrap();
+            Ok(())
+        }
+        fn cancel(&mut self, _: CancelTag, _: Selection) -> Result<(), RosError> {
+            Ok(())
+        }
+        fn request_result(&mut self, _: GoalId) -> Result<(), RosError> {
+            Ok(())
+        }
+        fn forget(&mut self, _: GoalId) {}
+        fn pending_requests(&self) -> PendingRequests {
+            PendingRequests::default()
+        }
+    }
+
+    fn start() -> GoalTrackerThread {
+        let (ros, clock) = (RosHandle::of_nobody(), Clock::new(false));
+        GoalTrackerThread::start(&ros, &clock, "", GoalOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn g11_a_goal_whose_request_stalls_is_known_although_it_was_not_shown_yet() {
+        let thread = start();
+        let handle = thread.handle();
+        assert!(!handle.may_have_goals());
+        handle.guard(guardian::list_of_goals("/bt_navigator"));
+        let (seen, look) = channel();
+        let client = Client {
+            handle: handle.clone(),
+            seen,
+        };
+        handle.put(Input::Named(SERVER, Arc::from("/spin")));
+        handle.put(Input::Action(SERVER, Box::new(client)));
+        handle.inputs().wire(WireEvent::ServerBack { server: SERVER });
+        handle.submit(Input::Commands(vec![Command::Start {
+            ticket: Ticket(1),
+            server: SERVER,
+            leaf: Arc::from("leaf"),
+            payload: Payload::new(()),
+            options: GoalOptions::default(),
+        }]));
+        let stalled = Seen {
+            is_at_work: true,
+            is_in_view: false,
+            may_have_goals: true,
+        };
+        assert_eq!(look.recv_timeout(PATIENCE), Ok(stalled));
+    }
+
+    /// What is not a command of a tick: here a result for a client.
+    #[test]
+    fn g3_whatever_the_thread_sends_counts_as_work_until_it_waits_again() {
+        let thread = start();
+        let handle = thread.handle();
+        let (seen, look) = channel();
+        let looking = handle.clone();
+        handle.send(move || seen.send(looking.beats()).unwrap());
+        let at_work = look.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(at_work % 2, 1);
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while handle.beats() == at_work && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(handle.beats(), at_work + 1, "it waits");
     }
 }

@@ -48,11 +48,14 @@ impl std::ops::AddAssign for PendingRequests {
     }
 }
 
-/// Where the view hangs, and two counts that tell whether it is up to date for whoever asked for something.
+/// Where the view hangs, two counts that tell whether it is up to date for whoever asked for something, and whether the
+/// thread waits or works.
 pub(super) struct GoalsBoard {
     /// Inputs that change goals: those sent and those handled. The view is as old as the second.
     sent: AtomicU64,
     handled: AtomicU64,
+    /// Beginnings and ends of what the thread does between two waits.
+    beats: AtomicU64,
     view: Mutex<GoalsView>,
     wakes: Mutex<Vec<Wake>>,
 }
@@ -63,6 +66,7 @@ impl Default for GoalsBoard {
         Self {
             sent: AtomicU64::new(0),
             handled: AtomicU64::new(0),
+            beats: AtomicU64::new(0),
             view: Mutex::new(GoalsView {
                 idle: true,
                 ..GoalsView::default()
@@ -84,10 +88,14 @@ impl GoalsBoard {
         self.handled.fetch_add(handled, Ordering::AcqRel);
     }
 
-    /// Grows with each input that was handled; odd while one waits.
+    /// The thread begins to work, or is about to wait.
+    pub(super) fn beat(&self) {
+        self.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Grows whenever the thread begins to work and when it waits again; odd while it works.
     pub(super) fn beats(&self) -> u64 {
-        let handled = self.handled.load(Ordering::Acquire);
-        2 * handled + u64::from(self.sent.load(Ordering::Acquire) > handled)
+        self.beats.load(Ordering::Relaxed)
     }
 
     /// Whether all inputs so far were handled and no goal keeps a session with these tickets from being over.

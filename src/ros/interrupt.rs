@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use r2r::{Publisher, QosProfile, std_msgs};
+use r2r::{QosProfile, std_msgs};
 
 use super::{RosError, RosNode};
 
@@ -15,7 +15,7 @@ use super::{RosError, RosNode};
 pub(super) struct Interrupt {
     /// Whether a spin waits, or is about to.
     armed: AtomicBool,
-    publisher: Mutex<Publisher<std_msgs::msg::Empty>>,
+    send: Mutex<Box<dyn FnMut() + Send>>,
 }
 
 impl std::fmt::Debug for Interrupt {
@@ -34,10 +34,24 @@ impl Interrupt {
     pub(super) fn open(node: &mut RosNode) -> Result<Self, RosError> {
         let qos = || QosProfile::default().keep_last(1);
         node.subscribe::<std_msgs::msg::Empty>(Self::TOPIC, qos(), |_| {})?;
-        Ok(Self {
+        let publisher = node.publisher(Self::TOPIC, qos())?;
+        // Lost, it costs what a spin may wait at most.
+        Ok(Self::by(move || {
+            let _ = publisher.publish(&std_msgs::msg::Empty {});
+        }))
+    }
+
+    fn by(send: impl FnMut() + Send + 'static) -> Self {
+        Self {
             armed: AtomicBool::new(false),
-            publisher: Mutex::new(node.publisher(Self::TOPIC, qos())?),
-        })
+            send: Mutex::new(Box::new(send)),
+        }
+    }
+
+    /// For a test: there is no spin.
+    #[cfg(test)]
+    pub(super) fn of_nobody() -> Self {
+        Self::by(|| ())
     }
 
     /// A spin is about to wait: whoever raises from now on ends it. To be called before the last look at what there is
@@ -54,9 +68,8 @@ impl Interrupt {
     /// Ends the wait, if there is one.
     pub(super) fn raise(&self) {
         if self.armed.swap(false, Ordering::SeqCst) {
-            let publisher = self.publisher.lock().unwrap_or_else(PoisonError::into_inner);
-            // Lost, it costs what a spin may wait at most.
-            let _ = publisher.publish(&std_msgs::msg::Empty {});
+            let mut send = self.send.lock().unwrap_or_else(PoisonError::into_inner);
+            send();
         }
     }
 }

@@ -45,6 +45,17 @@ impl NodeThread {
         Ok((node_thread, start))
     }
 
+    /// For a test: the way to a node whose thread has ended.
+    #[cfg(test)]
+    pub(super) fn ended() -> Self {
+        let (tasks, _) = channel();
+        Self {
+            tasks,
+            interrupt: Arc::new(Interrupt::of_nobody()),
+            metrics: Arc::default(),
+        }
+    }
+
     /// Gives the thread something to do, and ends its wait for it; `None` is its end. False where it has ended.
     pub(super) fn give(&self, task: Option<Task>) -> bool {
         let given = self.tasks.send(task).is_ok();

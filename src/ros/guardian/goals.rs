@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -102,6 +103,8 @@ pub struct GuardedGoals {
     held: FxHashMap<GoalId, Held>,
     free: Vec<u64>,
     round: u64,
+    /// How many goals are in it, for other threads.
+    count: Arc<AtomicUsize>,
     /// Whether people were told that a goal is not in it.
     has_told: bool,
 }
@@ -126,8 +129,19 @@ impl GuardedGoals {
             held: FxHashMap::default(),
             free: (1..=MOST_GOALS).rev().collect(),
             round: 0,
+            count: Arc::default(),
             has_told: false,
         })
+    }
+
+    /// Counts its goals there from now on.
+    pub(in crate::ros) fn count_in(&mut self, count: Arc<AtomicUsize>) {
+        self.count = count;
+        self.tell_count();
+    }
+
+    fn tell_count(&self) {
+        self.count.store(self.held.len(), Ordering::Release);
     }
 
     /// The name on the wire of the service that cancels the goals of a server.
@@ -160,6 +174,7 @@ impl GuardedGoals {
             let _ = self.file.write_all_at(&[0], place(over.record) + USED as u64);
             self.free.push(over.record);
         }
+        self.tell_count();
     }
 
     fn write(&mut self, server: ServerId, goal: GoalId) -> Result<(), String> {
@@ -175,6 +190,7 @@ impl GuardedGoals {
         };
         self.free.pop();
         self.held.insert(goal, held);
+        self.tell_count();
         Ok(())
     }
 }
@@ -221,6 +237,24 @@ mod tests {
         assert_eq!(read().goals[0], spin, "the place that was free");
         goals.set([]);
         assert_eq!(read().goals, []);
+    }
+
+    #[test]
+    fn g11_other_threads_know_how_many_goals_are_in_it() {
+        let (_file, mut goals) = goals();
+        let count = Arc::new(AtomicUsize::new(7));
+        goals.count_in(Arc::clone(&count));
+        let counted = || count.load(Ordering::Acquire);
+        assert_eq!(counted(), 0);
+        goals.add(FIRST, goal(1));
+        goals.add(FIRST, goal(1));
+        assert_eq!(counted(), 1);
+        goals.set([(FIRST, goal(1)), (SECOND, goal(2)), (SECOND, goal(3))]);
+        assert_eq!(counted(), 3);
+        goals.add(ServerId(7), goal(4));
+        assert_eq!(counted(), 3, "it could not be written");
+        goals.set([]);
+        assert_eq!(counted(), 0);
     }
 
     #[test]

@@ -178,6 +178,13 @@ impl Guardian {
     }
 }
 
+/// For a test: a list of goals without a child.
+#[cfg(test)]
+pub(super) fn list_of_goals(node: &str) -> GuardedGoals {
+    let file = Arc::new(goals::create().unwrap());
+    GuardedGoals::new(&file, node).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
