@@ -413,11 +413,13 @@ impl Node {
     fn run(mut self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
-        let farewell = match &fault {
-            None => Farewell::IN_ORDER,
-            Some(_) => Farewell::FAULT,
+        let (farewell, code) = match &fault {
+            None => (Farewell::IN_ORDER, 0),
+            Some(_) => (Farewell::FAULT, 1),
         };
         // Before the transition, whose own halt has more time, and which may have to wait for another one.
+        // Before anything that may wait for a lock: a thread that stalls in the middleware may hold it.
+        exit_within(farewell.all + TEARDOWN, code);
         self.admission.end();
         let reason = HaltReason::ShuttingDown;
         let halted = self.ticks.handle().halt_within(reason, farewell.stop);
@@ -457,8 +459,6 @@ impl Node {
                 server.abort_active(reason);
             }
         }
-        let code = u8::from(fault.is_some());
-        exit_within(TEARDOWN, code);
         drop(self.watchdog);
         // The guardian is not dismissed: it ends with this process, unless a goal did not stop; that it cancels once more.
         if let Some(fault) = fault {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Ends the process with this code after `patience`, where it has not ended by itself until then: the middleware may
-/// hang while its entities are destroyed, and as long as the process is there its guardian waits (G8, G11).
+/// hang while its entities are destroyed, or stall with a lock that others need, and as long as the process is there its guardian waits (G8, G11).
 pub fn exit_within(patience: Duration, code: u8) {
     // Without a thread there is no bound, as before.
     let _ = std::thread::Builder::new()
