@@ -12,6 +12,8 @@ use r2r::{
 use r2r_rcl as rcl;
 use serde::{Deserialize, Serialize};
 
+use super::convert::TopicType;
+
 /// A message type whose texts can be looked at.
 pub trait Texts: WrappedTypesupport {
     /// What is wrong with the first text of a message, as rosidl made it, that r2r does not carry as it is.
@@ -62,6 +64,23 @@ impl<S: WrappedServiceTypeSupport<Request: Texts>> WrappedServiceTypeSupport for
 
     fn get_ts() -> &'static rcl::rosidl_service_type_support_t {
         S::get_ts()
+    }
+}
+
+/// Takes the messages of a topic whose texts are as they came. The others are dropped, and people are told once.
+pub(super) fn whole<T: TopicType>(
+    topic: &str,
+    mut receiver: impl FnMut(T::Payload) + Send + 'static,
+) -> impl FnMut(Checked<T::Wire>) + Send + 'static {
+    let topic = topic.to_owned();
+    let mut is_told = false;
+    move |Checked { message, fault }| match fault {
+        None => receiver(T::from_wire(message)),
+        Some(fault) if !is_told => {
+            is_told = true;
+            tracing::warn!("{topic}: {fault}: the message, and others like it, are not taken");
+        }
+        Some(_) => {}
     }
 }
 
@@ -247,6 +266,23 @@ mod tests {
                 }
             })
             .collect()
+    }
+
+    #[test]
+    fn g8_a_pose_whose_frame_r2r_cuts_is_not_taken_for_one_in_another_frame() {
+        let (taken, poses) = std::sync::mpsc::channel();
+        let mut take = whole::<crate::msg::PoseStamped>("goal_pose", move |pose| {
+            taken.send(pose.header.frame_id.to_string()).unwrap();
+        });
+        let frames: [&[u8]; 3] = [b"map\0_floor2", b"map", b"map\0"];
+        for frame in frames {
+            let mut native = NativeMsg::<geometry_msgs::msg::PoseStamped>::from(
+                &geometry_msgs::msg::PoseStamped::default(),
+            );
+            assign(&mut native.header.frame_id, frame);
+            take(Checked::<geometry_msgs::msg::PoseStamped>::from_native(&native));
+        }
+        assert_eq!(poses.try_iter().collect::<Vec<_>>(), ["map"]);
     }
 
     #[test]

@@ -181,18 +181,18 @@ impl RosNode {
         Ok(())
     }
 
-    /// Subscribes to a type that room `msg` knows, with the middleware's default service quality.
+    /// Subscribes to a type that room `msg` knows, with the middleware's default service quality. A message with a text
+    /// that would not come as it was sent is not taken.
     ///
     /// # Errors
     /// [`RosError::Entity`].
     pub fn subscribe_topic<T: super::convert::TopicType>(
         &mut self,
         topic: &str,
-        mut callback: impl FnMut(T::Payload) + Send + 'static,
+        callback: impl FnMut(T::Payload) + Send + 'static,
     ) -> Result<(), RosError> {
-        self.subscribe::<T::Wire>(topic, QosProfile::default(), move |message| {
-            callback(T::from_wire(message));
-        })
+        let take = super::checked::whole::<T>(topic, callback);
+        self.subscribe(topic, QosProfile::default(), take)
     }
 
     /// Subscribes to a type that is known by name only.

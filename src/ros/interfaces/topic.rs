@@ -10,7 +10,7 @@ use crate::msg::{
     BatteryState, BehaviorTreeLog, DiagnosticArray, Odometry, Path, PoseStamped, Twist, TwistStamped,
 };
 use crate::nav::{Form, LinkError, Payload, TopicSpec, refuse_zero_bytes};
-use crate::ros::checked::Checked;
+use crate::ros::checked;
 use crate::ros::convert::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 use crate::ros::{RosError, RosNode};
 
@@ -54,16 +54,8 @@ impl<T: TopicType> TopicInterface for Registered<T> {
         qos: QosProfile,
         mut receiver: Receiver,
     ) -> Result<(), RosError> {
-        let topic = name.to_owned();
-        let mut is_told = false;
-        node.subscribe::<Checked<T::Wire>>(name, qos, move |Checked { message, fault }| match fault {
-            None => receiver(Payload::new(T::from_wire(message))),
-            Some(fault) if !is_told => {
-                is_told = true;
-                tracing::warn!("{topic}: {fault}: the message, and others like it, are not taken");
-            }
-            Some(_) => {}
-        })
+        let take = checked::whole::<T>(name, move |payload| receiver(Payload::new(payload)));
+        node.subscribe(name, qos, take)
     }
 
     fn advertise(
