@@ -52,6 +52,11 @@ impl<T: Send + 'static> Job<T> {
         self.cancel.cancel();
     }
 
+    /// Whether its result is wanted no more.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// Looks, without waiting.
     pub fn poll(&self) -> Progress<T> {
         match self.result.try_recv() {

@@ -144,7 +144,8 @@ impl JobRegistry {
         self.len() == 0
     }
 
-    /// Cancels all of them, without their leaves: for the end of the process.
+    /// Cancels all of them, without their leaves, which stay RUNNING until they are halted: for a tree that is about to be
+    /// halted, or the end of the process.
     pub fn cancel_all(&self) {
         let tokens: Vec<_> = self.entries().iter().map(|entry| entry.cancel.clone()).collect();
         // Not under the lock: an executor may end a job while its token is set.

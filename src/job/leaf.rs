@@ -29,8 +29,9 @@ pub trait AsyncNode: Send + Sync + Sized + 'static {
     /// [`Thrown`], from a port that cannot be read.
     fn input(&self, cx: &mut Context<'_>) -> Result<Self::Input, Thrown>;
 
-    /// Does the work. `cancel` is set when the leaf was halted: the result is wanted no more, and what was started
-    /// elsewhere has to be stopped before the future ends. The leaf's next job is not started before that, unless it takes
+    /// Does the work. `cancel` is set when the leaf was halted, or is about to be: the result is wanted no more, and what
+    /// was started elsewhere has to be stopped before the future ends. Where the work sets it itself, its leaf stays
+    /// RUNNING until it is halted. The leaf's next job is not started before that, unless it takes
     /// longer than the [`JobRegistry::cancel_timeout`].
     fn run(
         input: Self::Input,
@@ -137,6 +138,8 @@ fn advance<T: Send + 'static>(
         .map_or(CANCEL_TIMEOUT, |job_registry| job_registry.cancel_timeout());
     let activation = cx.state::<Activation<T>>();
     match activation {
+        // Cancelled without its leaf, which is about to be halted: what it finds is not looked at (guarantee G4).
+        Activation::Running(job) if job.is_cancelled() => return Ok(NodeStatus::Running),
         Activation::Running(job) => match job.poll() {
             Progress::Running => return Ok(NodeStatus::Running),
             Progress::Done(output) => {
@@ -388,6 +391,25 @@ mod tests {
             Ok(NodeStatus::Running),
             "what the last one found is not this one's"
         );
+    }
+
+    #[test]
+    fn g4_what_a_job_finds_that_was_cancelled_without_its_leaf_is_not_looked_at() {
+        let (mut run, executor, gate, under_way) = cleans_up();
+        let job_registry = JobRegistry::new();
+        run.insert_resource(job_registry.clone());
+        let at = Time::from_millis;
+        assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
+        executor.run_until_stalled();
+        gate.cancel();
+        job_registry.cancel_all();
+        executor.run_until_stalled();
+        assert_eq!(under_way.load(Ordering::SeqCst), 0, "it has returned SUCCESS");
+        assert_eq!(run.tick(at(10)), Ok(NodeStatus::Running));
+        run.halt(HaltReason::GoalCanceled, at(20));
+        assert_eq!(run.tick(at(30)), Ok(NodeStatus::Running));
+        executor.run_until_stalled();
+        assert_eq!(run.tick(at(40)), Ok(NodeStatus::Running), "the next activation");
     }
 
     #[test]

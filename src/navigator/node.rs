@@ -287,6 +287,7 @@ impl Node {
             admission: admission.clone(),
             navigator: ticks.handle().clone(),
             goal_tracker: goal_tracker.handle().clone(),
+            jobs: jobs.clone(),
             bond,
         };
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
@@ -417,9 +418,9 @@ impl Node {
             None => (Farewell::IN_ORDER, 0),
             Some(_) => (Farewell::FAULT, 1),
         };
-        // Before the transition, whose own halt has more time, and which may have to wait for another one.
         // Before anything that may wait for a lock: a thread that stalls in the middleware may hold it.
         exit_within(farewell.all + TEARDOWN, code);
+        // Before the transition, whose own halt has more time, and which may have to wait for another one.
         self.admission.end();
         let reason = HaltReason::ShuttingDown;
         let halted = self.ticks.handle().halt_within(reason, farewell.stop);

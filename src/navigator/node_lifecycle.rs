@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::admission::Admission;
 use super::{Handle, TreeLibrary, plugins};
 use crate::bt::HaltReason;
+use crate::job::JobRegistry;
 use crate::ros::lifecycle::{State, Transition, Verdict};
 use crate::ros::{Bond, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 
@@ -13,7 +14,7 @@ use crate::ros::{Bond, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long what the tree had started may take to stop, even where `stop_timeout` is more: then its client is told.
 const STOPPING: Duration = Duration::from_millis(4_800);
-/// How long the tick thread may take to halt its tree before goals are cancelled without it.
+/// How long the tick thread may take to halt its tree before goals and jobs are cancelled without it.
 const SOON: Duration = Duration::from_millis(300);
 
 /// Everything is made when the process starts: trees are checked then, clients are connected when servers appear. So
@@ -25,6 +26,7 @@ pub(crate) struct NodeLifecycle {
     pub(crate) admission: Admission,
     pub(crate) navigator: Handle,
     pub(crate) goal_tracker: GoalTrackerHandle,
+    pub(crate) jobs: JobRegistry,
     /// The heartbeat for a lifecycle manager; `None` where its period is nil.
     pub(crate) bond: Option<Bond>,
 }
@@ -69,6 +71,7 @@ impl LifecycleHandler for NodeLifecycle {
                 if outcome.is_err() {
                     // A leaf may keep the tick thread; the robot must stop all the same.
                     self.goal_tracker.halt_all(reason);
+                    self.jobs.cancel_all();
                     outcome = halted.wait(PATIENCE);
                 }
                 if outcome.is_err() {

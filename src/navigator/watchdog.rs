@@ -20,8 +20,8 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Watches the tick thread and the jobs of its trees. `limit`: how long work may take before it is reported. `stop` is
-    /// called when a cancel of the goal that is pursued waits for a thread that hangs: what its leaves have started can
-    /// be cancelled without it. The tree is then halted as soon as the thread comes back. `look` is called each time, to
+    /// called when a cancel of the goal that is pursued waits for a thread that hangs: the goals that its leaves have sent
+    /// can be cancelled without it, and so are their jobs. The tree is then halted as soon as the thread comes back. `look` is called each time, to
     /// look after what else there is. `tell` is called when the watchdog's own thread has ended, by a panic or otherwise.
     ///
     /// # Errors
@@ -69,7 +69,8 @@ impl Watchdog {
                             "a cancel waits for the tick thread: goals are cancelled without it".to_owned(),
                         );
                         stop();
-                        // Not before: whatever tree runs when the thread reads this may have lost its goals.
+                        jobs.cancel_all();
+                        // Not before: whatever tree runs when the thread reads this may have lost its goals and jobs.
                         heartbeat.cancelled_without(goal);
                     }
                     for text in jobs.look(now, limit) {

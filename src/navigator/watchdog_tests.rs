@@ -10,6 +10,7 @@ use super::thread_tests::{PATIENCE, Remote};
 use super::{NavigatorKind, Unacknowledged, Watchdog};
 use crate::bt::{HaltReason, NodeStatus, Registry, TreeDef};
 use crate::goal::GoalId;
+use crate::job::{Threads, register_function};
 use crate::msg::action::Spin;
 use crate::nav::testing::Plan;
 
@@ -212,4 +213,56 @@ fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told
     assert_eq!(kept.remote.bench.active("spin"), 1);
     kept.let_go.send(()).unwrap();
     drop(kept.watchdog);
+}
+
+#[test]
+fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
+    let mut registry = registry();
+    let (let_go, inside) = stuck(&mut registry);
+    let (stopping, stopped) = channel();
+    register_function(&mut registry, "Arm", Threads, move |cancel| {
+        let stopping = stopping.clone();
+        async move {
+            cancel.cancelled().await;
+            let _ = stopping.send(());
+            NodeStatus::Success
+        }
+    })
+    .unwrap();
+    let mut remote = Remote::new();
+    let (saying, said) = channel();
+    let watchdog = Watchdog::start(
+        remote.heartbeat.clone(),
+        remote.jobs.clone(),
+        Duration::from_millis(100),
+        move |text| drop(saying.send(text)),
+        remote.bench.halting(),
+        || (),
+        || (),
+    );
+    let tree = load(
+        &registry,
+        r#"<Parallel success_count="2"><Arm/><Delay delay_msec="20"><Stuck name="wall"/></Delay></Parallel>"#,
+    );
+    remote.goal(1, &tree);
+    remote.periods(1);
+    remote.clock.advance(30);
+    remote.thread.handle().wake();
+    inside.recv_timeout(PATIENCE).unwrap();
+    hear(&said, "leaf `wall` has kept the tick thread for ");
+    assert!(stopped.try_recv().is_err());
+    remote.thread.handle().cancel(GoalId([1; 16]));
+    assert_eq!(
+        stopped.recv_timeout(PATIENCE),
+        Ok(()),
+        "the leaf still keeps the thread"
+    );
+    hear(&said, "a cancel waits for the tick thread");
+    while !remote.heartbeat.is_cancelled_without() {
+        std::thread::yield_now();
+    }
+    let_go.send(()).unwrap();
+    let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((client, report.ending), (1, Ending::Canceled), "{report:?}");
+    drop(watchdog);
 }
