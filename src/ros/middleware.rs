@@ -76,7 +76,7 @@ enum Transport {
 /// Sets up Fast DDS for this process: UDP instead of shared memory, a quick repetition of what was lost, frequent
 /// announcements, answers that wait for no reader, and room for samples when they come. It makes room for a hundred in every
 /// endpoint at once, which for this node's endpoints are 3.3 MiB, a quarter of its private memory, never used. rcl has no
-/// setting for these, so it is a profile; where a user has one, that one counts, and `None` is returned. To be called before
+/// setting for these, so it is a profile; where a user has one, that one counts, and `None` is returned, as where no folder takes the file. To be called before
 /// any node and any thread of this process's own is started, and kept until there is a node.
 pub fn set_up() -> Option<Profile> {
     let chosen = CHOSEN.iter().any(|name| std::env::var_os(name).is_some())
@@ -91,22 +91,32 @@ pub fn set_up() -> Option<Profile> {
             text = text.replace(mark, setting);
         }
     }
-    let profile = written(&text, &[&std::env::temp_dir(), Path::new(MEMORY)])?;
+    let profile = written(&text, &[&std::env::temp_dir(), Path::new(MEMORY)]);
     // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). What they may read
     // meanwhile is the list that the kernel made, which the first change copies and leaves where it is.
     unsafe {
-        std::env::set_var(VARIABLE, &profile.0);
-        match transport {
-            Transport::AsItIs => {}
-            Transport::Udp => std::env::set_var(TRANSPORTS, "UDPv4"),
-            Transport::LocalUdp => {
-                // For LOCALHOST rmw_fastrtps adds shared memory whatever a profile says. The profile says the rest.
-                std::env::set_var(RANGE, "SYSTEM_DEFAULT");
-                std::env::remove_var(LOCALHOST_ONLY);
+        if let Some(profile) = &profile {
+            std::env::set_var(VARIABLE, &profile.0);
+        }
+        for (variable, value) in changes(transport, profile.is_some()) {
+            match value {
+                Some(value) => std::env::set_var(variable, value),
+                None => std::env::remove_var(variable),
             }
         }
     }
-    Some(profile)
+    profile
+}
+
+/// What becomes of variables, by whether there is a profile; `None`: removed.
+fn changes(transport: Transport, has_profile: bool) -> &'static [(&'static str, Option<&'static str>)] {
+    match transport {
+        // Also without a profile: shared memory is what keeps a server that was restarted from being reached.
+        Transport::Udp => &[(TRANSPORTS, Some("UDPv4"))],
+        // For LOCALHOST rmw_fastrtps adds shared memory whatever a profile says. The profile says the rest.
+        Transport::LocalUdp if has_profile => &[(RANGE, Some("SYSTEM_DEFAULT")), (LOCALHOST_ONLY, None)],
+        Transport::LocalUdp | Transport::AsItIs => &[],
+    }
 }
 
 /// Whether the middleware reads the profile: what keeps discovery on this machine may be left to it then only.
@@ -168,6 +178,17 @@ mod tests {
         let profile = written(PROFILE, &[Path::new("/proc/none"), Path::new(MEMORY)]).unwrap();
         assert!(profile.0.starts_with(MEMORY));
         assert_eq!(std::fs::read_to_string(&profile.0).unwrap(), PROFILE);
+    }
+
+    #[test]
+    fn shared_memory_is_not_used_where_no_folder_takes_the_file() {
+        let udp: &[_] = &[(TRANSPORTS, Some("UDPv4"))];
+        assert_eq!(changes(Transport::Udp, true), udp);
+        assert_eq!(changes(Transport::Udp, false), udp);
+        // Without the profile nothing else keeps discovery on this machine.
+        assert_eq!(changes(Transport::LocalUdp, false), []);
+        assert_eq!(changes(Transport::LocalUdp, true).len(), 2);
+        assert_eq!(changes(Transport::AsItIs, true), []);
     }
 
     #[test]
