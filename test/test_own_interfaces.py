@@ -1,4 +1,4 @@
-"""navtree built with an interface package that it knows nothing of, by the line that the README gives."""
+"""navtree built with an interface package that it knows nothing of, by the line that docs/installation.md gives."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def seed(source, target):
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
 def test_build_with_ones_own_package_by_the_documented_line(target_folder):
-    documented = [line.split("  #")[0].strip() for line in (ROOT / "README.md").read_text().splitlines()]
+    documented = [line.split("  #")[0].strip() for line in (ROOT / "docs" / "installation.md").read_text().splitlines()]
     assert LINE in documented
     for tool in ("bash", "cargo", "c++"):
         if shutil.which(tool) is None:
