@@ -63,8 +63,8 @@ pub trait Behavior: Send + Sync {
     /// Called for every node when a tree got its resources, before its first tick: open what is needed.
     fn attach(&self, _cx: &mut Context<'_>) {}
 
-    /// Called for every node, running or not, when a run of the whole tree has ended. Nav2 calls `halt` here
-    /// (`spec/nav2.md` E4); nodes that keep an index between activations forget it.
+    /// Called for every node, running or not, when a run of the whole tree has ended. Nav2 calls `halt` here;
+    /// nodes that keep an index between activations forget it.
     fn rewind(&self, _cx: &mut Context<'_>) {}
 }
 
@@ -108,7 +108,7 @@ impl NodeKind {
 /// The language of a tree file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Dialect {
-    /// BehaviorTree.CPP 3.8 (`spec/btcpp.md` 1.8).
+    /// BehaviorTree.CPP 3.8.
     V3,
     /// BehaviorTree.CPP 4.10.
     #[default]

@@ -50,7 +50,7 @@ impl<'b, 's> Binder<'b, 's> {
         }
     }
 
-    /// Every attribute must be a port, a condition script, or metadata (`spec/btcpp.md` 1.2).
+    /// Every attribute must be a port, a condition script, or metadata.
     pub(crate) fn check_attributes(&mut self) {
         for attribute in &self.spec.attributes {
             if self.manifest.open || !is_port_name(&attribute.name) {

@@ -103,7 +103,7 @@ pub struct Blackboard {
     dynamic: Option<Box<DynamicKeys>>,
 }
 
-/// Whether a text can be a key: not empty, and `@` once at most, in front (`spec/btcpp.md` 1.2).
+/// Whether a text can be a key: not empty, and `@` once at most, in front.
 pub fn is_key(key: &str) -> bool {
     let name = key.strip_prefix('@').unwrap_or(key);
     !name.is_empty() && !name.contains('@')
@@ -138,7 +138,7 @@ impl Blackboard {
         self.entries[slot.0 as usize].put(value, now);
     }
 
-    /// Writes a value of type `info` under the rules of `spec/btcpp.md` 4.4: the first strong type stays, numbers
+    /// Writes a value of type `info` under the rules of BehaviorTree.CPP: the first strong type stays, numbers
     /// convert without loss, text converts by the entry's own parser.
     ///
     /// # Errors

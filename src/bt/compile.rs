@@ -234,7 +234,7 @@ impl<'f, 's> Compiler<'f, 's> {
             },
             |node_type| Arc::clone(&node_type.id),
         );
-        // Version 3 ignores the name of a subtree (`spec/btcpp.md` 1.8).
+        // Version 3 ignores the name of a subtree.
         let named = spec
             .name
             .as_deref()

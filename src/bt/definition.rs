@@ -91,7 +91,7 @@ pub struct NodeInfo {
     pub id: Arc<str>,
     /// Instance name: the `name` attribute, or the ID.
     pub name: Arc<str>,
-    /// Full path (`spec/btcpp.md` 1.5): unique but for siblings that share an explicit name.
+    /// Full path: unique but for siblings that share an explicit name.
     pub path: Arc<str>,
     /// Its kind.
     pub kind: NodeKind,

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// The enumeration table of a registry: one flat name space, as in BehaviorTree.CPP (`spec/btcpp.md` 3.3).
+/// The enumeration table of a registry: one flat name space, as in BehaviorTree.CPP.
 #[derive(Clone, Debug, Default)]
 pub struct Enums {
     values: FxHashMap<String, i64>,

@@ -52,7 +52,7 @@ impl Events {
 }
 
 /// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one, the whole name has to match.
-/// Also the pattern of substitution rules (`spec/btcpp.md` 6.7).
+/// Also the pattern of substitution rules.
 pub fn matches(pattern: &str, name: &str) -> bool {
     // Only asked where a character begins: pattern and name are in step whenever a `*` or `?` has its turn.
     let width = |from: usize| {

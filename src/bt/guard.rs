@@ -1,4 +1,4 @@
-//! Pre- and postconditions: the script attributes that any node may have (`spec/btcpp.md` 5.2).
+//! Pre- and postconditions: the script attributes that any node may have.
 
 use super::behavior::{Thrown, Tick};
 use super::context::Context;

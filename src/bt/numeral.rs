@@ -1,5 +1,4 @@
-//! Numbers and truth values as text, read as BehaviorTree.CPP's `from_chars` does: a number may be followed by anything
-//! (`spec/btcpp.md` 4.2).
+//! Numbers and truth values as text, read as BehaviorTree.CPP's `from_chars` does: a number may be followed by anything.
 
 use super::types::{Family, ObjectType, PortValue, TypeInfo};
 use super::value::{List, Value};

@@ -43,7 +43,7 @@ pub enum ProblemKind {
     NeverWritten,
     /// A child that is never reached.
     Unreachable,
-    /// A latching condition beside a child that runs on, under a reactive parent (`spec/nav2.md` E7).
+    /// A latching condition beside a child that runs on, under a reactive parent.
     NeverFires,
     /// Two children that run on, under one reactive parent.
     TwoAsynchronous,

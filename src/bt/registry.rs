@@ -94,8 +94,8 @@ impl Registry {
         self.watch_foreign
     }
 
-    /// Says that nodes that can tell an activation from a reset by a reactive parent shall not do so, as in Nav2
-    /// (`spec/nav2.md` E7): trees in which they then never fire are warned of.
+    /// Says that nodes that can tell an activation from a reset by a reactive parent shall not do so, as in Nav2:
+    /// trees in which they then never fire are warned of.
     pub fn set_latch_on_activation(&mut self, latch: bool) {
         self.latch_on_activation = latch;
     }
@@ -317,7 +317,7 @@ impl NodeType {
     }
 }
 
-/// Whether a text may name a node type or a tree (`spec/btcpp.md` 1.2).
+/// Whether a text may name a node type or a tree.
 pub fn is_model_name(name: &str) -> bool {
     !name.is_empty() && name != "Root" && name != "root" && !name.bytes().any(is_forbidden)
 }

@@ -1,4 +1,4 @@
-//! Key spaces while a tree is compiled: every key becomes a slot, behind all remapping (`spec/btcpp.md` 1.5, 4.6).
+//! Key spaces while a tree is compiled: every key becomes a slot, behind all remapping.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
     }
 }
 
-/// Whether an attribute of a subtree hands a key or a value over: all others are remarks (`spec/btcpp.md` 1.2).
+/// Whether an attribute of a subtree hands a key or a value over: all others are remarks.
 fn is_handed_over(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
 }
@@ -190,7 +190,7 @@ impl Scopes {
             }
             match port_text(&attribute.value, dialect) {
                 PortText::Pointer(outer) => self.remap(scope, key, outer),
-                // A bare `=` is a literal here, unlike in a port (`spec/btcpp.md` 1.3).
+                // A bare `=` is a literal here, unlike in a port.
                 PortText::SameName if attribute.value != "=" => {
                     let outer = Arc::clone(&key);
                     self.remap(scope, key, &outer);
@@ -230,7 +230,7 @@ impl Scopes {
         self.scopes[scope.0 as usize].remaps.insert(inner, outer.into());
     }
 
-    /// A literal given to a subtree: text that is wholly a number becomes one (`spec/btcpp.md` 1.5), version 3
+    /// A literal given to a subtree: text that is wholly a number becomes one, version 3
     /// keeps texts. A text leaves the key open to other types, as any text that is written first.
     fn literal(&mut self, scope: ScopeId, key: &str, text: &str, span: Span, keep_text: bool) {
         let (value, info) = match numeral::whole_number(text).filter(|_| !keep_text) {
@@ -304,7 +304,7 @@ impl Scopes {
         slot
     }
 
-    /// Declares that a port of a type uses a slot, and compares types (`spec/btcpp.md` 1.5, "BB typing"). A port that
+    /// Declares that a port of a type uses a slot, and compares types. A port that
     /// points there by `default` neither needs the entry nor makes it: its author had no word of it in the file.
     pub(crate) fn declare(
         &mut self,

@@ -1,4 +1,4 @@
-//! Putting other behaviours in the place of a tree's own: mocks, test doubles (`spec/btcpp.md` 6.7).
+//! Putting other behaviours in the place of a tree's own: mocks, test doubles.
 
 use super::behavior::Behavior;
 use super::definition::NodeInfo;

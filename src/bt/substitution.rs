@@ -1,5 +1,4 @@
-//! Substitution rules: which nodes of a tree others stand in for, as BehaviorTree.CPP's JSON says it
-//! (`spec/btcpp.md` 6.7).
+//! Substitution rules: which nodes of a tree others stand in for, as BehaviorTree.CPP's JSON says it.
 //!
 //! ```
 //! use navtree::bt::builder::{forest, leaf, sequence, tree};

@@ -401,7 +401,7 @@ impl Tree {
         keys::find(&self.def, &self.run.blackboard, scope, key)
     }
 
-    /// The own keys of a scope with their values (`null` where not written): the export of `spec/btcpp.md` 4.7.
+    /// The own keys of a scope with their values (`null` where not written), as BehaviorTree.CPP exports them.
     pub fn export(&self, scope: ScopeId) -> serde_json::Map<String, serde_json::Value> {
         let own = self.def.scopes[scope.0 as usize]
             .own

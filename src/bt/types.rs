@@ -1,4 +1,4 @@
-//! The types that ports may have, and how text becomes one of them (`spec/btcpp.md` 4.1 and 4.2).
+//! The types that ports may have, and how text becomes one of them.
 
 use std::any::TypeId;
 use std::fmt;

@@ -9,7 +9,7 @@ use super::types::TypeInfo;
 /// A value on the blackboard or in a script.
 ///
 /// Integers of every width, booleans and enumerations are stored as [`Value::Int`], as BehaviorTree.CPP's `Any`
-/// does (`spec/btcpp.md` 4.1); the declared type of the entry remembers what they were. Text and objects are
+/// does; the declared type of the entry remembers what they were. Text and objects are
 /// shared, so handing a path of ten thousand poses from a planner to a controller copies one pointer.
 #[derive(Clone, Default)]
 pub enum Value {
@@ -72,7 +72,7 @@ impl Value {
         }
     }
 
-    /// The form of `spec/btcpp.md` 4.7; `null` where a type has none.
+    /// The form in which BehaviorTree.CPP exports a blackboard; `null` where a type has none.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Empty => serde_json::Value::Null,

@@ -245,7 +245,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
             NodeStatus::Running => self.poll(cx),
             NodeStatus::Idle | NodeStatus::Skipped => self.activate(cx),
             // Ticked again without a reset, as PipelineSequence does with earlier children: the same answer, and no
-            // new goal (`spec/nav2.md` E8).
+            // new goal.
             status @ (NodeStatus::Success | NodeStatus::Failure) => Ok(status),
         }
     }
@@ -622,7 +622,7 @@ mod tests {
 
     #[test]
     fn a_finished_leaf_that_is_not_reset_gives_the_same_answer_without_a_new_goal() {
-        // PipelineSequence ticks its first child again while the second runs (`spec/nav2.md` E8).
+        // PipelineSequence ticks its first child again while the second runs.
         let mut bench = Bench::new("<PipelineSequence><Wait/><Spin/></PipelineSequence>");
         bench.action::<Wait>("wait", |_| Plan::success());
         bench.action::<Spin>("spin", |_| Plan::success().after(100));

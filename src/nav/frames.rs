@@ -4,7 +4,7 @@ use super::endpoint::{path_of, world};
 use crate::bt::{Context, Input, Ports, Text, Thrown};
 use crate::msg::{FrameId, PoseStamped};
 
-/// A port that names a frame: absent or empty, a parameter of the node holds (`spec/nav2.md` E11).
+/// A port that names a frame: absent or empty, a parameter of the node holds.
 #[derive(Debug)]
 pub(crate) struct FramePort(Input<Text>);
 

@@ -75,7 +75,7 @@ pub(crate) fn same<T: PartialEq>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool
 }
 
 /// Whether an activation is new although the stored status may say so wrongly: a reactive parent resets its other
-/// children on every tick of a running sibling (`spec/nav2.md` E6), and a condition that then takes its reference anew
+/// children on every tick of a running sibling, and a condition that then takes its reference anew
 /// can never fire (E7; nav2 #6082, #4842). So what was ticked in the tick before is taken to go on.
 ///
 /// `last` is the number of the tick in which the node was last ticked; it is brought up to date.

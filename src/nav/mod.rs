@@ -84,7 +84,7 @@ pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     sync::register(registry)
 }
 
-/// What a navigator writes to the blackboard before it ticks (`spec/nav2.md` 2.7): under the default names in
+/// What a navigator writes to the blackboard before it ticks: under the default names in
 /// [`registry`], under others where its parameters say so.
 #[derive(Clone, Copy, Debug)]
 pub struct ProvidedKeys<'k> {

@@ -3,7 +3,7 @@
 use crate::bt::Direction;
 
 /// A line a node: its ID, then its ports; `name=default`, `>name` for an output, `name` for an input without default.
-/// `spec/nav2.md` 1.1 to 1.7 and 1.10, both names where main has another one than Jazzy.
+/// Both names where main has another one than Jazzy.
 const NODES: &str = "
     ComputePathToPose goal start use_start planner_id= viapoints >path >error_code_id >error_msg server_name server_timeout
     ComputePathThroughPoses goals start planner_id= >path >error_code_id >error_msg >last_reached_index server_name server_timeout

@@ -79,7 +79,7 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
 
 /// A service client as a behaviour.
 ///
-/// A node that is ticked again after it has finished asks again, as Nav2's does (`spec/nav2.md` E8): not the stored
+/// A node that is ticked again after it has finished asks again, as Nav2's does: not the stored
 /// status tells, but whether a request is open. Its ticket is the node's [`Memory`](crate::bt::Memory) mark.
 #[derive(Debug)]
 pub struct ServiceLeaf<N> {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_finished_leaf_that_is_not_reset_asks_again() {
-        // PipelineSequence ticks its first child again while the second runs (`spec/nav2.md` E8).
+        // PipelineSequence ticks its first child again while the second runs.
         let mut bench = Bench::new(&format!("<PipelineSequence>{LEAF}<Spin/></PipelineSequence>"));
         bench.service::<Empty>("reinit", |_| Some(Default::default()));
         bench.action::<Spin>("spin", |_| Plan::success().after(60));

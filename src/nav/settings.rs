@@ -6,7 +6,7 @@ use crate::bt::HaltOrder;
 use crate::goal::GoalOptions;
 
 /// Defaults for ports that a tree leaves out, and the switches that bring back Nav2's behaviour where navtree differs
-/// (`docs/differences.md`). Names and defaults of `spec/nav2.md` 2.1.
+/// (`docs/differences.md`). Names and defaults are Nav2's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// `global_frame`.

@@ -1,4 +1,4 @@
-//! Messages as blackboard values: Nav2's text forms (`spec/nav2.md` E10), `json:`, and their export.
+//! Messages as blackboard values: Nav2's text forms, `json:`, and their export.
 //!
 //! Reading: `x;y;z` and its kin without any trimming, as BehaviorTree.CPP splits; or `json:{…}` with the field names
 //! of the interface, where missing fields have their defaults, and fields that do not exist or a `__type` of something

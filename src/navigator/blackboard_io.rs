@@ -1,4 +1,4 @@
-//! The blackboard keys by which navigator and tree talk (`spec/nav2.md` 2.7).
+//! The blackboard keys by which navigator and tree talk.
 
 use std::sync::Arc;
 

@@ -116,7 +116,7 @@ impl Navigator {
 
     /// Tells the time that goes on whatever a simulation does, before anything else is called with the time of trees.
     /// What has to stop, and what a goal waits for, has so long by this one: a paused simulation leaves no client without
-    /// an answer, and a fast one cuts no server short (`spec/nav2.md` 3.5).
+    /// an answer, and a fast one cuts no server short.
     pub fn set_steady(&mut self, steady: Time) {
         self.steady = steady;
     }

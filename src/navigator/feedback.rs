@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::msg::{Path, Point};
 
-/// Speeds and distances below which no time is estimated, as in Nav2 (`spec/nav2.md` 2.8).
+/// Speeds and distances below which no time is estimated, as in Nav2.
 const SLOWEST: f64 = 0.01;
 const SHORTEST: f64 = 0.1;
 

@@ -1,4 +1,4 @@
-//! What the node does in each transition of its life cycle (`spec/nav2.md` 2.3).
+//! What the node does in each transition of its life cycle.
 
 use std::sync::Arc;
 use std::time::Duration;

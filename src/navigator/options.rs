@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::NavigatorKind;
 use crate::bt::Time;
 
-/// Names and defaults of `spec/nav2.md` 2.1 where Nav2 has them.
+/// Names and defaults are Nav2's where it has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// `bt_loop_duration`.

@@ -1,5 +1,4 @@
-//! The node's parameters: Nav2's names and, but where `docs/differences.md` says otherwise, its defaults
-//! (`spec/nav2.md` 2.1).
+//! The node's parameters: Nav2's names and, but where `docs/differences.md` says otherwise, its defaults.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;

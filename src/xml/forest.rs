@@ -1,5 +1,5 @@
-//! Documents to the engine's [`ForestSpec`]: the rules that concern files, elements and names
-//! (`spec/btcpp.md` 1.1, 1.2 and V3 to V23 of 1.6). What needs node types, ports and keys is checked by
+//! Documents to the engine's [`ForestSpec`]: the rules that concern files, elements and names.
+//! What needs node types, ports and keys is checked by
 //! [`bt::compile()`].
 
 use std::borrow::Cow;

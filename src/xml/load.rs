@@ -209,7 +209,7 @@ impl<'l> Loader<'l> {
         self
     }
 
-    /// The tree of a file: `main`, or the one the file names, or its only one (`spec/btcpp.md` 1.4).
+    /// The tree of a file: `main`, or the one the file names, or its only one.
     ///
     /// # Errors
     /// Everything that is wrong with the file, what it includes, and the tree.

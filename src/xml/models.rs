@@ -78,7 +78,7 @@ fn model_port(port: Element<'_>, diagnostics: &mut Diagnostics) -> Option<ModelP
     })
 }
 
-/// Unlike a port of a node, one of a subtree may start with anything but a digit (`spec/btcpp.md` 1.2).
+/// Unlike a port of a node, one of a subtree may start with anything but a digit.
 fn is_model_port(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|first: char| first.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! `spec/btcpp.md` 2.1.
+//! Control nodes.
 
 use super::model::{Kind, Status, TEXT_KEY, Version};
 use super::{Interpreter, Raised, Result};

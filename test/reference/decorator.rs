@@ -1,4 +1,4 @@
-//! `spec/btcpp.md` 2.2, and 1.8 for version 3.
+//! Decorators, of versions 4 and 3.
 
 use super::model::{Kind, Status, Version};
 use super::{Interpreter, Result};

@@ -1,4 +1,4 @@
-//! `spec/btcpp.md` 2.3 and 2.4.
+//! Actions and conditions.
 
 use super::model::{Kind, Status};
 use super::{Event, Interpreter};

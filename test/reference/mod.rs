@@ -1,5 +1,5 @@
-//! A second interpreter of behavior trees: slow, and plain enough to be checked by eye against the tables of
-//! `spec/btcpp.md` (2.0 to 2.4, 5.1 to 5.3, and 1.8 for version 3), from which alone it was written.
+//! A second interpreter of behavior trees: slow, and plain enough to be checked by eye. It was written from
+//! tables of what BehaviorTree.CPP 3 and 4 do, and from nothing else.
 //!
 //! Where BehaviorTree.CPP uses a timer thread, this one looks at the clock when the node is ticked: a run-out timer
 //! acts at the node's next tick.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The statuses of `spec/btcpp.md` 2.0.
+/// The statuses of BehaviorTree.CPP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     Idle,

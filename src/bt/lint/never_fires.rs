@@ -1,5 +1,5 @@
 //! Conditions that compare with a reference, where a reactive parent makes them take it anew at every tick
-//! (`spec/nav2.md` E7; nav2 #6082, #4842). Nav2's own conditions are among them where the parameter
+//! (nav2 #6082, #4842). Nav2's own conditions are among them where the parameter
 //! `latch_on_activation` is set; otherwise they tell an activation from a reset by themselves.
 
 use super::Subject;

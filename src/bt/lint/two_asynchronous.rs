@@ -40,7 +40,7 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
     }
 }
 
-/// BehaviorTree.CPP refuses a ReactiveSequence with two AsyncSequence (`spec/btcpp.md` V19).
+/// BehaviorTree.CPP refuses a ReactiveSequence with two AsyncSequence.
 fn asynchronous_sequences(subject: &Subject<'_>, node: usize, problems: &mut Vec<Problem>) -> bool {
     if subject.id(node) != "ReactiveSequence" || subject.dialect != Dialect::V4 {
         return false;

@@ -1,4 +1,4 @@
-//! What an assignment may put into an entry (`spec/btcpp.md` 3.3, "assignment").
+//! What an assignment may put into an entry.
 
 use super::ScriptError;
 use super::evaluate::{Evaluation, Outcome, fault};

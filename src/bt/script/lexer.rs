@@ -1,4 +1,4 @@
-//! Text to tokens (`spec/btcpp.md` 3.1).
+//! Text to tokens.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The scripting language of tree files (`spec/btcpp.md` 3), compiled once when the tree is.
+//! The scripting language of tree files, compiled once when the tree is.
 //!
 //! Three steps, one file each: text to tokens (`lexer`), tokens to a flat program with every name resolved to its
 //! slot or its enumeration number (`parser`, `program`), program to value (`evaluate`, `assign`).

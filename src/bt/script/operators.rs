@@ -1,4 +1,4 @@
-//! What operators do to values (`spec/btcpp.md` 3.3). Used while a script runs, and on constants when it is compiled.
+//! What operators do to values. Used while a script runs, and on constants when it is compiled.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tokens to a program: a Pratt parser (`spec/btcpp.md` 3.2) that resolves names, folds constants, and refuses what
+//! Tokens to a program: a Pratt parser that resolves names, folds constants, and refuses what
 //! must fail whenever it is evaluated.
 
 use super::evaluate::fault;

@@ -1,4 +1,4 @@
-//! One table a section of `spec/btcpp.md` 3, and BehaviorTree.CPP's own script tests (section 10).
+//! A table for each part of the scripting language, and what BehaviorTree.CPP's own script tests assert.
 
 use std::collections::BTreeMap;
 
@@ -543,7 +543,7 @@ fn every_assignment_counts_as_a_write() {
     assert_eq!(desk.board.entry(slot).stamp(), Time::from_millis(5));
 }
 
-/// What BehaviorTree.CPP's `script_parser_test` asserts, by its rows in `spec/btcpp.md` 10.
+/// What BehaviorTree.CPP's `script_parser_test` asserts.
 #[test]
 fn behaviortree_cpp_script_tests() {
     let mut desk = Desk::new();

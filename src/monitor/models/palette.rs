@@ -1,4 +1,4 @@
-//! The palette for Groot: a `TreeNodesModel` (`spec/btcpp.md` 6.6).
+//! The palette for Groot: a `TreeNodesModel`.
 
 use std::fmt::Write;
 

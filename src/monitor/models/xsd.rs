@@ -1,4 +1,4 @@
-//! The XML schema of tree files in their compact form, for editors (`spec/btcpp.md` 6.6).
+//! The XML schema of tree files in their compact form, for editors.
 
 use std::fmt::Write;
 

@@ -120,7 +120,7 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
     }
 }
 
-/// A text in the form that Nav2's ports have for a message like `like` (`spec/nav2.md` E10); `None` where it has none.
+/// A text in the form that Nav2's ports have for a message like `like`; `None` where it has none.
 ///
 /// The fields tell the message: no other common one has those of a pose with its frame, and what else has `x`, `y` and
 /// `z` is written in that order too. The items of a list are not known before there is one: a text that reads as a list

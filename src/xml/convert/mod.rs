@@ -1,4 +1,4 @@
-//! A version 3 file as version 4 (`spec/btcpp.md` 1.8): edits of the text, so that comments, order and layout stay.
+//! A version 3 file as version 4: edits of the text, so that comments, order and layout stay.
 //!
 //! | version 3 | version 4 |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The stand-in of substitution rules (`spec/btcpp.md` 6.7): a result and scripts, now or some time later.
+//! The stand-in of substitution rules: a result and scripts, now or some time later.
 
 use std::fmt;
 use std::sync::Arc;

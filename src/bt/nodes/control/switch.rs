@@ -169,7 +169,7 @@ impl<'c> Side<'c> {
         }
     }
 
-    /// `spec/btcpp.md` 2.5.
+    /// The same text, or the same number, whole or real, where one of them may be the name of an enumeration.
     fn equals(&self, other: &Side<'_>, enums: &Enums) -> bool {
         self.same_text(other) || other.is_number(self.whole(enums), self.real(enums), enums)
     }
