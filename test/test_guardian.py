@@ -140,6 +140,8 @@ def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian
 def test_g11_servers_that_ended_with_the_navigator_are_not_looked_for_for_long(stack):
     navigate(stack)
     guardian = guardian_of(stack.node)
+    # A server that is destroyed aborts its goals: the navigator must not hear of that.
+    stack.node.process.send_signal(signal.SIGSTOP)
     stack.robot.destroy()
     since = time.monotonic()
     stack.node.kill()

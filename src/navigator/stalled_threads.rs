@@ -23,6 +23,8 @@ pub(super) struct StalledThreads {
     /// Time in which the process ran.
     now: Time,
     looked: Instant,
+    /// That the process is aborted was logged: the line has until the next look to be written.
+    aborts: bool,
 }
 
 impl Default for StalledThreads {
@@ -31,6 +33,7 @@ impl Default for StalledThreads {
             threads: Vec::new(),
             now: Time::ZERO,
             looked: Instant::now(),
+            aborts: false,
         }
     }
 }
@@ -38,6 +41,9 @@ impl Default for StalledThreads {
 impl StalledThreads {
     /// Looks once. To be called at least once in [`LATE`].
     pub(super) fn look(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
+        if self.aborts {
+            process::abort();
+        }
         let looked = Instant::now();
         let passed = looked.duration_since(std::mem::replace(&mut self.looked, looked));
         self.now = self.now + passed.min(LATE);
@@ -56,7 +62,7 @@ impl StalledThreads {
                     "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: the process \
                      is aborted, so that the guardian cancels its goals"
                 );
-                process::abort();
+                self.aborts = true;
             } else {
                 tracing::error!(
                     "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: goals can \
