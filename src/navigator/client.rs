@@ -8,11 +8,11 @@ use crate::msg::action::{
     NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
     NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
 };
-use crate::ros::convert::ActionType;
+use crate::ros::convert::ServedAction;
 use crate::ros::{GoalTrackerHandle, ServerGoal};
 
 /// The two navigate actions, as far as they are alike.
-pub(crate) trait NavigateAction: ActionType {
+pub(crate) trait NavigateAction: ServedAction {
     const KIND: NavigatorKind;
     fn pose_count(goal: &Self::Goal) -> usize;
     fn poses(goal: &Self::Goal) -> Vec<PoseStamped>;

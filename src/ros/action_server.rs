@@ -10,7 +10,7 @@ use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, actio
 
 use super::action_client::uuid;
 use super::checked::{Checked, CheckedService};
-use super::convert::{ActionType, Convert};
+use super::convert::{ActionType, Convert, ServedAction};
 use super::{Clock, RosError, RosNode, answers};
 use crate::goal::{End, GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError};
 
@@ -21,7 +21,7 @@ type CancelGoal = action_msgs::srv::CancelGoal::Service;
 
 /// What the owner of an action server decides. Every method is called on the node's thread and must not wait; a
 /// decision that takes longer is made elsewhere, with the [`GoalRequest`].
-pub trait ActionHandler<A: ActionType>: Send + 'static {
+pub trait ActionHandler<A: ServedAction>: Send + 'static {
     /// Somebody wants a goal: accept it, now or later and from any thread, or drop it, which rejects it.
     fn goal(&mut self, request: GoalRequest<A>);
 
@@ -53,11 +53,11 @@ pub enum CancelDecision {
 
 /// An action server, answering as `rcl_action`'s do: cancel of a finished goal 3, of an unknown one 2, the result of an
 /// unknown one status 0. Cheap to clone; it lives as long as its node.
-pub struct ActionServer<A: ActionType> {
+pub struct ActionServer<A: ServedAction> {
     shared: Arc<Shared<A>>,
 }
 
-impl<A: ActionType> Clone for ActionServer<A> {
+impl<A: ServedAction> Clone for ActionServer<A> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -65,7 +65,7 @@ impl<A: ActionType> Clone for ActionServer<A> {
     }
 }
 
-impl<A: ActionType> std::fmt::Debug for ActionServer<A> {
+impl<A: ServedAction> std::fmt::Debug for ActionServer<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ActionServer")
             .field("type", &A::TYPE)
@@ -73,14 +73,14 @@ impl<A: ActionType> std::fmt::Debug for ActionServer<A> {
     }
 }
 
-struct Shared<A: ActionType> {
+struct Shared<A: ServedAction> {
     clock: Clock,
     table: Mutex<GoalTable<A::Result, ServiceRequest<GetResult<A>>>>,
     feedback: Mutex<Publisher<FeedbackMessage<A>>>,
     status: Mutex<Publisher<action_msgs::msg::GoalStatusArray>>,
 }
 
-impl<A: ActionType> ActionServer<A> {
+impl<A: ServedAction> ActionServer<A> {
     /// How long results are kept by default. Ten seconds are rcl's own, since Jazzy.
     pub const RETENTION: Duration = Duration::from_secs(10);
 
@@ -180,7 +180,7 @@ impl<A: ActionType> ActionServer<A> {
     }
 }
 
-impl<A: ActionType> Shared<A> {
+impl<A: ServedAction> Shared<A> {
     fn table(&self) -> MutexGuard<'_, GoalTable<A::Result, ServiceRequest<GetResult<A>>>> {
         lock(&self.table)
     }
@@ -298,7 +298,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A goal that somebody wants. Dropped without an answer it is rejected.
-pub struct GoalRequest<A: ActionType> {
+pub struct GoalRequest<A: ServedAction> {
     id: GoalId,
     goal: Arc<A::Goal>,
     fault: Option<String>,
@@ -306,13 +306,13 @@ pub struct GoalRequest<A: ActionType> {
     answer: Option<ServiceRequest<SendGoal<A>>>,
 }
 
-impl<A: ActionType> std::fmt::Debug for GoalRequest<A> {
+impl<A: ServedAction> std::fmt::Debug for GoalRequest<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "GoalRequest({})", self.id)
     }
 }
 
-impl<A: ActionType> GoalRequest<A> {
+impl<A: ServedAction> GoalRequest<A> {
     /// The id the client chose.
     pub fn id(&self) -> GoalId {
         self.id
@@ -378,25 +378,25 @@ impl<A: ActionType> GoalRequest<A> {
     }
 }
 
-impl<A: ActionType> Drop for GoalRequest<A> {
+impl<A: ServedAction> Drop for GoalRequest<A> {
     fn drop(&mut self) {
         self.answer(false, Stamp::ZERO);
     }
 }
 
 /// The answer to the request of a goal that was taken. Dropped, the client waits until it gives up.
-pub struct Acceptance<A: ActionType> {
+pub struct Acceptance<A: ServedAction> {
     request: Option<ServiceRequest<SendGoal<A>>>,
     stamp: Stamp,
 }
 
-impl<A: ActionType> std::fmt::Debug for Acceptance<A> {
+impl<A: ServedAction> std::fmt::Debug for Acceptance<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Acceptance").finish_non_exhaustive()
     }
 }
 
-impl<A: ActionType> Acceptance<A>
+impl<A: ServedAction> Acceptance<A>
 where
     ServiceRequest<SendGoal<A>>: Clone,
 {
@@ -409,7 +409,7 @@ where
     }
 }
 
-impl<A: ActionType> Acceptance<A> {
+impl<A: ServedAction> Acceptance<A> {
     /// Tells the client.
     pub fn send(self) {
         if let Some(request) = self.request {
@@ -422,19 +422,19 @@ impl<A: ActionType> Acceptance<A> {
 }
 
 /// Who waits for the result of a goal that is over, and the result. Dropped, they wait until they give up.
-pub struct Results<A: ActionType> {
+pub struct Results<A: ServedAction> {
     waiters: Vec<ServiceRequest<GetResult<A>>>,
     end: End,
     result: <A::Wire as WrappedActionTypeSupport>::Result,
 }
 
-impl<A: ActionType> std::fmt::Debug for Results<A> {
+impl<A: ServedAction> std::fmt::Debug for Results<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Results").finish_non_exhaustive()
     }
 }
 
-impl<A: ActionType> Results<A> {
+impl<A: ServedAction> Results<A> {
     /// Tells them.
     pub fn send(self) {
         let status = self.end.status() as i8;
@@ -450,11 +450,11 @@ impl<A: ActionType> Results<A> {
 
 /// A goal that was accepted. Cheap to clone, usable from any thread. When the last clone is dropped before the goal has
 /// ended, it is aborted: no client waits for a goal that nobody works on.
-pub struct ServerGoal<A: ActionType> {
+pub struct ServerGoal<A: ServedAction> {
     inner: Arc<GoalInner<A>>,
 }
 
-impl<A: ActionType> Clone for ServerGoal<A> {
+impl<A: ServedAction> Clone for ServerGoal<A> {
     fn clone(&self) -> Self {
         Self {
             inner: Arc::clone(&self.inner),
@@ -462,19 +462,19 @@ impl<A: ActionType> Clone for ServerGoal<A> {
     }
 }
 
-impl<A: ActionType> std::fmt::Debug for ServerGoal<A> {
+impl<A: ServedAction> std::fmt::Debug for ServerGoal<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ServerGoal({})", self.inner.id)
     }
 }
 
-struct GoalInner<A: ActionType> {
+struct GoalInner<A: ServedAction> {
     id: GoalId,
     goal: Arc<A::Goal>,
     server: Arc<Shared<A>>,
 }
 
-impl<A: ActionType> ServerGoal<A> {
+impl<A: ServedAction> ServerGoal<A> {
     /// The id the client chose.
     pub fn id(&self) -> GoalId {
         self.inner.id
@@ -553,7 +553,7 @@ impl<A: ActionType> ServerGoal<A> {
     }
 }
 
-impl<A: ActionType> Shared<A> {
+impl<A: ServedAction> Shared<A> {
     fn abort(&self, goal: GoalId, message: &str) -> Result<(), TableError> {
         let unknown = A::ERROR_CODES.iter().find(|(_, name)| *name == "UNKNOWN");
         let code = unknown.map_or(0, |(code, _)| *code);
@@ -577,7 +577,7 @@ impl<A: ActionType> Shared<A> {
     }
 }
 
-impl<A: ActionType> Drop for GoalInner<A> {
+impl<A: ServedAction> Drop for GoalInner<A> {
     fn drop(&mut self) {
         if self.server.table().status(self.id).is_active() {
             let _ = self.server.abort(self.id, "the server dropped the goal");

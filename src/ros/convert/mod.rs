@@ -60,7 +60,7 @@ pub trait ActionWire:
         Result: Send,
         Feedback: Send,
         FeedbackMessage: WrappedTypesupport + Send + 'static,
-        SendGoal: ServiceWire + WrappedServiceTypeSupport<Request: Texts>,
+        SendGoal: ServiceWire,
         GetResult: ServiceWire,
     > + 'static
 {
@@ -72,13 +72,24 @@ impl<T> ActionWire for T where
             Result: Send,
             Feedback: Send,
             FeedbackMessage: WrappedTypesupport + Send + 'static,
-            SendGoal: ServiceWire + WrappedServiceTypeSupport<Request: Texts>,
+            SendGoal: ServiceWire,
             GetResult: ServiceWire,
         > + 'static
 {
 }
 
-/// The same for service types.
+/// An action type of which there is a server here: the texts of its goals can be looked at.
+pub trait ServedAction:
+    ActionType<Wire: WrappedActionTypeSupport<SendGoal: WrappedServiceTypeSupport<Request: Texts>>>
+{
+}
+
+impl<T> ServedAction for T where
+    T: ActionType<Wire: WrappedActionTypeSupport<SendGoal: WrappedServiceTypeSupport<Request: Texts>>>
+{
+}
+
+/// What is asked of r2r's service types beyond their trait, so that they may cross threads.
 pub trait ServiceWire:
     WrappedServiceTypeSupport<Request: Send + 'static, Response: Send + 'static> + Send + 'static
 {

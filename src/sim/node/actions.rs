@@ -9,7 +9,7 @@ use r2r::WrappedServiceTypeSupport;
 use crate::bt::Time;
 use crate::goal::{End, GoalId};
 use crate::msg::Action;
-use crate::ros::convert::ActionType;
+use crate::ros::convert::{ActionType, ServedAction};
 use crate::ros::{
     ActionHandler, ActionServer, CancelDecision, Clock, Executor, GoalRequest, Listening, Ros, RosError,
     RosHandle, ServerGoal, Wake,
@@ -32,7 +32,7 @@ const FLOOD_RATE: f64 = 10_000.0;
 const MOST_AT_ONCE: f64 = 500.0;
 
 /// What reaches a server from its clients.
-enum Arrival<A: ActionType> {
+enum Arrival<A: ServedAction> {
     Goal(GoalRequest<A>),
     Cancel(GoalId),
 }
@@ -41,7 +41,7 @@ enum Arrival<A: ActionType> {
 type Numbers = Arc<Mutex<BTreeMap<GoalId, GoalNumber>>>;
 
 /// The handler of one server, on the node's thread.
-struct GoalHandler<A: ActionType> {
+struct GoalHandler<A: ServedAction> {
     arrivals: Sender<Arrival<A>>,
     numbers: Numbers,
     /// Those in force, not those of the last step: a cancellation is answered at once, and who has set a parameter
@@ -51,7 +51,7 @@ struct GoalHandler<A: ActionType> {
     wake: Wake,
 }
 
-impl<A: ActionType> GoalHandler<A> {
+impl<A: ServedAction> GoalHandler<A> {
     fn pass_on(&self, arrival: Arrival<A>) {
         // Nobody listens any more when the process ends; a goal is then refused by being dropped.
         let _ = self.arrivals.send(arrival);
@@ -59,7 +59,7 @@ impl<A: ActionType> GoalHandler<A> {
     }
 }
 
-impl<A: ActionType> ActionHandler<A> for GoalHandler<A>
+impl<A: ServedAction> ActionHandler<A> for GoalHandler<A>
 where
     GoalRequest<A>: Send,
 {
@@ -92,7 +92,7 @@ where
 }
 
 /// One action server on the network.
-struct Port<E: Execution<Action: ActionType>> {
+struct Port<E: Execution<Action: ServedAction>> {
     arrivals: Receiver<Arrival<E::Action>>,
     doorbell: Sender<Arrival<E::Action>>,
     numbers: Numbers,
@@ -110,7 +110,7 @@ struct Port<E: Execution<Action: ActionType>> {
     own_node: Option<Executor>,
 }
 
-impl<E: Execution<Action: ActionType>> Port<E>
+impl<E: Execution<Action: ServedAction>> Port<E>
 where
     GoalRequest<E::Action>: Send,
     <<<E::Action as ActionType>::Wire as r2r::WrappedActionTypeSupport>::SendGoal as WrappedServiceTypeSupport>::Request:
