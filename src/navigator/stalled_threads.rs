@@ -52,12 +52,15 @@ impl StalledThreads {
             return;
         }
         for (thread, beats) in ros.beats().chain([("goal-tracker", goal_tracker.beats())]) {
-            let Some((time, is_stalled)) = self.verdict(thread, beats) else {
-                continue;
+            let time = match self.verdict(thread, beats) {
+                Some(Verdict::Hangs(time)) => time,
+                Some(Verdict::CameBack(time)) => {
+                    tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
+                    continue;
+                }
+                None => continue,
             };
-            if !is_stalled {
-                tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
-            } else if is_guarded && goal_tracker.may_have_goals() {
+            if is_guarded && goal_tracker.may_have_goals() {
                 tracing::error!(
                     "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: the process \
                      is aborted, so that the guardian cancels its goals"
@@ -72,17 +75,14 @@ impl StalledThreads {
         }
     }
 
-    /// For how long it has stalled, or had when it went on.
-    fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<(Duration, bool)> {
+    /// What is to be said of a thread.
+    fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<Verdict> {
         let index = self.threads.iter().position(|(known, _)| *known == thread);
         let index = index.unwrap_or_else(|| {
             self.threads.push((thread, StallDetector::default()));
             self.threads.len() - 1
         });
         let (_, stall_detector) = self.threads.get_mut(index)?;
-        match stall_detector.look(beats, self.now, LIMIT)? {
-            Verdict::Hangs(time) => Some((time, true)),
-            Verdict::CameBack(time) => Some((time, false)),
-        }
+        stall_detector.look(beats, self.now, LIMIT)
     }
 }

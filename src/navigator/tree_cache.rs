@@ -178,7 +178,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A tree_cache, and a folder with the files of its trees.
+    /// A cache of trees, and a folder with the files of its trees.
     struct Bench {
         folder: Folder,
         tree_cache: TreeCache,

@@ -21,8 +21,9 @@ pub struct Watchdog {
 impl Watchdog {
     /// Watches the tick thread and the jobs of its trees. `limit`: how long work may take before it is reported. `stop` is
     /// called when a cancel of the goal that is pursued waits for a thread that hangs: the goals that its leaves have sent
-    /// can be cancelled without it, and so are their jobs. The tree is then halted as soon as the thread comes back. `look` is called each time, to
-    /// look after what else there is. `tell` is called when the watchdog's own thread has ended, by a panic or otherwise.
+    /// can be cancelled without it, and so are their jobs. The tree is then halted as soon as the thread comes back. `look`
+    /// is called each time, to look after what else there is. `tell` is called when the watchdog's own thread has ended, by
+    /// a panic or otherwise.
     ///
     /// # Errors
     /// Where no thread can be had.
@@ -70,7 +71,7 @@ impl Watchdog {
                         );
                         stop();
                         jobs.cancel_all();
-                        // Not before: whatever tree runs when the thread reads this may have lost its goals and jobs.
+                        // Not before: the tree that runs when the thread reads this may have lost its goals and jobs.
                         heartbeat.cancelled_without(goal);
                     }
                     for text in jobs.look(now, limit) {

@@ -53,7 +53,7 @@ pub(super) struct ActionClient<C: ActionCodec> {
 }
 
 impl<C: ActionCodec> ActionClient<C> {
-    /// Makes three clients and listens to the goals' states, and has the inputs told when the server is there and when it is gone.
+    /// Makes three clients and listens to the goals' states, and sends an input when the server is there and when it is gone.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,

@@ -474,7 +474,7 @@ impl Owner {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            // Whatever it does until it waits again may stall in the middleware.
+            // All that it does until it waits again may stall in the middleware.
             self.board.beat();
             let goes_on = self.work(next, inputs);
             self.board.beat();

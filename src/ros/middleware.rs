@@ -113,7 +113,7 @@ fn changes(transport: Transport, has_profile: bool) -> &'static [(&'static str, 
     match transport {
         // Also without a profile: shared memory is what keeps a server that was restarted from being reached.
         Transport::Udp => &[(TRANSPORTS, Some("UDPv4"))],
-        // For LOCALHOST rmw_fastrtps adds shared memory whatever a profile says. The profile says the rest.
+        // For LOCALHOST rmw_fastrtps adds shared memory to what a profile says. The profile says the rest.
         Transport::LocalUdp if has_profile => &[(RANGE, Some("SYSTEM_DEFAULT")), (LOCALHOST_ONLY, None)],
         Transport::LocalUdp | Transport::AsItIs => &[],
     }

@@ -17,7 +17,7 @@ pub(super) struct ServiceClient<C: ServiceCodec> {
 }
 
 impl<C: ServiceCodec> ServiceClient<C> {
-    /// Makes the client, and has the inputs told when the server is there and when it is gone.
+    /// Makes the client, and sends an input when the server is there and when it is gone.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,

@@ -20,7 +20,7 @@ const KEPT: i64 = 10_000_000_000;
 /// 5 s it answers for 5 s with where the robot was.
 const SET_BACK: i64 = 2_000_000_000;
 
-/// How many frames have a transform. Whoever publishes on `/tf` names them.
+/// How many frames have a transform. The publishers on `/tf` name them.
 const MOST_FRAMES: usize = 2_000;
 
 /// How many transforms of one frame are kept: those of [`KEPT`] at a thousand a second.
