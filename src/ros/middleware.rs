@@ -29,7 +29,7 @@ const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
 const STATIC_PEERS: &str = "ROS_STATIC_PEERS";
 
 /// What `LOCALHOST` means to rmw_fastrtps, but for shared memory: by the marks in the profile, which it takes the place of.
-const LOCALHOST: [(&str, &str); 3] = [
+const LOCALHOST: [(&str, &str); 4] = [
     (
         "<!-- transport -->",
         "<transport_descriptors><transport_descriptor><transport_id>navtree_udp</transport_id><type>UDPv4</type>\
@@ -42,11 +42,17 @@ const LOCALHOST: [(&str, &str); 3] = [
          <useBuiltinTransports>false</useBuiltinTransports>",
     ),
     (
-        "<!-- peers -->",
-        "<metatrafficUnicastLocatorList><locator/></metatrafficUnicastLocatorList>\
-         <initialPeersList><locator><udpv4><address>127.0.0.1</address></udpv4></locator></initialPeersList>",
+        "<!-- listen -->",
+        "<metatrafficUnicastLocatorList><locator/></metatrafficUnicastLocatorList>",
+    ),
+    (
+        PEERS,
+        "<initialPeersList><locator><udpv4><address>127.0.0.1</address></udpv4></locator></initialPeersList>",
     ),
 ];
+
+/// The mark of the addresses to which a participant announces itself.
+const PEERS: &str = "<!-- peers -->";
 
 /// The file of the profile, removed when this is dropped. Fast DDS reads it with the first node. It resolves the path
 /// (`realpath`) and takes no file without a name, such as one of `memfd_create`.
@@ -73,25 +79,55 @@ enum Transport {
     LocalUdp,
 }
 
+/// How far announcements reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    /// The participants of this machine.
+    Machine,
+    /// Those of the local networks as well.
+    Network,
+}
+
 /// Sets up Fast DDS for this process: UDP instead of shared memory, a quick repetition of what was lost, frequent
 /// announcements, answers that wait for no reader, and room for samples when they come. It makes room for a hundred in every
-/// endpoint at once, which for this node's endpoints are 3.3 MiB, a quarter of its private memory, never used. rcl has no
-/// setting for these, so it is a profile; where a user has one, that one counts, and `None` is returned, as where no folder takes the file. To be called before
-/// any node and any thread of this process's own is started, and kept until there is a node.
+/// endpoint at once, which for this node's endpoints are 3.3 MiB, a quarter of its private memory, never used.
+///
+/// rcl has no setting for these, so it is a profile. `None` where the user has one, which counts then, and where no folder
+/// takes the file. To be called before any node and any thread of this process is started. The profile is to be kept until
+/// there is a node.
 pub fn set_up() -> Option<Profile> {
+    set_up_with(None).0
+}
+
+/// The same for a process that passes on the announcements of its participants itself: they come to this UDP port of this
+/// machine only. Also returns how far to pass them on; `None` where the participants announce themselves as usual.
+pub(super) fn set_up_announcing_to(port: u16) -> (Option<Profile>, Option<Reach>) {
+    set_up_with(Some(port))
+}
+
+fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
     let chosen = CHOSEN.iter().any(|name| std::env::var_os(name).is_some())
         || CHOSEN_FILES.iter().any(|name| Path::new(name).exists());
     if chosen {
-        return None;
+        return (None, None);
     }
     let transport = transport(is_fast_dds_2(), |name| std::env::var_os(name));
+    let mut reach = reach(is_fast_dds_2(), transport, |name| std::env::var_os(name));
     let mut text = PROFILE.to_owned();
+    if let (Some(port), Some(_)) = (announce_to, reach) {
+        let peer = format!("<udpv4><port>{port}</port><address>127.0.0.1</address></udpv4>");
+        let peers = format!("<initialPeersList><locator>{peer}</locator></initialPeersList>");
+        text = text.replace(PEERS, &peers);
+    }
     if transport == Transport::LocalUdp {
         for (mark, setting) in LOCALHOST {
             text = text.replace(mark, setting);
         }
     }
     let profile = written(&text, &[&std::env::temp_dir(), Path::new(MEMORY)]);
+    if profile.is_none() {
+        reach = None;
+    }
     // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). What they may read
     // meanwhile is the list that the kernel made, which the first change copies and leaves where it is.
     unsafe {
@@ -105,7 +141,7 @@ pub fn set_up() -> Option<Profile> {
             }
         }
     }
-    profile
+    (profile, reach)
 }
 
 /// What becomes of variables, by whether there is a profile; `None`: removed.
@@ -141,6 +177,23 @@ fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -
         Transport::LocalUdp
     } else {
         Transport::AsItIs
+    }
+}
+
+/// How far participants that follow the profile announce themselves. `None` where the user, rmw or another middleware says
+/// to whom, or to nobody.
+fn reach(
+    is_fast_dds_2: bool,
+    transport: Transport,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<Reach> {
+    let variable = |name| variable(name).unwrap_or_default();
+    match transport {
+        Transport::LocalUdp => Some(Reach::Machine),
+        Transport::Udp if is_fast_dds_2 && variable(STATIC_PEERS).is_empty() && variable(RANGE) != "OFF" => {
+            Some(Reach::Network)
+        }
+        Transport::Udp | Transport::AsItIs => None,
     }
 }
 
@@ -196,6 +249,22 @@ mod tests {
         for (mark, _) in LOCALHOST {
             assert_eq!(PROFILE.matches(mark).count(), 1, "{mark}");
         }
+    }
+
+    #[test]
+    fn announcements_are_held_back_only_where_the_profile_says_to_whom_they_go() {
+        let reach = |is_fast_dds_2: bool, transport: Transport, set: &[(&str, &str)]| {
+            reach(is_fast_dds_2, transport, |name| {
+                let (_, value) = set.iter().find(|(variable, _)| *variable == name)?;
+                Some(OsString::from(value))
+            })
+        };
+        assert_eq!(reach(true, Transport::LocalUdp, &[]), Some(Reach::Machine));
+        assert_eq!(reach(true, Transport::Udp, &[]), Some(Reach::Network));
+        assert_eq!(reach(true, Transport::Udp, &[(RANGE, "OFF")]), None);
+        assert_eq!(reach(true, Transport::Udp, &[(STATIC_PEERS, "10.0.0.7")]), None);
+        assert_eq!(reach(false, Transport::Udp, &[]), None);
+        assert_eq!(reach(true, Transport::AsItIs, &[]), None);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! What a guardian becomes when its parent has ended and left goals: a process that cancels them, and ends.
 //!
-//! Most of its time goes into finding servers. Fast DDS 2.14 announces a new participant before it takes what comes for
-//! it, and a server that answers at once answers too early: more than half of all answers were lost so on one machine, and
-//! the next comes with the server's own announcement, which is every three seconds. To a further participant the server
-//! answers anew, so participants are added until all servers are found.
+//! Most of its time goes into finding servers, for Fast DDS 2.14 loses the answers of servers to the announcement of a new
+//! participant; see [`super::announcements`]. Where the announcements cannot be held back (the user has a profile of Fast
+//! DDS), participants are added until all servers are found: a server answers each one.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,13 +10,14 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::announcements::Announcements;
 use super::goals::{self, Left};
 use super::participant::{Participant, Response};
 use super::sleeper;
 use crate::goal::{CancelCode, GoalId, Selection};
 use crate::ros::action_client::{cancel_code, cancel_request};
 use crate::ros::console::{start_log, take_log};
-use crate::ros::{Clock, Executor, Listening, RosError, middleware};
+use crate::ros::{Clock, Executor, Listening, RosError};
 
 /// How long all goals may take to be cancelled.
 const GIVE_UP: Duration = Duration::from_secs(10);
@@ -29,10 +29,12 @@ const RETRY: Duration = Duration::from_millis(250);
 const UNKNOWN: Duration = Duration::from_secs(2);
 /// Between two looks for servers and answers.
 const LOOK: Duration = Duration::from_millis(5);
-/// How many participants there are from the first look on, after how long there is one more, and how many at most.
-const FIRST_PARTICIPANTS: usize = 4;
-const NEXT_PARTICIPANT: Duration = Duration::from_millis(60);
+/// After how long there is one participant more, where all servers are not found, and how many there are at most.
+const NEXT_PARTICIPANT: Duration = Duration::from_millis(500);
 const MOST_PARTICIPANTS: usize = 16;
+/// The same where participants announce themselves before they listen, and how many there are from the first look on.
+const NEXT_EARLY_PARTICIPANT: Duration = Duration::from_millis(60);
+const FIRST_EARLY_PARTICIPANTS: usize = 4;
 /// When the log is published, if not all is done before: servers come first.
 const LOG: Duration = Duration::from_millis(1500);
 /// How long the log is published so that it is heard: as long as the readers of `/rosout` may be unknown to it. For how much of
@@ -43,13 +45,13 @@ const LAST_LINE: Duration = Duration::from_secs(1);
 /// Cancels the goals that an open file of this number names. False where it could not do that for all.
 pub(super) fn run(file: &OsStr) -> bool {
     sleeper::name_process();
-    // Read by the first participant.
-    let _profile = middleware::set_up();
+    // The profile is read by the first participant.
+    let (_profile, announcements) = Announcements::set_up();
     let left = File::open(Path::new("/proc/self/fd").join(file)).and_then(|file| goals::read(&file));
     let _log = start_log();
     let done = match left {
         Ok(left) if left.goals.is_empty() => return true,
-        Ok(left) => cancel(&left),
+        Ok(left) => cancel(&left, announcements),
         Err(error) => Err(RosError::Context(error.to_string())),
     };
     done.unwrap_or_else(|error| {
@@ -60,7 +62,7 @@ pub(super) fn run(file: &OsStr) -> bool {
     })
 }
 
-fn cancel(left: &Left) -> Result<bool, RosError> {
+fn cancel(left: &Left, announcements: Option<Announcements>) -> Result<bool, RosError> {
     let (namespace, name) = left.node.rsplit_once('/').unwrap_or_default();
     let name = format!("_{name}_guardian");
     tracing::warn!(
@@ -69,15 +71,22 @@ fn cancel(left: &Left) -> Result<bool, RosError> {
         left.goals.len()
     );
     let began = Instant::now();
-    let mut canceller = Canceller::new(left);
+    let mut canceller = Canceller::new(left, announcements);
     canceller.run(&name, namespace, began + LOG)?;
     let log = publish_log(&name, namespace);
     let published = Instant::now();
     canceller.run(&name, namespace, began + GIVE_UP)?;
     let all = canceller.report();
+    let announcements = canceller.announcements.take();
     drop(canceller);
     if let Some(_log) = log? {
-        std::thread::sleep(STAY.saturating_sub(published.elapsed()).max(LAST_LINE));
+        let until = Instant::now() + STAY.saturating_sub(published.elapsed()).max(LAST_LINE);
+        while Instant::now() < until {
+            std::thread::sleep(LOOK);
+            announcements
+                .as_ref()
+                .inspect(|announcements| announcements.pass_on());
+        }
     }
     Ok(all)
 }
@@ -107,12 +116,14 @@ struct Canceller {
     was_found: Vec<bool>,
     goals: Vec<Goal>,
     participants: Vec<Participant>,
+    /// `None`: participants announce themselves before they listen.
+    announcements: Option<Announcements>,
     /// Which goal is meant by the answer to a request: by participant, service and number.
     asked: HashMap<(usize, usize, i64), usize>,
 }
 
 impl Canceller {
-    fn new(left: &Left) -> Self {
+    fn new(left: &Left, announcements: Option<Announcements>) -> Self {
         let mut services: Vec<String> = Vec::new();
         let now = Instant::now();
         let goals = left
@@ -143,12 +154,17 @@ impl Canceller {
             services,
             goals,
             participants: Vec::new(),
+            announcements,
             asked: HashMap::new(),
         }
     }
 
     /// Until all goals are done, or that time, or until the servers of those that are not have ended too.
     fn run(&mut self, name: &str, namespace: &str, until: Instant) -> Result<(), RosError> {
+        let (first_participants, pause) = match self.announcements {
+            Some(_) => (1, NEXT_PARTICIPANT),
+            None => (FIRST_EARLY_PARTICIPANTS, NEXT_EARLY_PARTICIPANT),
+        };
         let mut next_participant = Instant::now();
         while self.goals.iter().any(|goal| !goal.is_done) {
             let now = Instant::now();
@@ -156,7 +172,7 @@ impl Canceller {
                 break;
             }
             let count = self.participants.len();
-            let is_due = count < FIRST_PARTICIPANTS || now >= next_participant;
+            let is_due = count < first_participants || now >= next_participant;
             if is_due && count < MOST_PARTICIPANTS && self.was_found.contains(&false) {
                 match Participant::new(name, namespace, &self.services) {
                     Ok(participant) => self.participants.push(participant),
@@ -164,7 +180,10 @@ impl Canceller {
                     Err(error) => tracing::debug!("no further participant: {error}"),
                 }
                 tracing::debug!("participant {count} made in {:?}", now.elapsed());
-                next_participant = Instant::now() + NEXT_PARTICIPANT;
+                next_participant = Instant::now() + pause;
+            }
+            if let Some(announcements) = &self.announcements {
+                announcements.pass_on();
             }
             for participant in 0..self.participants.len() {
                 self.ask_through(participant);

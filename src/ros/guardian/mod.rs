@@ -15,6 +15,7 @@
 //!
 //! The goals are in memory that both have, so a child that was killed is replaced, and nothing has to be told twice.
 
+mod announcements;
 mod cancel;
 mod goals;
 mod mappings;
