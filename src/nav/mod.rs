@@ -39,6 +39,7 @@ mod service_leaf;
 mod settings;
 mod strict_json;
 pub mod sync;
+mod table;
 pub mod testing;
 mod topic;
 mod tracking;
@@ -78,10 +79,12 @@ pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     any::register(registry)?;
     cancel::register(registry)?;
     condition::register(registry)?;
+    condition::recovery_help::register(registry)?;
     control::register(registry)?;
     decorator::register(registry)?;
     service::register(registry)?;
-    sync::register(registry)
+    sync::register(registry)?;
+    sync::selectors::register(registry)
 }
 
 /// What a navigator writes to the blackboard before it ticks: under the default names in

@@ -17,45 +17,28 @@ mod spin;
 mod undock_robot;
 mod wait;
 
-pub use assisted_teleop::AssistedTeleop;
-pub use back_up::BackUp;
-pub use compute_and_track_route::ComputeAndTrackRoute;
-pub use compute_path_through_poses::ComputePathThroughPoses;
-pub use compute_path_to_pose::ComputePathToPose;
-pub use compute_route::ComputeRoute;
-pub use dock_robot::DockRobot;
-pub use drive_on_heading::DriveOnHeading;
-pub use follow_object::FollowObject;
-pub use follow_path::FollowPath;
-pub use navigate_through_poses::NavigateThroughPoses;
-pub use navigate_to_pose::NavigateToPose;
-pub use smooth_path::SmoothPath;
-pub use spin::Spin;
-pub use undock_robot::UndockRobot;
-pub use wait::Wait;
-
 use super::action_leaf::{ActionLeaf, Refusal};
 use super::strict_json::ZERO_BYTE;
-use crate::bt::{Context, Input, Ports, Registry, RegistryError, Text};
+use super::table::nodes;
+use crate::bt::{Context, Input, Ports, Text};
 
-/// Registers every node of this folder.
-pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    registry.register::<ActionLeaf<AssistedTeleop>>()?;
-    registry.register::<ActionLeaf<BackUp>>()?;
-    registry.register::<ActionLeaf<ComputeAndTrackRoute>>()?;
-    registry.register::<ActionLeaf<ComputePathThroughPoses>>()?;
-    registry.register::<ActionLeaf<ComputePathToPose>>()?;
-    registry.register::<ActionLeaf<ComputeRoute>>()?;
-    registry.register::<ActionLeaf<DockRobot>>()?;
-    registry.register::<ActionLeaf<DriveOnHeading>>()?;
-    registry.register::<ActionLeaf<FollowObject>>()?;
-    registry.register::<ActionLeaf<FollowPath>>()?;
-    registry.register::<ActionLeaf<NavigateThroughPoses>>()?;
-    registry.register::<ActionLeaf<NavigateToPose>>()?;
-    registry.register::<ActionLeaf<SmoothPath>>()?;
-    registry.register::<ActionLeaf<Spin>>()?;
-    registry.register::<ActionLeaf<UndockRobot>>()?;
-    registry.register::<ActionLeaf<Wait>>()
+nodes! {
+    assisted_teleop: AssistedTeleop in ActionLeaf,
+    back_up: BackUp in ActionLeaf,
+    compute_and_track_route: ComputeAndTrackRoute in ActionLeaf,
+    compute_path_through_poses: ComputePathThroughPoses in ActionLeaf,
+    compute_path_to_pose: ComputePathToPose in ActionLeaf,
+    compute_route: ComputeRoute in ActionLeaf,
+    dock_robot: DockRobot in ActionLeaf,
+    drive_on_heading: DriveOnHeading in ActionLeaf,
+    follow_object: FollowObject in ActionLeaf,
+    follow_path: FollowPath in ActionLeaf,
+    navigate_through_poses: NavigateThroughPoses in ActionLeaf,
+    navigate_to_pose: NavigateToPose in ActionLeaf,
+    smooth_path: SmoothPath in ActionLeaf,
+    spin: Spin in ActionLeaf,
+    undock_robot: UndockRobot in ActionLeaf,
+    wait: Wait in ActionLeaf,
 }
 
 /// A text port as the `String` of a message; empty where it is absent or not written.

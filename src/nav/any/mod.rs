@@ -21,23 +21,18 @@ mod ros_subscribe;
 mod topic_ports;
 
 pub use json::Json;
-pub use ros_action::{JsonAction, RosAction};
-pub use ros_parameter_get::RosParameterGet;
-pub use ros_parameter_set::RosParameterSet;
-pub use ros_publish::RosPublish;
-pub use ros_service::{JsonService, RosService};
-pub use ros_subscribe::RosSubscribe;
+pub use ros_action::JsonAction;
+pub use ros_service::JsonService;
 
 use super::action_leaf::ActionLeaf;
 use super::service_leaf::ServiceLeaf;
-use crate::bt::{Registry, RegistryError};
+use super::table::nodes;
 
-/// Registers every node of this folder.
-pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    registry.register::<ActionLeaf<RosAction>>()?;
-    registry.register::<ServiceLeaf<RosParameterGet>>()?;
-    registry.register::<ServiceLeaf<RosParameterSet>>()?;
-    registry.register::<RosPublish>()?;
-    registry.register::<ServiceLeaf<RosService>>()?;
-    registry.register::<RosSubscribe>()
+nodes! {
+    ros_action: RosAction in ActionLeaf,
+    ros_parameter_get: RosParameterGet in ServiceLeaf,
+    ros_parameter_set: RosParameterSet in ServiceLeaf,
+    ros_publish: RosPublish,
+    ros_service: RosService in ServiceLeaf,
+    ros_subscribe: RosSubscribe,
 }

@@ -13,58 +13,32 @@ mod is_goal_nearby;
 mod is_stuck;
 mod is_within_path_tracking_bounds;
 mod path_expiring_timer;
+pub mod recovery_help;
 mod time_expired;
 mod transform_available;
-mod would_a_controller_recovery_help;
-mod would_a_planner_recovery_help;
-mod would_a_route_recovery_help;
-mod would_a_smoother_recovery_help;
 
-pub use are_error_codes_present::AreErrorCodesPresent;
-pub use are_poses_near::ArePosesNear;
-pub use distance_traveled::DistanceTraveled;
-pub use global_updated_goal::GlobalUpdatedGoal;
-pub use goal_reached::GoalReached;
-pub use goal_updated::GoalUpdated;
-pub use initial_pose_received::InitialPoseReceived;
-pub use is_battery_charging::IsBatteryCharging;
-pub use is_battery_low::IsBatteryLow;
-pub use is_goal_nearby::IsGoalNearby;
 pub(super) use is_goal_nearby::{Progress, end_within};
-pub use is_stuck::IsStuck;
 pub(super) use is_stuck::open_odometry;
-pub use is_within_path_tracking_bounds::IsWithinPathTrackingBounds;
-pub use path_expiring_timer::PathExpiringTimer;
-pub use time_expired::TimeExpired;
-pub use transform_available::TransformAvailable;
-pub use would_a_controller_recovery_help::WouldAControllerRecoveryHelp;
-pub use would_a_planner_recovery_help::WouldAPlannerRecoveryHelp;
-pub use would_a_route_recovery_help::WouldARouteRecoveryHelp;
-pub use would_a_smoother_recovery_help::WouldASmootherRecoveryHelp;
 
-use crate::bt::{NodeStatus, Registry, RegistryError};
+use super::table::nodes;
+use crate::bt::NodeStatus;
 
-/// Registers every node of this folder.
-pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    registry.register::<AreErrorCodesPresent>()?;
-    registry.register::<ArePosesNear>()?;
-    registry.register::<DistanceTraveled>()?;
-    registry.register::<GlobalUpdatedGoal>()?;
-    registry.register::<GoalReached>()?;
-    registry.register::<GoalUpdated>()?;
-    registry.register::<InitialPoseReceived>()?;
-    registry.register::<IsBatteryCharging>()?;
-    registry.register::<IsBatteryLow>()?;
-    registry.register::<IsGoalNearby>()?;
-    registry.register::<IsStuck>()?;
-    registry.register::<IsWithinPathTrackingBounds>()?;
-    registry.register::<PathExpiringTimer>()?;
-    registry.register::<TimeExpired>()?;
-    registry.register::<TransformAvailable>()?;
-    registry.register::<WouldAControllerRecoveryHelp>()?;
-    registry.register::<WouldAPlannerRecoveryHelp>()?;
-    registry.register::<WouldARouteRecoveryHelp>()?;
-    registry.register::<WouldASmootherRecoveryHelp>()
+nodes! {
+    are_error_codes_present: AreErrorCodesPresent,
+    are_poses_near: ArePosesNear,
+    distance_traveled: DistanceTraveled,
+    global_updated_goal: GlobalUpdatedGoal,
+    goal_reached: GoalReached,
+    goal_updated: GoalUpdated,
+    initial_pose_received: InitialPoseReceived,
+    is_battery_charging: IsBatteryCharging,
+    is_battery_low: IsBatteryLow,
+    is_goal_nearby: IsGoalNearby,
+    is_stuck: IsStuck,
+    is_within_path_tracking_bounds: IsWithinPathTrackingBounds,
+    path_expiring_timer: PathExpiringTimer,
+    time_expired: TimeExpired,
+    transform_available: TransformAvailable,
 }
 
 /// SUCCESS or FAILURE.

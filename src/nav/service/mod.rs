@@ -11,34 +11,23 @@ mod remove_in_collision_goals;
 mod toggle_collision_monitor;
 mod validate_path;
 
-pub use check_pose_occupancy::CheckPoseOccupancy;
-pub use clear_costmap_around_pose::ClearCostmapAroundPose;
-pub use clear_costmap_around_robot::ClearCostmapAroundRobot;
-pub use clear_costmap_except_region::ClearCostmapExceptRegion;
-pub use clear_entire_costmap::ClearEntireCostmap;
-pub use is_path_valid::IsPathValid;
-pub use reinitialize_global_localization::ReinitializeGlobalLocalization;
-pub use remove_in_collision_goals::RemoveInCollisionGoals;
-pub use toggle_collision_monitor::ToggleCollisionMonitor;
-pub use validate_path::ValidatePath;
-
 use std::sync::Arc;
 
 use super::service_leaf::ServiceLeaf;
-use crate::bt::{List, Ports, Registry, RegistryError};
+use super::table::nodes;
+use crate::bt::{List, Ports};
 
-/// Registers every node of this folder.
-pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    registry.register::<ServiceLeaf<CheckPoseOccupancy>>()?;
-    registry.register::<ServiceLeaf<ClearCostmapAroundPose>>()?;
-    registry.register::<ServiceLeaf<ClearCostmapAroundRobot>>()?;
-    registry.register::<ServiceLeaf<ClearCostmapExceptRegion>>()?;
-    registry.register::<ServiceLeaf<ClearEntireCostmap>>()?;
-    registry.register::<ServiceLeaf<IsPathValid>>()?;
-    registry.register::<ServiceLeaf<ReinitializeGlobalLocalization>>()?;
-    registry.register::<ServiceLeaf<RemoveInCollisionGoals>>()?;
-    registry.register::<ServiceLeaf<ToggleCollisionMonitor>>()?;
-    registry.register::<ServiceLeaf<ValidatePath>>()
+nodes! {
+    check_pose_occupancy: CheckPoseOccupancy in ServiceLeaf,
+    clear_costmap_around_pose: ClearCostmapAroundPose in ServiceLeaf,
+    clear_costmap_around_robot: ClearCostmapAroundRobot in ServiceLeaf,
+    clear_costmap_except_region: ClearCostmapExceptRegion in ServiceLeaf,
+    clear_entire_costmap: ClearEntireCostmap in ServiceLeaf,
+    is_path_valid: IsPathValid in ServiceLeaf,
+    reinitialize_global_localization: ReinitializeGlobalLocalization in ServiceLeaf,
+    remove_in_collision_goals: RemoveInCollisionGoals in ServiceLeaf,
+    toggle_collision_monitor: ToggleCollisionMonitor in ServiceLeaf,
+    validate_path: ValidatePath in ServiceLeaf,
 }
 
 /// The port `plugins` of Nav2's main branch.

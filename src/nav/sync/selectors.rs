@@ -1,0 +1,43 @@
+//! Nodes that choose a plugin by a topic: a table, one row a node, with one behaviour for all ([`Selector`]).
+
+use crate::bt::{Registry, RegistryError};
+use crate::nav::selector::{Selector, SelectorNode};
+
+/// A row: the node, what it selects, and that name as it stands in the names of ports and of the topic.
+macro_rules! selectors {
+    ($($node:ident selects the $what:literal: $name:literal,)*) => {
+        $(
+            #[doc = concat!("Takes the ", $what, " from a topic.")]
+            #[derive(Debug)]
+            pub struct $node;
+
+            impl SelectorNode for $node {
+                const ID: &'static str = stringify!($node);
+                const WHAT: &'static str = $what;
+                const DEFAULT_PORT: &'static str = concat!("default_", $name);
+                const OUTPUT_PORT: &'static str = concat!("selected_", $name);
+                const TOPIC: &'static str = concat!($name, "_selector");
+                const DOC: &'static str = concat!(
+                    "Writes the ", $what, " last published on a topic, or the default. FAILURE if there is neither. ",
+                    "A choice lasts until another one is published, also over navigations: its topic is latched."
+                );
+            }
+        )*
+
+        /// Registers every node of this table.
+        pub(in crate::nav) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
+            $(registry.register::<Selector<$node>>()?;)*
+            Ok(())
+        }
+    };
+}
+
+selectors! {
+    ControllerSelector selects the "controller": "controller",
+    GoalCheckerSelector selects the "goal checker": "goal_checker",
+    // A node of Nav2's main branch.
+    PathHandlerSelector selects the "path handler": "path_handler",
+    PlannerSelector selects the "planner": "planner",
+    ProgressCheckerSelector selects the "progress checker": "progress_checker",
+    SmootherSelector selects the "smoother": "smoother",
+}
