@@ -44,8 +44,8 @@ pub struct ActionGoal {
     acknowledged: bool,
     /// The server said itself that the goal is over, rather than that it knows no such goal.
     terminal: bool,
-    /// The server cancels it, or has, while its leaf waits: another client asked for that. Our own cancels come when no
-    /// leaf waits any more.
+    /// The server cancels it, or has, while its leaf waits for it or for the goal that replaces it: another client asked for
+    /// that. Our own cancels come when no leaf waits any more.
     canceled_by_another: bool,
     /// How much longer it may wait for an absent server, all absences together: one that comes and goes shall not hold
     /// up a leaf for ever.
@@ -145,6 +145,12 @@ impl ActionGoal {
     /// Whether a leaf waits for it, and another client has cancelled it: no update is to set the robot going again.
     pub fn is_canceled_by_another(&self) -> bool {
         self.canceled_by_another && self.is_waited_for()
+    }
+
+    /// Whether another client cancelled it while its leaf waited for it, or for the goal that replaces it. Also after its
+    /// end.
+    pub fn was_canceled_by_another(&self) -> bool {
+        self.canceled_by_another
     }
 
     fn is_waited_for(&self) -> bool {
@@ -331,6 +337,14 @@ impl ActionGoal {
     }
 
     fn on_replaced(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled)
+        | GoalEvent::Result(End::Canceled) = event
+            && !self.canceled_by_another
+        {
+            // Nobody here has cancelled it, and a server aborts what it replaces.
+            self.canceled_by_another = true;
+            steps.push(Step::StopNewer);
+        }
         match event {
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),

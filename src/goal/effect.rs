@@ -156,8 +156,12 @@ pub enum Outcome<P> {
     Succeeded(P),
     /// The goal failed on its server.
     Aborted(P),
-    /// The goal was cancelled, by somebody else: a leaf that was halted is told nothing.
+    /// The goal was cancelled, by somebody else: a leaf that was halted is told nothing. Or it ended otherwise after its server
+    /// had begun to cancel it: it failed, or a newer one waited.
     Canceled(P),
+    /// Somebody else cancelled the goal that the newest one replaces, and did not know of the newest. That is being
+    /// cancelled.
+    CanceledByAnother,
     /// The server refused the goal.
     Rejected,
     /// The request could not be sent.

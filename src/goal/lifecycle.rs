@@ -153,6 +153,7 @@ fn steps_text(steps: &[Step]) -> String {
             Step::TellAccepted => "tell the leaf: accepted".to_owned(),
             Step::TellFeedback => "tell the leaf: feedback".to_owned(),
             Step::Finish(verdict) => format!("tell the leaf: {}", plain(&format!("{verdict:?}"))),
+            Step::StopNewer => "cancel the newer goal, tell the leaf: `CanceledByAnother`".to_owned(),
             Step::Report(what) => format!("report `{what:?}`"),
         })
         .collect();
@@ -323,6 +324,12 @@ the next phase and what is to be done come out. Every event in every phase is li
 
 The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has gone
 (or, in Replaced, waits for a newer goal) and is told nothing any more.
+
+*Another client cancels a goal*: an update that comes later is not sent. An update that crosses the cancel on the wire is
+cancelled too, and the leaf is told `CanceledByAnother`. A server aborts a goal that it replaces, so Replaced sees this cancel
+as *status canceling* or as the end *canceled*. After *status canceling*, the leaf is told `Canceled` also where the goal then
+ends aborted, or ends succeeded while an update waits. A leaf whose updates cancel the old goal first cannot tell the two
+cancels apart once its own is sent.
 
 What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
 that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*

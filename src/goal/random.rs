@@ -387,6 +387,7 @@ proptest! {
                         finished || left || !goal.phase().has_leaf(),
                         "{before:?} {event:?} {index}"
                     ),
+                    Step::StopNewer => prop_assert_eq!(before, Phase::Replaced),
                     Step::RequestResult | Step::Report(_) => {}
                 }
             }

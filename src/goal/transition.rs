@@ -155,6 +155,8 @@ pub enum Step {
     TellFeedback,
     /// Tell the leaf how it ended.
     Finish(Verdict),
+    /// Another client cancelled this goal, which a newer goal of the same leaf replaces: stop that one too.
+    StopNewer,
     /// Tell people.
     Report(What),
 }
@@ -176,4 +178,6 @@ pub enum Verdict {
     ResultLost,
     /// The server is not there, vanished, or was replaced.
     ServerGone,
+    /// Another client cancelled the goal that it replaces.
+    CanceledByAnother,
 }

@@ -422,14 +422,18 @@ impl<N: ActionNode> ActionLeaf<N> {
                 }
                 Ok(status)
             }
-            Some(Outcome::Canceled(payload)) => {
+            Some(Outcome::Canceled(_) | Outcome::CanceledByAnother) => {
                 if canceled_is_success {
                     self.report(cx, 0, "")?;
                 } else {
                     self.report(cx, 0, FOREIGN_CANCEL)?;
                     self.record(cx, 0, FOREIGN_CANCEL);
                 }
-                match payload.get::<ResultOf<N>>() {
+                let result = match &outcome {
+                    Some(Outcome::Canceled(payload)) => payload.get::<ResultOf<N>>(),
+                    _ => None,
+                };
+                match result {
                     Some(result) => self.node.finished(cx, &Ending::Canceled(result))?,
                     None => self.node.finished(cx, &Ending::Failed)?,
                 }

@@ -156,6 +156,22 @@ fn g3_a_goal_that_waits_for_another_to_stop_is_not_canceled_before_that_has() {
 }
 
 #[test]
+fn a_goal_that_waits_and_is_replaced_ends_at_once_and_the_one_that_drove_when_it_has_stopped() {
+    let mut braking = Braking::new();
+    let quick = load(&registry(), "<AlwaysSuccess/>");
+    braking.rig.goal(2, &quick);
+    braking.rig.goal(3, &quick);
+    braking.ticks(20);
+    let replaced = |number| (number, Ending::Aborted, 0, REPLACED.to_owned());
+    assert_eq!(braking.told(), [replaced(2)], "it never drove");
+    assert!(braking.rig.navigator.has_goals(), "a newer goal has its place");
+    braking.gate.cancel();
+    braking.ticks(3);
+    let reached = (3, Ending::Succeeded, 0, String::new());
+    assert_eq!(braking.told(), [replaced(1), reached]);
+}
+
+#[test]
 fn g3_the_client_of_a_goal_that_waits_for_another_reads_what_did_not_stop() {
     let mut braking = Braking::new();
     let quick = load(&registry(), "<AlwaysSuccess/>");

@@ -90,6 +90,7 @@ impl<P> GoalTracker<P> {
                     }
                 }
                 Step::Finish(verdict) => self.finish(goal, verdict, payload.take(), now, out),
+                Step::StopNewer => self.stop_newer(goal, now, out),
                 Step::Report(what) => {
                     let counters = &mut self.counters;
                     match what {
@@ -139,7 +140,17 @@ impl<P> GoalTracker<P> {
         let Some(ticket) = self.waiting_leaf(goal) else {
             return;
         };
+        let was_canceled = self
+            .goals
+            .get(&goal)
+            .is_some_and(|entry| entry.goal.was_canceled_by_another());
+        let has_update = self.leaves.get(&ticket).is_some_and(|leaf| leaf.update.is_some());
         let outcome = match (verdict, payload) {
+            // Somebody asked the robot to stop: neither an update nor a recovery is to set it going again.
+            (Verdict::Ended(End::Aborted), Some(payload)) if was_canceled => Outcome::Canceled(payload),
+            (Verdict::Ended(End::Succeeded), Some(payload)) if was_canceled && has_update => {
+                Outcome::Canceled(payload)
+            }
             (Verdict::Ended(End::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
             (Verdict::Ended(End::Aborted), Some(payload)) => Outcome::Aborted(payload),
             (Verdict::Ended(End::Canceled), Some(payload)) => Outcome::Canceled(payload),
@@ -148,6 +159,7 @@ impl<P> GoalTracker<P> {
             (Verdict::AcceptTimeout, _) => Outcome::AcceptTimeout,
             (Verdict::ResultTimeout, _) => Outcome::ResultTimeout,
             (Verdict::ServerGone, _) => Outcome::ServerGone,
+            (Verdict::CanceledByAnother, _) => Outcome::CanceledByAnother,
             (Verdict::ResultLost | Verdict::Ended(_), _) => Outcome::ResultLost,
         };
         let updates = self.leaves.remove(&ticket).map_or(0, |leaf| leaf.applied);
@@ -165,6 +177,22 @@ impl<P> GoalTracker<P> {
             if left_behind {
                 self.apply(other, GoalEvent::Halt, None, now, out);
             }
+        }
+    }
+
+    /// Another client cancelled a goal before it knew of the one that replaces it. That one is stopped too: somebody asked
+    /// the robot to stop.
+    fn stop_newer(&mut self, older: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
+        let ticket = self.goals.get(&older).and_then(|entry| entry.ticket);
+        let Some(newest) = ticket
+            .and_then(|ticket| self.leaves.get(&ticket))
+            .map(|leaf| leaf.current)
+        else {
+            return;
+        };
+        if newest != older {
+            self.finish(newest, Verdict::CanceledByAnother, None, now, out);
+            self.withdraw_or(newest, GoalEvent::Halt, now, out);
         }
     }
 

@@ -208,7 +208,7 @@ mod tests {
     use super::super::Counters;
     use super::super::rig::{Rig, options};
     use crate::goal::{
-        AfterHalt, CancelCode, Command, End, GoalOptions, GoalStatus, Ticket, UpdatePolicy, WireEvent,
+        AfterHalt, CancelCode, Command, End, GoalId, GoalOptions, GoalStatus, Ticket, UpdatePolicy, WireEvent,
     };
 
     const NOTHING: [&str; 0] = [];
@@ -615,6 +615,79 @@ mod tests {
         assert_eq!(rig.wanted(), ["cancel #1"], "the leaf goes");
         rig.result(first, End::Canceled);
         rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_a_cancel_of_another_client_that_crosses_an_update_stops_the_newer_goal_too() {
+        let signs: [fn(&mut Rig, GoalId); 3] = [
+            |rig, goal| rig.status(&[(goal, GoalStatus::Canceling)]),
+            |rig, goal| rig.status(&[(goal, GoalStatus::Canceled)]),
+            |rig, goal| rig.result(goal, End::Canceled),
+        ];
+        for (index, sign) in signs.into_iter().enumerate() {
+            // Not answered, and accepted.
+            for is_accepted in [false, true] {
+                let mut rig = Rig::new();
+                let (ticket, first) = rig.run(1);
+                rig.update(ticket, 2);
+                let second = rig.sent_goal();
+                if is_accepted {
+                    rig.accept(second);
+                }
+                rig.update(ticket, 3);
+                rig.out.clear();
+                sign(&mut rig, first);
+                let wanted = rig.wanted();
+                assert_eq!(wanted[0], "tell CanceledByAnother of update 1", "{index}");
+                assert!(rig.goal_tracker.open_tickets().is_empty());
+                rig.result(first, End::Aborted);
+                if is_accepted {
+                    assert_eq!(wanted.last().unwrap(), "cancel #1", "{index}");
+                } else {
+                    rig.accept(second);
+                    assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"], "{index}");
+                }
+                rig.status(&[(second, GoalStatus::Canceled)]);
+                assert_eq!(rig.wanted(), NOTHING, "{index}");
+                rig.assert_at_rest();
+            }
+            // It has not left.
+            let mut rig = Rig::new();
+            let (ticket, first) = rig.run(1);
+            rig.batch(|rig| {
+                rig.update(ticket, 2);
+                sign(rig, first);
+            });
+            rig.result(first, End::Canceled);
+            let wanted = rig.wanted();
+            assert!(!wanted.contains(&"send 2".to_owned()), "{index}: {wanted:?}");
+            assert_eq!(wanted[0], "tell CanceledByAnother of update 1", "{index}");
+            rig.assert_at_rest();
+        }
+    }
+
+    #[test]
+    fn a_goal_that_another_client_cancels_and_that_ends_otherwise_is_not_replaced() {
+        let end_of = |end: End, is_updated: bool| {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.run(1);
+            rig.status(&[(goal, GoalStatus::Canceling)]);
+            if is_updated {
+                rig.update(ticket, 2);
+            }
+            rig.result(goal, end);
+            rig.assert_at_rest();
+            rig.wanted()
+        };
+        for is_updated in [false, true] {
+            assert_eq!(end_of(End::Aborted, is_updated), ["tell Canceled(9)"]);
+        }
+        assert_eq!(end_of(End::Succeeded, true), ["tell Canceled(9)"]);
+        assert_eq!(
+            end_of(End::Succeeded, false),
+            ["tell Succeeded(9)"],
+            "it was reached"
+        );
     }
 
     #[test]

@@ -285,6 +285,25 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_is_on_its_way_when_somebody_else_cancels_the_goal_is_not_driven_along() {
+        let mut bench = bench();
+        let mut is_first = true;
+        bench.action::<FollowPath>(SERVER, move |_| {
+            let delay = if std::mem::take(&mut is_first) { 0 } else { 50 };
+            Plan::endless().answer_after(delay)
+        });
+        assert_eq!(bench.run(5), Running);
+        bench.set("path", path(3.0));
+        assert_eq!(bench.tick(), Running);
+        bench.foreign_cancel(SERVER);
+        assert_eq!(bench.run(100), Failure);
+        assert_eq!(bench.get::<u16>("code"), Some(0));
+        assert_eq!(bench.goals::<FollowPath>(SERVER).len(), 2);
+        bench.wait(1_000);
+        assert_eq!(bench.active(SERVER), 0);
+    }
+
+    #[test]
     fn tracking_feedback_is_computed() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());
