@@ -151,12 +151,12 @@ impl Ros {
     /// # Errors
     /// [`RosError`].
     pub fn listen_to_transforms(&self) -> Result<(), RosError> {
-        let transforms = self.transforms.clone();
+        let (transforms, clock) = (self.transforms.clone(), self.clock.clone());
         let [moving, fixed] = ["/tf", "/tf_static"].map(|topic| self.handle().topic(topic));
         let qualities = Self::transform_qualities(&self.parameters, [&moving, &fixed])
             .map_err(|error| RosError::Context(error.to_string()))?;
         self.handle()
-            .with_node_blocking(PATIENCE, move |node| transforms.feed(node, qualities))?
+            .with_node_blocking(PATIENCE, move |node| transforms.feed(node, &clock, qualities))?
     }
 }
 
