@@ -140,10 +140,11 @@ def test_g3_goals_left_behind_are_not_touched_by_a_node_that_is_not_active(stack
         stopped_by(second, controller)
 
 
-def test_g3_goals_of_a_node_that_drives_are_not_touched_by_another_of_its_name(stack, request):
+@pytest.mark.parametrize("remappings", [{}, {"/parameter_events": "/other_events"}])
+def test_g3_goals_of_a_node_that_drives_are_not_touched_by_another_of_its_name(stack, request, remappings):
     controller, goal = drive_and_refuse_cancels(stack)
     with Kept(request) as kept:
-        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS))
+        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS, remappings))
         second.wait_for_line("another node on the graph is named /bt_navigator")
         drives_on(stack, goal, seconds=1)
         assert not controller.cancelled(), second.output

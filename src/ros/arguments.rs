@@ -4,13 +4,16 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::names::expand;
+use super::names::Kind;
 
-/// One rule of `-r` or `--remap`: `node:from:=to`.
+/// One rule of `-r` or `--remap`: `node:from:=to`, with `rostopic://` or `rosservice://` before `from` where it is for one
+/// kind of names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Rule<'a> {
     /// Whom it is for; everybody where it is missing.
     node: Option<&'a str>,
+    /// What it is for; topics and services where it is missing.
+    kind: Option<Kind>,
     from: &'a str,
     to: &'a str,
 }
@@ -19,19 +22,18 @@ impl<'a> Rule<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let (left, to) = text.split_once(":=")?;
         // `rostopic://` and `rosservice://` begin a name, not a rule for one node.
-        let node = left.split_once(':').filter(|(_, rest)| !rest.starts_with("//"));
-        Some(match node {
-            Some((node, from)) => Self {
-                node: Some(node),
-                from,
-                to,
-            },
-            None => Self {
-                node: None,
-                from: left,
-                to,
-            },
-        })
+        let (node, name) = match left.split_once(':') {
+            Some((node, name)) if !name.starts_with("//") => (Some(node), name),
+            _ => (None, left),
+        };
+        let (kind, from) = if let Some(topic) = name.strip_prefix("rostopic://") {
+            (Some(Kind::Topic), topic)
+        } else if let Some(service) = name.strip_prefix("rosservice://") {
+            (Some(Kind::Service), service)
+        } else {
+            (None, name)
+        };
+        Some(Self { node, kind, from, to })
     }
 
     fn names_a_node(self) -> bool {
@@ -46,27 +48,19 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// What the rules of the arguments are for: names of topics and services, for whatever node.
-pub(super) fn renamed(arguments: &[String]) -> impl Iterator<Item = &str> {
+/// The rules for the names of topics or of services of one node, in their order: each from what to what.
+pub(super) fn name_rules<'a>(
+    arguments: &'a [String],
+    kind: Kind,
+    node: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
     rules(arguments)
         .into_iter()
         .filter_map(|index| Rule::parse(&arguments[index]))
-        .map(|rule| rule.from)
-        .filter(|from| !from.starts_with("__"))
-}
-
-/// The full name, after remapping by the arguments, of what a node of this namespace and name calls `name`.
-pub(super) fn remapped(arguments: &[String], name: &str, namespace: &str, node: &str) -> String {
-    let full = expand(name, namespace, node);
-    let rule = rules(arguments)
-        .into_iter()
-        .filter_map(|index| Rule::parse(&arguments[index]))
-        .find(|rule| {
-            rule.node.is_none_or(|of| of == node)
-                && !rule.from.starts_with("__")
-                && expand(rule.from, namespace, node) == full
-        });
-    rule.map_or(full, |rule| expand(rule.to, namespace, node))
+        .filter(move |rule| rule.node.is_none_or(|of| of == node))
+        .filter(move |rule| rule.kind.is_none_or(|of| of == kind))
+        .filter(|rule| !rule.from.starts_with("__"))
+        .map(|rule| (rule.from, rule.to))
 }
 
 /// The places of all rules in the arguments: those behind `-r` or `--remap`, between `--ros-args` and `--`.
@@ -172,7 +166,11 @@ mod tests {
             parsed("navigator:__node:=other"),
             Some((Some("navigator"), "__node"))
         );
-        assert_eq!(parsed("rostopic:///tf:=/x"), Some((None, "rostopic:///tf")));
+        assert_eq!(parsed("rostopic:///tf:=/x"), Some((None, "/tf")));
+        assert_eq!(
+            parsed("navigator:rosservice://~/x:=/y"),
+            Some((Some("navigator"), "~/x"))
+        );
         assert_eq!(parsed("nonsense"), None);
     }
 
@@ -188,23 +186,9 @@ mod tests {
         assert!(!allowed("navtree --ros-args -r __node:=navigator"));
         assert!(!allowed("navtree --ros-args --remap bt_navigator:/tf:=/robot/tf"));
         assert!(!allowed("navtree --ros-args -r ~/goal:=/goal"));
+        assert!(!allowed("navtree --ros-args -r rostopic://~/goal:=/goal"));
         assert!(!allowed("navtree --ros-args -r /odom:=~/odom"));
         assert!(!allowed("navtree --ros-args -r /odom:=/{node}/odom"));
-    }
-
-    #[test]
-    fn topics_have_the_name_that_the_first_rule_gives_them() {
-        let named = |text| remapped(&words(text), "/tf", "/robot1", "bt_navigator");
-        assert_eq!(named("navtree"), "/tf");
-        assert_eq!(
-            named("navtree --ros-args -r /tf_static:=tf_static -r /tf:=tf -r /tf:=/x"),
-            "/robot1/tf"
-        );
-        assert_eq!(named("navtree --ros-args -r other:/tf:=/x -r __ns:=/a"), "/tf");
-        assert_eq!(
-            named("navtree --ros-args -r bt_navigator:/tf:=~/tf"),
-            "/robot1/bt_navigator/tf"
-        );
     }
 
     #[test]

@@ -64,6 +64,15 @@ struct DueSteps {
     count: u64,
 }
 
+/// The ROS time, which may be set back, and the time that drives trees, which is not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moment {
+    /// [`Clock::stamp`].
+    pub stamp: Stamp,
+    /// [`Clock::now`].
+    pub time: Time,
+}
+
 impl DueSteps {
     fn new(start: Time, period: Duration, now: u64) -> Self {
         let mut steps = Self {
@@ -185,6 +194,14 @@ impl Clock {
             return Stamp::from_nanos(hands.simulation);
         }
         Self::system_stamp()
+    }
+
+    /// Both at once.
+    pub fn moment(&self) -> Moment {
+        Moment {
+            stamp: self.stamp(),
+            time: self.now(),
+        }
     }
 
     /// The system's time, whatever drives the trees.

@@ -51,7 +51,7 @@ impl Ros {
         };
         let refused = |error: ParameterError| RosError::Context(error.to_string());
         // Declared also where nobody listens yet: a parameter cannot be declared while another is set.
-        let topic = ros.handle().remapped("/clock");
+        let topic = ros.handle().topic("/clock");
         let qos = Self::clock_quality(&ros.parameters, &topic).map_err(refused)?;
         if simulated {
             listen_to_clock(ros.handle(), &ros.clock, &ros.transforms, qos.clone());
@@ -151,12 +151,12 @@ impl Ros {
     /// # Errors
     /// [`RosError`].
     pub fn listen_to_transforms(&self) -> Result<(), RosError> {
-        let transforms = self.transforms.clone();
-        let [moving, fixed] = ["/tf", "/tf_static"].map(|topic| self.handle().remapped(topic));
+        let (transforms, clock) = (self.transforms.clone(), self.clock.clone());
+        let [moving, fixed] = ["/tf", "/tf_static"].map(|topic| self.handle().topic(topic));
         let qualities = Self::transform_qualities(&self.parameters, [&moving, &fixed])
             .map_err(|error| RosError::Context(error.to_string()))?;
         self.handle()
-            .with_node_blocking(PATIENCE, move |node| transforms.feed(node, qualities))?
+            .with_node_blocking(PATIENCE, move |node| transforms.feed(node, &clock, qualities))?
     }
 }
 

@@ -18,7 +18,7 @@ use crate::nav::{
 /// have made any (guarantee G7). It remembers what one tree asks for, which must agree with itself: one for each tree.
 #[derive(Debug, Default)]
 pub struct DryRun {
-    /// The types that the tree has given to topics, by their full names.
+    /// The types that the tree has given to topics, by their full names after remapping.
     topics: HashMap<String, Arc<str>>,
     /// What the node has opened, and sees on the graph; `None` where there is no node.
     endpoints: Option<Endpoints>,
@@ -28,7 +28,7 @@ impl DryRun {
     /// The name of a topic in full: a tree may spell it in several ways.
     fn full(&self, topic: &str) -> String {
         match &self.endpoints {
-            Some(endpoints) => endpoints.ros().expand(topic),
+            Some(endpoints) => endpoints.ros().topic(topic),
             None => expand(topic, "/", "node"),
         }
     }

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use futures::channel::oneshot;
 
+use super::names::Names;
 use super::node_thread::NodeThread;
 use super::spin::SpinReading;
 use super::thread_exit::ThreadExit;
-use super::{ParameterValue, RosError, RosNode, answers, arguments, names, robot_id, scheduling};
+use super::{ParameterValue, RosError, RosNode, answers, arguments, robot_id, scheduling};
 use crate::bt::panic_text;
 use crate::goal::GoalIds;
 
@@ -45,8 +46,7 @@ pub struct RosHandle {
 
 #[derive(Debug)]
 struct Shared {
-    name: String,
-    namespace: String,
+    names: Names,
     thread_exit: ThreadExit,
 }
 
@@ -68,15 +68,14 @@ impl Executor {
         listening: Listening,
     ) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
         let (context, node) = create(name, namespace)?;
-        let read = |answer: r2r::Result<String>| answer.unwrap_or_default();
-        let overrides = super::parameters::overrides(&read(node.fully_qualified_name()))?;
+        let full_name = node.fully_qualified_name().unwrap_or_default();
+        let overrides = super::parameters::overrides(&full_name)?;
+        let names = Names::of(&node);
+        let apart = listening == Listening::Apart && arguments::allow_a_second_node(&names.arguments);
         let shared = Arc::new(Shared {
-            name: read(node.name()),
-            namespace: read(node.namespace()),
+            names,
             thread_exit: ThreadExit::default(),
         });
-        let own: Vec<String> = std::env::args().collect();
-        let apart = listening == Listening::Apart && arguments::allow_a_second_node(&own);
         let (node_thread, mut start) = NodeThread::open(RosNode::new(node))?;
         let mut threads = Vec::new();
         let mut ear = None;
@@ -90,7 +89,7 @@ impl Executor {
             }
         };
         if apart {
-            let (_, listener) = create(&format!("_{}_listener", shared.name), namespace)?;
+            let (_, listener) = create(&format!("_{}_listener", shared.names.node), namespace)?;
             let (listener, its_start) = NodeThread::open(RosNode::new(listener))?;
             start.node().listen_through(&listener);
             let thread = its_start.run(LISTEN, &context, end(&shared))?;
@@ -183,8 +182,11 @@ impl RosHandle {
             node_thread: NodeThread::ended(),
             listener: None,
             shared: Arc::new(Shared {
-                name: "bt_navigator".to_owned(),
-                namespace: "/".to_owned(),
+                names: Names {
+                    node: "bt_navigator".to_owned(),
+                    namespace: "/".to_owned(),
+                    arguments: Vec::new(),
+                },
                 thread_exit: ThreadExit::default(),
             }),
         }
@@ -192,12 +194,12 @@ impl RosHandle {
 
     /// The node's name, after remapping.
     pub fn name(&self) -> &str {
-        &self.shared.name
+        &self.shared.names.node
     }
 
     /// The node's namespace, after remapping: `/` or `/robot1`.
     pub fn namespace(&self) -> &str {
-        &self.shared.namespace
+        &self.shared.names.namespace
     }
 
     /// The node's full name: `/bt_navigator`, `/robot1/bt_navigator`.
@@ -215,13 +217,17 @@ impl RosHandle {
 
     /// The full name, before remapping, of what the node calls `name`.
     pub(super) fn expand(&self, name: &str) -> String {
-        names::expand(name, self.namespace(), self.name())
+        self.shared.names.expand(name)
     }
 
-    /// The full name, after remapping, of what the node calls `name`.
-    pub(super) fn remapped(&self, name: &str) -> String {
-        let own: Vec<String> = std::env::args().collect();
-        arguments::remapped(&own, name, self.namespace(), self.name())
+    /// The full name, after remapping, of the topic that the node calls `name`.
+    pub(super) fn topic(&self, name: &str) -> String {
+        self.shared.names.topic(name)
+    }
+
+    /// The full name, after remapping, of the service that the node calls `name`.
+    pub(super) fn service(&self, name: &str) -> String {
+        self.shared.names.service(name)
     }
 
     /// Whether the caller is a thread that owns a node, which must not wait for this one.

@@ -725,7 +725,7 @@ impl Owner {
     fn name_cancel_service(&mut self, server: ServerId) {
         let Some(guarded) = &mut self.guarded else { return };
         let name = self.names.get(&server).map_or("?", |name| name);
-        guarded.name_service(server, self.ros.remapped(&format!("{name}/_action/cancel_goal")));
+        guarded.name_service(server, self.ros.service(&format!("{name}/_action/cancel_goal")));
     }
 
     /// Says so where something was not sent.

@@ -25,7 +25,8 @@ impl std::fmt::Debug for Interrupt {
 }
 
 impl Interrupt {
-    const TOPIC: &'static str = "~/_wake";
+    /// On which a node wakes itself; each node has one of its own.
+    pub(super) const TOPIC: &'static str = "~/_wake";
 
     /// Makes both ends.
     ///

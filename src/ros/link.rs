@@ -376,7 +376,7 @@ impl Link for RosLink {
         source: &str,
         at: Option<Stamp>,
     ) -> Result<TransformStamped, TransformError> {
-        let now = self.endpoints.goal_tracker.clock().stamp();
+        let now = self.endpoints.goal_tracker.clock().moment();
         self.endpoints
             .transforms
             .lookup(target, source, at, now, self.transform_tolerance)

@@ -1,5 +1,7 @@
 //! ROS names.
 
+use super::arguments;
+
 /// Whether `name` can be the name of a topic, a service or an action: parts of letters, digits and underscores that
 /// do not begin with a digit, between single slashes; a leading `/` or `~/` is allowed. As rcl has it, without
 /// its substitutions in braces.
@@ -28,9 +30,136 @@ pub(super) fn expand(name: &str, namespace: &str, node: &str) -> String {
     }
 }
 
+/// What has a name; a remap rule may be for one kind only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Topic,
+    Service,
+}
+
+/// The names of a node, and of what it calls by a name. r2r keeps rcl's node to itself, so that `rcl_node_resolve_name`
+/// cannot be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    /// The node's name, after remapping.
+    pub(super) node: String,
+    /// Its namespace, after remapping: `/` or `/robot1`.
+    pub(super) namespace: String,
+    /// The arguments of the process, with the remap rules.
+    pub(super) arguments: Vec<String>,
+}
+
+impl Names {
+    /// Of a node of this process.
+    pub(super) fn of(node: &r2r::Node) -> Self {
+        Self {
+            node: node.name().unwrap_or_default(),
+            namespace: node.namespace().unwrap_or_default(),
+            arguments: std::env::args().collect(),
+        }
+    }
+
+    /// The full name, before remapping, of what the node calls `name`.
+    pub(super) fn expand(&self, name: &str) -> String {
+        expand(name, &self.namespace, &self.node)
+    }
+
+    /// The full name, after remapping, of the topic that the node calls `name`.
+    pub(super) fn topic(&self, name: &str) -> String {
+        self.resolve(Kind::Topic, name)
+    }
+
+    /// The full name, after remapping, of the service that the node calls `name`.
+    pub(super) fn service(&self, name: &str) -> String {
+        self.resolve(Kind::Service, name)
+    }
+
+    /// The DDS topic on which this service answers, as all DDS middlewares of ROS 2 name it.
+    pub(super) fn reply_topic(&self, service: &str) -> String {
+        format!("rr{}Reply", self.service(service))
+    }
+
+    fn resolve(&self, kind: Kind, name: &str) -> String {
+        let full = self.expand(name);
+        let mut rules = arguments::name_rules(&self.arguments, kind, &self.node);
+        match rules.find(|(from, _)| self.expand(from) == full) {
+            Some((_, to)) => self.expand(to),
+            None => full,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{expand, is_name};
+    use super::{Names, expand, is_name};
+
+    fn of(arguments: &str) -> Names {
+        Names {
+            node: "nav".to_owned(),
+            namespace: "/robot1".to_owned(),
+            arguments: arguments.split_ascii_whitespace().map(str::to_owned).collect(),
+        }
+    }
+
+    #[test]
+    fn names_follow_the_first_remap_rule_that_fits() {
+        let named = |arguments, topic| of(arguments).topic(topic);
+        assert_eq!(named("navtree", "/tf"), "/tf");
+        let two = "navtree --ros-args -r /tf_static:=tf_static -r /tf:=tf -r /tf:=/x";
+        assert_eq!(named(two, "/tf"), "/robot1/tf");
+        assert_eq!(
+            named("navtree --ros-args -r other:/tf:=/x -r __ns:=/a", "/tf"),
+            "/tf"
+        );
+        assert_eq!(
+            named("navtree --ros-args -r nav:/tf:=~/tf", "/tf"),
+            "/robot1/nav/tf"
+        );
+        assert_eq!(named("navtree --ros-args -r tf:=/x", "tf"), "/x");
+        assert_eq!(named("navtree --ros-args -r ~/tf:=/x", "/robot1/nav/tf"), "/x");
+        assert_eq!(
+            named("navtree -r /tf:=/x", "/tf"),
+            "/tf",
+            "not an argument of ROS"
+        );
+    }
+
+    #[test]
+    fn a_rule_with_a_scheme_is_for_topics_or_for_services_only() {
+        let both = |arguments| (of(arguments).topic("a"), of(arguments).service("a"));
+        let told = |topic: &str, service: &str| (topic.to_owned(), service.to_owned());
+        assert_eq!(both("n --ros-args -r a:=b"), told("/robot1/b", "/robot1/b"));
+        assert_eq!(
+            both("n --ros-args -r rostopic://a:=b"),
+            told("/robot1/b", "/robot1/a")
+        );
+        assert_eq!(
+            both("n --ros-args --remap rosservice://a:=b"),
+            told("/robot1/a", "/robot1/b")
+        );
+        assert_eq!(
+            both("n --ros-args -r nav:rostopic:///robot1/a:=/b -r rosservice://~/a:=/c"),
+            told("/b", "/robot1/a")
+        );
+        assert_eq!(
+            both("n --ros-args -r other:rostopic://a:=b -r nav:rosservice://a:=/c"),
+            told("/robot1/a", "/c")
+        );
+    }
+
+    #[test]
+    fn the_answers_of_a_remapped_service_are_where_its_rule_says() {
+        let replies = |arguments| of(arguments).reply_topic("spin/_action/send_goal");
+        assert_eq!(replies("navtree"), "rr/robot1/spin/_action/send_goalReply");
+        assert_eq!(
+            replies("navtree --ros-args -r spin/_action/send_goal:=/turn/_action/send_goal"),
+            "rr/turn/_action/send_goalReply"
+        );
+        assert_eq!(
+            replies("navtree --ros-args -r nav:rosservice://spin/_action/send_goal:=/x"),
+            "rr/xReply"
+        );
+    }
 
     #[test]
     fn names_in_full() {

@@ -10,7 +10,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, WrappedTypesupport};
 
 use super::caller::Sender;
-use super::names::expand;
+use super::names::Names;
 use super::node_thread::NodeThread;
 use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
@@ -37,6 +37,7 @@ type Look = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
 /// more than one. A callback must not wait; it converts and hands on.
 pub struct RosNode {
     node: r2r::Node,
+    names: Names,
     /// Where topics are listened to instead of here.
     listener: Option<NodeThread>,
     drains: Vec<Drain>,
@@ -101,6 +102,7 @@ impl std::fmt::Debug for RosNode {
 impl RosNode {
     pub(super) fn new(node: r2r::Node) -> Self {
         Self {
+            names: Names::of(&node),
             node,
             listener: None,
             drains: Vec::new(),
@@ -139,23 +141,16 @@ impl RosNode {
 
     /// A topic as this node calls it, in words that mean the same to the one that listens.
     fn own_name(&self, topic: &str) -> String {
-        let own = self.node.namespace().ok().zip(self.node.name().ok());
-        match own {
-            Some((namespace, name)) if topic.starts_with('~') => expand(topic, &namespace, &name),
-            _ => topic.to_owned(),
+        if topic.starts_with('~') {
+            self.names.expand(topic)
+        } else {
+            topic.to_owned()
         }
-    }
-
-    /// The DDS topic on which a service answers, as all DDS middlewares of ROS 2 name it.
-    fn reply_topic(&self, service: &str) -> String {
-        let namespace = self.node.namespace().unwrap_or_default();
-        let name = self.node.name().unwrap_or_default();
-        format!("rr{}Reply", expand(service, &namespace, &name))
     }
 
     /// How many servers on the graph answer as a service, those that are dead and still there included.
     pub(super) fn servers(&self, service: &str) -> usize {
-        writers(&self.node, &self.reply_topic(service)).len()
+        writers(&self.node, &self.names.reply_topic(service)).len()
     }
 
     /// Subscribes; `callback` gets every message that is taken, on the thread that listens.
@@ -286,7 +281,7 @@ impl RosNode {
                     .ok()
                     .map(|future| future.map(|answer| answer.is_ok()).boxed())
             }),
-            replies: self.reply_topic(name),
+            replies: self.names.reply_topic(name),
         };
         let send = Box::new(move |request: &dyn std::any::Any| {
             let request = request
@@ -325,8 +320,7 @@ impl RosNode {
         busy: impl Fn() -> bool + Send + 'static,
         changed: impl Fn() + Send + 'static,
     ) -> Result<(), RosError> {
-        let (namespace, name) = (self.node.namespace(), self.node.name());
-        let topic = expand(topic, &namespace.unwrap_or_default(), &name.unwrap_or_default());
+        let topic = self.names.topic(topic);
         let mut known = None;
         let look = move |node: &r2r::Node| {
             if !busy() {

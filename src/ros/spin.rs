@@ -16,9 +16,9 @@ pub(super) type Task = Box<dyn FnOnce(&mut RosNode) + Send>;
 /// How long a spin may wait, when nothing is due earlier. Every wait builds a wait set of all entities, so an idle node
 /// costs what this is shorter; it is bounded for the sake of what has no other way to end a wait.
 const IDLE: Duration = Duration::from_millis(500);
-/// A spin that returns this soon and brings nothing is suspicious: a wait set that the middleware refuses, or an
-/// entity that is always ready.
-const SUSPICIOUS: Duration = Duration::from_micros(50);
+/// A spin that brings nothing lasts as long as it was allowed to wait. One that ends in half of that, or in less than this,
+/// is suspicious: a wait set that the middleware refuses, an entity that is always ready, something that is always due.
+const SUSPICIOUS: Duration = Duration::from_millis(1);
 /// So many suspicious spins in a row are a busy loop, which is slowed down rather than allowed to take a core.
 const SUSPICIOUS_LIMIT: u32 = 100;
 
@@ -112,7 +112,7 @@ pub(super) fn run(
             interrupt.disarm();
             let took = begin.elapsed();
             metrics.record(took, timeout, brought, node.entities());
-            if guard.is_busy_loop(took, brought) {
+            if guard.is_busy_loop(took, timeout, brought) {
                 metrics.slowed_down.fetch_add(1, Ordering::Relaxed);
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -143,11 +143,11 @@ struct BusyLoopGuard {
 }
 
 impl BusyLoopGuard {
-    fn is_busy_loop(&mut self, took: Duration, brought: bool) -> bool {
-        if brought || took > SUSPICIOUS {
-            self.suspicious = 0;
-        } else {
+    fn is_busy_loop(&mut self, took: Duration, allowed: Duration, brought: bool) -> bool {
+        if !brought && took < SUSPICIOUS.max(allowed / 2) {
             self.suspicious = self.suspicious.saturating_add(1);
+        } else {
+            self.suspicious = 0;
         }
         self.suspicious >= SUSPICIOUS_LIMIT
     }
@@ -157,19 +157,47 @@ impl BusyLoopGuard {
 mod tests {
     use super::*;
 
+    const NO_TIME: Duration = Duration::ZERO;
+
     #[test]
     fn only_many_empty_quick_spins_in_a_row_are_a_busy_loop() {
         let quick = Duration::from_micros(5);
         let mut guard = BusyLoopGuard::default();
         for _ in 0..SUSPICIOUS_LIMIT - 1 {
-            assert!(!guard.is_busy_loop(quick, false));
+            assert!(!guard.is_busy_loop(quick, IDLE, false));
         }
-        assert!(!guard.is_busy_loop(quick, true), "it brought something");
+        assert!(!guard.is_busy_loop(quick, IDLE, true), "it brought something");
         for _ in 0..SUSPICIOUS_LIMIT - 1 {
-            assert!(!guard.is_busy_loop(quick, false));
+            assert!(!guard.is_busy_loop(quick, NO_TIME, false));
         }
-        assert!(guard.is_busy_loop(quick, false));
-        assert!(guard.is_busy_loop(quick, false), "until one is not suspicious");
-        assert!(!guard.is_busy_loop(IDLE, false));
+        assert!(guard.is_busy_loop(quick, NO_TIME, false));
+        assert!(
+            guard.is_busy_loop(quick, NO_TIME, false),
+            "until one is not suspicious"
+        );
+        assert!(!guard.is_busy_loop(IDLE, IDLE, false));
+    }
+
+    #[test]
+    fn a_busy_loop_of_a_node_with_many_entities_is_one_too() {
+        // What a wait takes with sixty entities, and with a thousand.
+        for (took, allowed) in [(180, NO_TIME), (180, IDLE), (3_000, IDLE)] {
+            let took = Duration::from_micros(took);
+            let mut guard = BusyLoopGuard::default();
+            let busy = (0..SUSPICIOUS_LIMIT).filter(|_| guard.is_busy_loop(took, allowed, false));
+            assert_eq!(busy.count(), 1, "{took:?} of {allowed:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_waits_and_hears_nothing_is_no_busy_loop() {
+        for allowed in [2, 10, 400].map(Duration::from_millis) {
+            let mut guard = BusyLoopGuard::default();
+            for _ in 0..2 * SUSPICIOUS_LIMIT {
+                // A look at the graph first, which does not wait.
+                assert!(!guard.is_busy_loop(Duration::from_micros(180), NO_TIME, false));
+                assert!(!guard.is_busy_loop(allowed, allowed, false));
+            }
+        }
     }
 }

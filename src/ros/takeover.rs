@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::goal_tracker_thread::{GoalTrackerHandle, Input};
+use super::interrupt::Interrupt;
 use super::node::Gid;
 use super::{RosHandle, TimerTrigger};
 use crate::goal::Command;
@@ -17,8 +18,11 @@ pub(super) const SETTLE: Duration = Duration::from_secs(4);
 /// Between two looks at the graph.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Every ROS node publishes this topic once.
+/// Every ROS node publishes this topic once, under the name that the remap rules of its process give it.
 const TOPIC: &str = "/parameter_events";
+/// Every node of this program publishes this one too: two of one name whose remap rules for [`TOPIC`] differ meet here. A rule
+/// for all topics of a node does not exist, and nobody has a reason to remap this one.
+const OWN_TOPIC: &str = Interrupt::TOPIC;
 /// What the graph says of a node whose name has not arrived yet: it may be ours.
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
 /// How long a name may take to arrive. The endpoints of a program that is no ROS node (a bridge of DDS, an agent of
@@ -60,13 +64,17 @@ impl Takeover {
             ros.full_name(),
             (ros.namespace().to_owned(), ros.name().to_owned()),
         );
+        let (topic, own_topic) = (ros.topic(TOPIC), ros.topic(OWN_TOPIC));
         let mut namesakes = Namesakes::default();
         let (mut told, mut warned) = (false, false);
         let look = move |node: &r2r::Node| {
             let active = active.load(Ordering::Acquire);
             let (named, unknown) = if active {
                 // A graph that cannot be read may hold one.
-                writers(node, &own).map_or((0, 1), |writers| namesakes.count(writers, Instant::now()))
+                let (named, unknown) = writers(node, &topic, &own)
+                    .map_or((0, 1), |writers| namesakes.count(writers, Instant::now()));
+                let also = writers(node, &own_topic, &own).map_or(0, |writers| of_this_name(&writers));
+                (named.max(also), unknown)
             } else {
                 (0, 0)
             };
@@ -98,10 +106,10 @@ enum Owner {
     Other,
 }
 
-/// The endpoints that write to [`TOPIC`], of which every node has one. The guardian of a node and its listener have names of
+/// The endpoints that write to a topic of which every node has one. The guardian of a node and its listener have names of
 /// their own.
-fn writers(node: &r2r::Node, name: &(String, String)) -> Option<Vec<(Gid, Owner)>> {
-    let infos = node.get_publishers_info_by_topic(TOPIC, false).ok()?;
+fn writers(node: &r2r::Node, topic: &str, name: &(String, String)) -> Option<Vec<(Gid, Owner)>> {
+    let infos = node.get_publishers_info_by_topic(topic, false).ok()?;
     let writers = infos.into_iter().map(|info| {
         let owner = if (&info.node_namespace, &info.node_name) == (&name.0, &name.1) {
             Owner::OfThisName
@@ -115,6 +123,11 @@ fn writers(node: &r2r::Node, name: &(String, String)) -> Option<Vec<(Gid, Owner)
     Some(writers.collect())
 }
 
+fn of_this_name(writers: &[(Gid, Owner)]) -> usize {
+    let owners = writers.iter().map(|(_, owner)| owner);
+    owners.filter(|owner| **owner == Owner::OfThisName).count()
+}
+
 /// Counts the nodes of one name.
 #[derive(Default)]
 struct Namesakes {
@@ -126,10 +139,7 @@ struct Namesakes {
 impl Namesakes {
     /// How many nodes have the name, and how many may have it.
     fn count(&mut self, writers: Vec<(Gid, Owner)>, now: Instant) -> (usize, usize) {
-        let of_this_name = writers
-            .iter()
-            .filter(|(_, owner)| *owner == Owner::OfThisName)
-            .count();
+        let of_this_name = of_this_name(&writers);
         self.nameless = writers
             .into_iter()
             .filter(|(_, owner)| *owner == Owner::Unknown)

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::names::expand;
-use super::{RosHandle, arguments};
+use super::RosHandle;
 use crate::nav::{Form, LinkError, TopicSpec};
 
 /// How often those who publish on topics of trees are looked at.
@@ -42,7 +41,7 @@ impl TopicTypes {
     /// [`LinkError::OtherType`] where the node has it with another, or, of a topic in JSON, where others are known to
     /// publish it with another.
     pub(super) fn take(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
-        let topic = ros.expand(&spec.name);
+        let topic = ros.topic(&spec.name);
         self.agrees_with_own(&topic, spec)?;
         self.clash(ros, spec).map_or(Ok(()), Err)?;
         let mut inner = self.lock();
@@ -51,7 +50,7 @@ impl TopicTypes {
             .entry(topic.clone())
             .or_insert_with(|| Arc::clone(&spec.type_name));
         drop(inner);
-        if spec.form == Form::Json && !is_remapped(&topic, ros) {
+        if spec.form == Form::Json {
             self.watch(ros, topic, spec);
         }
         Ok(())
@@ -89,7 +88,7 @@ impl TopicTypes {
 
     /// What is known against a topic of this type now.
     pub(super) fn clash(&self, ros: &RosHandle, spec: &TopicSpec) -> Option<LinkError> {
-        let topic = ros.expand(&spec.name);
+        let topic = ros.topic(&spec.name);
         let key = (topic, Arc::clone(&spec.type_name));
         let other = self.lock().watched.get(&key)?.clone()?;
         Some(LinkError::OtherType {
@@ -104,10 +103,10 @@ impl TopicTypes {
     /// # Errors
     /// As [`TopicTypes::take`].
     pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
-        let topic = ros.expand(&spec.name);
+        let topic = ros.topic(&spec.name);
         self.agrees_with_own(&topic, spec)?;
         self.clash(ros, spec).map_or(Ok(()), Err)?;
-        if spec.form == Form::Plain || is_remapped(&topic, ros) {
+        if spec.form == Form::Plain {
             return Ok(());
         }
         if ros.is_this_thread() {
@@ -149,34 +148,4 @@ fn other_type(node: &r2r::Node, own: &(String, String), topic: &str, wanted: &st
         .peekable();
     let first = others.peek()?.clone();
     (!others.any(|type_name| type_name == wanted)).then_some(first)
-}
-
-/// Whether a rule of the command line leads a topic elsewhere: then it is not known which one to look at.
-fn is_remapped(topic: &str, ros: &RosHandle) -> bool {
-    let arguments: Vec<String> = std::env::args().collect();
-    leads_elsewhere(&arguments, topic, ros.namespace(), ros.name())
-}
-
-/// The same for given arguments, and a node of this namespace and name. Rules for other nodes are taken for ours: that
-/// costs a look at a topic, and not a goal.
-fn leads_elsewhere(arguments: &[String], topic: &str, namespace: &str, node: &str) -> bool {
-    arguments::renamed(arguments).any(|from| {
-        let from = from.strip_prefix("rostopic://").unwrap_or(from);
-        expand(from, namespace, node) == topic
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::leads_elsewhere;
-
-    #[test]
-    fn rules_of_the_command_line_lead_topics_elsewhere() {
-        let arguments =
-            "navtree --ros-args -r __ns:=/robot1 -r cmd_vel:=drive --remap nav:/lift:=/lift2 -p x:=1";
-        let arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
-        let leads = |topic| leads_elsewhere(&arguments, topic, "/robot1", "nav");
-        assert!(leads("/robot1/cmd_vel") && leads("/lift"));
-        assert!(!leads("/cmd_vel") && !leads("/robot1/drive") && !leads("/robot1/x"));
-    }
 }

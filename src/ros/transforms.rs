@@ -7,8 +7,10 @@ use std::time::Duration;
 use r2r::QosProfile;
 use rustc_hash::FxHashMap;
 
+use super::clock::{Clock, Moment};
 use super::convert::Convert;
 use super::{RosError, RosNode};
+use crate::bt::Time;
 use crate::msg::{FrameId, Header, Quaternion, Stamp, Transform, TransformStamped, Vector3};
 use crate::nav::TransformError;
 
@@ -53,8 +55,13 @@ struct Frame {
 enum Samples {
     /// Of `/tf_static`: holds at all times.
     Static(Transform),
-    /// Of `/tf`: in order of time, never empty.
-    Dynamic(VecDeque<(i64, Transform)>),
+    /// Of `/tf`.
+    Dynamic {
+        /// In order of time, never empty.
+        samples: VecDeque<(i64, Transform)>,
+        /// When the newest of them arrived.
+        arrived: Time,
+    },
 }
 
 impl TransformBuffer {
@@ -67,21 +74,28 @@ impl TransformBuffer {
     ///
     /// # Errors
     /// [`RosError::Entity`].
-    pub fn feed(&self, node: &mut RosNode, [moving, fixed]: [QosProfile; 2]) -> Result<(), RosError> {
+    pub fn feed(
+        &self,
+        node: &mut RosNode,
+        clock: &Clock,
+        [moving, fixed]: [QosProfile; 2],
+    ) -> Result<(), RosError> {
         for (topic, fixed, qos) in [("/tf", false, moving), ("/tf_static", true, fixed)] {
-            let buffer = self.clone();
+            let (buffer, clock) = (self.clone(), clock.clone());
             node.subscribe::<r2r::tf2_msgs::msg::TFMessage>(topic, qos, move |message| {
-                buffer.insert(message.transforms.into_iter().map(Convert::from_wire), fixed);
+                let transforms = message.transforms.into_iter().map(Convert::from_wire);
+                buffer.insert(transforms, fixed, clock.now());
             })?;
         }
         Ok(())
     }
 
-    /// Takes transforms. What cannot be one (a frame in itself, a number that is none, no rotation) is left out.
-    pub fn insert(&self, transforms: impl IntoIterator<Item = TransformStamped>, fixed: bool) {
+    /// Takes transforms that arrived at a time of [`Clock::now`]. What cannot be one (a frame in itself, a number that is
+    /// none, no rotation) is left out.
+    pub fn insert(&self, transforms: impl IntoIterator<Item = TransformStamped>, fixed: bool, arrived: Time) {
         let mut frames = self.lock();
         for transform in transforms {
-            frames.insert(&transform, fixed);
+            frames.insert(&transform, fixed, arrived);
         }
     }
 
@@ -93,8 +107,10 @@ impl TransformBuffer {
     }
 
     /// The transform that takes coordinates in `source` to coordinates in `target`: the newest there is for the whole
-    /// chain, or the one at a stamp. `now` is the ROS time; older than `tolerance` is an error. A stamp up to
-    /// `tolerance` later than what has arrived gets what has arrived: Nav2 waits that long for it instead.
+    /// chain, or the one at a stamp. Older than `tolerance`, by its stamp or by its arrival, is an error: a publisher
+    /// whose clock is ahead stamps in the future, and after its end its last stamp would count as new until the time
+    /// has caught up with it. A stamp up to `tolerance` later than what has arrived gets what has arrived: Nav2 waits
+    /// that long for it instead.
     ///
     /// # Errors
     /// [`TransformError`].
@@ -103,7 +119,7 @@ impl TransformBuffer {
         target: &str,
         source: &str,
         at: Option<Stamp>,
-        now: Stamp,
+        now: Moment,
         tolerance: Duration,
     ) -> Result<TransformStamped, TransformError> {
         let (target, source) = (plain(target), plain(source));
@@ -145,7 +161,7 @@ fn plain(frame: &str) -> &str {
 }
 
 impl Frames {
-    fn insert(&mut self, message: &TransformStamped, fixed: bool) {
+    fn insert(&mut self, message: &TransformStamped, fixed: bool, arrived: Time) {
         let (child, parent) = (plain(&message.child_frame_id), plain(&message.header.frame_id));
         let Some(transform) = checked(message.transform) else {
             return;
@@ -156,7 +172,7 @@ impl Frames {
         let time = message.header.stamp.as_nanos();
         let is_full = self.by_child.len() >= MOST_FRAMES;
         match self.by_child.get_mut(child) {
-            Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed),
+            Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed, arrived),
             None if is_full => {
                 if !std::mem::replace(&mut self.has_told, true) {
                     tracing::error!(
@@ -166,11 +182,7 @@ impl Frames {
                 }
             }
             _ => {
-                let samples = if fixed {
-                    Samples::Static(transform)
-                } else {
-                    Samples::Dynamic(VecDeque::from([(time, transform)]))
-                };
+                let samples = Samples::of(time, transform, fixed, arrived);
                 let parent = parent.into();
                 self.by_child.insert(child.into(), Frame { parent, samples });
             }
@@ -198,12 +210,26 @@ impl Frames {
 }
 
 impl Samples {
-    fn insert(&mut self, time: i64, transform: Transform, fixed: bool) {
+    fn of(time: i64, transform: Transform, fixed: bool, arrived: Time) -> Self {
+        if fixed {
+            return Self::Static(transform);
+        }
+        Self::Dynamic {
+            samples: VecDeque::from([(time, transform)]),
+            arrived,
+        }
+    }
+
+    fn insert(&mut self, time: i64, transform: Transform, fixed: bool, now: Time) {
         match self {
-            Self::Dynamic(samples) if !fixed => {
+            Self::Dynamic { samples, arrived } if !fixed => {
                 let newest = samples.back().map_or(i64::MIN, |(newest, _)| *newest);
-                if time < newest.saturating_sub(SET_BACK) {
+                let is_set_back = time < newest.saturating_sub(SET_BACK);
+                if is_set_back {
                     samples.clear();
+                }
+                if is_set_back || time >= newest {
+                    *arrived = now;
                 }
                 let index = samples.partition_point(|(other, _)| *other < time);
                 match samples.get_mut(index) {
@@ -221,23 +247,22 @@ impl Samples {
                     samples.pop_front();
                 }
             }
-            _ if fixed => *self = Self::Static(transform),
-            _ => *self = Self::Dynamic(VecDeque::from([(time, transform)])),
+            _ => *self = Self::of(time, transform, fixed, now),
         }
     }
 
-    /// The newest time; `None` where it holds at all times.
-    fn newest(&self) -> Option<i64> {
+    /// The newest time, and when it arrived; `None` where it holds at all times.
+    fn newest(&self) -> Option<(i64, Time)> {
         match self {
             Self::Static(_) => None,
-            Self::Dynamic(samples) => samples.back().map(|(time, _)| *time),
+            Self::Dynamic { samples, arrived } => samples.back().map(|(time, _)| (*time, *arrived)),
         }
     }
 
     fn at(&self, time: i64, tolerance: i64) -> Option<Transform> {
         let samples = match self {
             Self::Static(transform) => return Some(*transform),
-            Self::Dynamic(samples) => samples,
+            Self::Dynamic { samples, .. } => samples,
         };
         let index = samples.partition_point(|(other, _)| *other < time);
         match (
@@ -267,7 +292,7 @@ impl Query<'_> {
     fn answer(
         &self,
         at: Option<Stamp>,
-        now: Stamp,
+        now: Moment,
         tolerance: i64,
     ) -> Result<(Transform, Stamp), TransformError> {
         for frame in [self.target, self.source] {
@@ -288,17 +313,18 @@ impl Query<'_> {
             let end = way.iter().position(|frame| *frame == common).unwrap_or(way.len());
             way.truncate(end);
         }
-        let newest = up
-            .iter()
-            .chain(&down)
-            .filter_map(|frame| self.frames.by_child.get(*frame)?.samples.newest())
-            .min();
-        let time = match (at, newest) {
+        let newest = || {
+            let frames = up.iter().chain(&down);
+            frames.filter_map(|frame| self.frames.by_child.get(*frame)?.samples.newest())
+        };
+        let time = match (at, newest().map(|(time, _)| time).min()) {
             (Some(stamp), _) => stamp.as_nanos(),
             (None, Some(newest)) => newest,
-            (None, None) => now.as_nanos(),
+            (None, None) => now.stamp.as_nanos(),
         };
-        let age = now.as_nanos().saturating_sub(time);
+        let by_arrival = newest().map(|(_, arrived)| now.time.since(arrived)).max();
+        let by_arrival = i64::try_from(by_arrival.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX);
+        let age = now.stamp.as_nanos().saturating_sub(time).max(by_arrival);
         if at.is_none() && age > tolerance {
             return Err(TransformError::TooOld {
                 from: from(),
@@ -403,6 +429,14 @@ mod tests {
         Stamp::from_nanos(milliseconds * 1_000_000)
     }
 
+    /// A moment of this ROS time, at which all that was heard has just arrived.
+    fn now(milliseconds: i64) -> Moment {
+        Moment {
+            stamp: at(milliseconds),
+            time: Time::ZERO,
+        }
+    }
+
     fn link(parent: &str, child: &str, milliseconds: i64, x: f64, yaw: f64) -> TransformStamped {
         TransformStamped {
             header: Header::new(at(milliseconds), parent),
@@ -421,8 +455,9 @@ mod tests {
                 link("map", "odom", 2000, 10.0, 0.0),
             ],
             false,
+            Time::ZERO,
         );
-        buffer.insert([link("base_link", "laser", 0, 0.5, 0.0)], true);
+        buffer.insert([link("base_link", "laser", 0, 0.5, 0.0)], true, Time::ZERO);
         buffer
     }
 
@@ -431,22 +466,26 @@ mod tests {
         let buffer = robot();
         let known = buffer.frames().len();
         for number in 0..2 * MOST_FRAMES {
-            buffer.insert([link("map", &format!("frame_{number}"), 1000, 0.0, 0.0)], false);
+            buffer.insert(
+                [link("map", &format!("frame_{number}"), 1000, 0.0, 0.0)],
+                false,
+                Time::ZERO,
+            );
         }
         assert_eq!(buffer.frames().len(), MOST_FRAMES);
         let last = format!("frame_{}", MOST_FRAMES - known - 1);
         buffer
-            .lookup("map", &last, None, at(1000), TOLERANCE)
+            .lookup("map", &last, None, now(1000), TOLERANCE)
             .expect("the last that had room");
         // One that is known is still heard, a thousand times in a millisecond too.
         let newest = 2_000_000_000 + 3 * MOST_SAMPLES as i64;
         for time in 2_000_000_000..=newest {
             let mut sample = link("map", "odom", 0, 10.0, 0.0);
             sample.header.stamp = Stamp::from_nanos(time);
-            buffer.insert([sample], false);
+            buffer.insert([sample], false, Time::ZERO);
         }
         let frames = buffer.lock();
-        let Samples::Dynamic(samples) = &frames.by_child["odom"].samples else {
+        let Samples::Dynamic { samples, .. } = &frames.by_child["odom"].samples else {
             panic!("it moves");
         };
         assert_eq!(samples.len(), MOST_SAMPLES);
@@ -455,11 +494,15 @@ mod tests {
 
     #[test]
     fn newest_transform_of_a_chain() {
-        let found = robot().lookup("map", "laser", None, at(2050), TOLERANCE).unwrap();
+        let found = robot()
+            .lookup("map", "laser", None, now(2050), TOLERANCE)
+            .unwrap();
         let pose = found.transform.to_pose();
         assert!((pose.position.x - 12.0).abs() < 1e-9 && (pose.position.y - 0.5).abs() < 1e-9);
         assert_eq!(found.header, Header::new(at(2000), "map"));
-        let back = robot().lookup("laser", "map", None, at(2050), TOLERANCE).unwrap();
+        let back = robot()
+            .lookup("laser", "map", None, now(2050), TOLERANCE)
+            .unwrap();
         let round = back.transform.apply(&pose);
         assert!(round.position.x.abs() < 1e-9 && round.position.y.abs() < 1e-9);
     }
@@ -467,7 +510,7 @@ mod tests {
     #[test]
     fn between_two_samples_it_moves_and_turns_evenly() {
         let found = robot()
-            .lookup("odom", "base_link", Some(at(1500)), at(2000), TOLERANCE)
+            .lookup("odom", "base_link", Some(at(1500)), now(2000), TOLERANCE)
             .unwrap();
         let pose = found.transform.to_pose();
         assert!((pose.position.x - 1.5).abs() < 1e-9);
@@ -476,37 +519,77 @@ mod tests {
 
     #[test]
     fn age_is_checked() {
-        let old = robot().lookup("map", "base_link", None, at(2101), TOLERANCE);
+        let old = robot().lookup("map", "base_link", None, now(2101), TOLERANCE);
         assert!(matches!(old, Err(TransformError::TooOld { .. })), "{old:?}");
-        let fixed = robot().lookup("base_link", "laser", None, at(999_999), TOLERANCE);
+        let fixed = robot().lookup("base_link", "laser", None, now(999_999), TOLERANCE);
         assert!(fixed.is_ok(), "a static transform has no age");
-        let ahead = robot().lookup("map", "base_link", Some(at(2090)), at(2090), TOLERANCE);
+        let ahead = robot().lookup("map", "base_link", Some(at(2090)), now(2090), TOLERANCE);
         assert!(ahead.is_ok());
         for stamp in [999, 2101] {
-            let range = robot().lookup("map", "base_link", Some(at(stamp)), at(2101), TOLERANCE);
+            let range = robot().lookup("map", "base_link", Some(at(stamp)), now(2101), TOLERANCE);
             assert!(matches!(range, Err(TransformError::OutOfRange { .. })), "{stamp}");
         }
     }
 
     #[test]
+    fn a_transform_that_is_stamped_in_the_future_ages_from_its_arrival() {
+        let buffer = TransformBuffer::new();
+        let heard = |stamp, time| {
+            buffer.insert(
+                [link("odom", "base_link", stamp, 1.0, 0.0)],
+                false,
+                Time::from_millis(time),
+            );
+        };
+        let look = |stamp, time| {
+            let now = Moment {
+                stamp: at(stamp),
+                time: Time::from_millis(time),
+            };
+            let found = buffer.lookup("odom", "base_link", None, now, TOLERANCE);
+            found.map(|found| found.header.stamp)
+        };
+        // The publisher's clock is a minute ahead.
+        heard(61_000, 5000);
+        assert_eq!(look(1000, 5000), Ok(at(61_000)));
+        assert_eq!(look(1100, 5100), Ok(at(61_000)));
+        let old = look(1101, 5101).unwrap_err();
+        assert!(
+            matches!(old, TransformError::TooOld { age_seconds, .. } if (age_seconds - 0.101).abs() < 1e-9),
+            "{old:?}"
+        );
+        heard(61_200, 5200);
+        assert_eq!(look(1200, 5200), Ok(at(61_200)));
+        // One that comes late says nothing of the newest.
+        heard(61_150, 5290);
+        assert!(look(1301, 5301).is_err());
+        // The clock of this computer is set back: the stamps are ahead, and the time of arrival goes on.
+        heard(61_400, 5400);
+        assert_eq!(look(-9000, 5400), Ok(at(61_400)));
+        assert!(look(-8899, 5501).is_err());
+        // A simulation that stands still lets nothing age.
+        assert_eq!(look(1400, 5400), Ok(at(61_400)));
+    }
+
+    #[test]
     fn what_is_not_there_is_named() {
         let buffer = robot();
-        buffer.insert([link("island", "tree", 2000, 0.0, 0.0)], true);
-        let unknown = buffer.lookup("map", "nowhere", None, at(2000), TOLERANCE);
+        buffer.insert([link("island", "tree", 2000, 0.0, 0.0)], true, Time::ZERO);
+        let unknown = buffer.lookup("map", "nowhere", None, now(2000), TOLERANCE);
         assert_eq!(unknown, Err(TransformError::UnknownFrame("nowhere".to_owned())));
-        let apart = buffer.lookup("map", "tree", None, at(2000), TOLERANCE);
+        let apart = buffer.lookup("map", "tree", None, now(2000), TOLERANCE);
         assert!(matches!(apart, Err(TransformError::NotConnected { .. })));
-        let same = buffer.lookup("x", "x", None, at(5), TOLERANCE).unwrap();
+        let same = buffer.lookup("x", "x", None, now(5), TOLERANCE).unwrap();
         assert_eq!(same.transform, Transform::IDENTITY);
     }
 
     #[test]
     fn a_recording_that_starts_over_replaces_what_was() {
         let buffer = TransformBuffer::new();
-        buffer.insert([link("odom", "base_link", 100_000, 1.0, 0.0)], false);
-        buffer.insert([link("odom", "base_link", 50, 2.0, 0.0)], false);
+        buffer.insert([link("odom", "base_link", 100_000, 1.0, 0.0)], false, Time::ZERO);
+        buffer.insert([link("odom", "base_link", 50, 2.0, 0.0)], false, Time::ZERO);
         let found = buffer
-            .lookup("odom", "base_link", None, at(60), TOLERANCE)
+            .lookup("odom", "base_link", None, now(60), TOLERANCE)
             .unwrap();
         assert!((found.transform.translation.x - 2.0).abs() < 1e-9);
     }
@@ -514,9 +597,9 @@ mod tests {
     #[test]
     fn a_clock_that_is_stepped_back_does_not_leave_the_robot_where_it_was() {
         let buffer = TransformBuffer::new();
-        buffer.insert([link("odom", "base_link", 10_000, 1.0, 0.0)], false);
-        buffer.insert([link("odom", "base_link", 7_000, 2.0, 0.0)], false);
-        let found = buffer.lookup("odom", "base_link", None, at(7_000), TOLERANCE);
+        buffer.insert([link("odom", "base_link", 10_000, 1.0, 0.0)], false, Time::ZERO);
+        buffer.insert([link("odom", "base_link", 7_000, 2.0, 0.0)], false, Time::ZERO);
+        let found = buffer.lookup("odom", "base_link", None, now(7_000), TOLERANCE);
         assert_eq!(found.unwrap().transform.translation.x, 2.0);
     }
 
@@ -524,28 +607,32 @@ mod tests {
     fn time_that_is_set_back_a_little_forgets_what_moves_and_not_what_is_fixed() {
         let buffer = robot();
         // The robot starts over at its first place, a second earlier.
-        buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false);
+        buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false, Time::ZERO);
         let x = |buffer: &TransformBuffer| {
-            let found = buffer.lookup("odom", "laser", None, at(500), TOLERANCE).unwrap();
+            let found = buffer.lookup("odom", "laser", None, now(500), TOLERANCE).unwrap();
             found.transform.translation.x
         };
         assert!(x(&buffer) > 1.9, "the last place of the run before");
         buffer.clear();
-        buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false);
+        buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false, Time::ZERO);
         assert!((x(&buffer) - 0.5).abs() < 1e-9);
     }
 
     #[test]
     fn a_frame_may_change_its_parent_and_nonsense_is_left_out() {
         let buffer = robot();
-        buffer.insert([link("map", "base_link", 2000, 7.0, 0.0)], false);
+        buffer.insert([link("map", "base_link", 2000, 7.0, 0.0)], false, Time::ZERO);
         let found = buffer
-            .lookup("map", "base_link", None, at(2000), TOLERANCE)
+            .lookup("map", "base_link", None, now(2000), TOLERANCE)
             .unwrap();
         assert!((found.transform.translation.x - 7.0).abs() < 1e-9);
         let before = buffer.frames();
         let mut bad = link("map", "bad", 2000, f64::NAN, 0.0);
-        buffer.insert([bad.clone(), link("loop", "loop", 0, 0.0, 0.0)], false);
+        buffer.insert(
+            [bad.clone(), link("loop", "loop", 0, 0.0, 0.0)],
+            false,
+            Time::ZERO,
+        );
         bad.transform = Transform {
             rotation: Quaternion {
                 x: 0.0,
@@ -555,16 +642,20 @@ mod tests {
             },
             ..Transform::IDENTITY
         };
-        buffer.insert([bad], false);
+        buffer.insert([bad], false, Time::ZERO);
         assert_eq!(buffer.frames(), before);
     }
 
     #[test]
     fn a_loop_of_frames_does_not_hang() {
         let buffer = TransformBuffer::new();
-        buffer.insert([link("a", "b", 0, 0.0, 0.0), link("b", "a", 0, 0.0, 0.0)], true);
-        buffer.insert([link("c", "d", 0, 0.0, 0.0)], true);
-        let found = buffer.lookup("a", "d", None, at(0), TOLERANCE);
+        buffer.insert(
+            [link("a", "b", 0, 0.0, 0.0), link("b", "a", 0, 0.0, 0.0)],
+            true,
+            Time::ZERO,
+        );
+        buffer.insert([link("c", "d", 0, 0.0, 0.0)], true, Time::ZERO);
+        let found = buffer.lookup("a", "d", None, now(0), TOLERANCE);
         assert!(matches!(found, Err(TransformError::NotConnected { .. })));
     }
 }
