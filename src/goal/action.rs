@@ -559,7 +559,8 @@ impl ActionGoal {
         }
     }
 
-    /// A cancel that was sent before the server showed the goal may have come before it had it.
+    /// A cancel that was sent before the server showed the goal, or had the time to note it, may have come before it had
+    /// it.
     fn be_noted(&mut self) {
         let is_sent = !matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended);
         if is_sent && !self.noted {
@@ -660,7 +661,9 @@ impl ActionGoal {
         if tell_leaf {
             steps.push(Step::Finish(Verdict::ServerGone));
         }
-        self.noted |= self.accepted;
+        if self.accepted {
+            self.be_noted();
+        }
         self.run_deadline = None;
         self.track_until(now + self.options.give_up_timeout);
         self.be_out_of_reach(now);

@@ -125,8 +125,8 @@ pub(crate) enum Action {
     Reject(GoalId),
     Refuse(GoalId, u32),
     AcceptEarly(GoalId),
-    /// The server notes the goal that it has accepted early. No time passes before it does, and none in which it could be
-    /// missed.
+    /// The server notes the goal that it has accepted early. No time passes before that, so the GoalTracker does not take the
+    /// server for gone in between.
     Note,
     Lose(Message),
     Repeat(Message),
@@ -339,7 +339,7 @@ impl World {
         if self.is_with_another {
             actions.push(Action::Leave);
         }
-        if self.changed {
+        if self.changed && self.early.is_none() {
             actions.push(Action::Change);
         }
         if self.up != self.goal_tracker.is_present(SERVER) {

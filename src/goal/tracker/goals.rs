@@ -656,6 +656,20 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_server_that_was_out_of_reach_and_that_denied_a_goal_before_is_asked_again() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(7);
+        rig.halt(ticket);
+        rig.gone();
+        rig.back();
+        // Of a cancel that came before the server had noted the goal.
+        rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
+        assert!(!rig.is_stopped());
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
     fn g6_a_leaf_goes_on_whose_goal_was_denied_before_it_was_noted() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
