@@ -1,9 +1,9 @@
-//! `CancelAssistedTeleop`: stops assisted teleoperation.
+//! `CancelAssistedTeleop`: cancels assisted teleoperation.
 
 use crate::msg::action as actions;
 use crate::nav::cancel_leaf::CancelNode;
 
-/// Cancels every goal of the server, whoever sent it.
+/// Cancels all goals of the server, from any client.
 #[derive(Debug)]
 pub struct CancelAssistedTeleop;
 
@@ -11,6 +11,6 @@ impl CancelNode for CancelAssistedTeleop {
     type Action = actions::AssistedTeleop;
     const ID: &'static str = "CancelAssistedTeleop";
     const DOC: &'static str =
-        "Stops assisted teleoperation, whoever asked for it. SUCCESS when the server has answered.";
+        "Cancels assisted teleoperation of any client. SUCCESS when the server has answered.";
     const SERVER: &'static str = "assisted_teleop";
 }

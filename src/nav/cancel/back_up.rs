@@ -1,9 +1,9 @@
-//! `CancelBackUp`: stops driving backwards.
+//! `CancelBackUp`: cancels driving backwards.
 
 use crate::msg::action as actions;
 use crate::nav::cancel_leaf::CancelNode;
 
-/// Cancels every goal of the server, whoever sent it.
+/// Cancels all goals of the server, from any client.
 #[derive(Debug)]
 pub struct CancelBackUp;
 
@@ -11,6 +11,6 @@ impl CancelNode for CancelBackUp {
     type Action = actions::BackUp;
     const ID: &'static str = "CancelBackUp";
     const DOC: &'static str =
-        "Stops driving backwards, whoever asked for it. SUCCESS when the server has answered.";
+        "Cancels driving backwards of any client. SUCCESS when the server has answered.";
     const SERVER: &'static str = "backup";
 }

@@ -1,9 +1,9 @@
-//! `CancelDriveOnHeading`: stops driving on a heading.
+//! `CancelDriveOnHeading`: cancels driving on a heading.
 
 use crate::msg::action as actions;
 use crate::nav::cancel_leaf::CancelNode;
 
-/// Cancels every goal of the server, whoever sent it.
+/// Cancels all goals of the server, from any client.
 #[derive(Debug)]
 pub struct CancelDriveOnHeading;
 
@@ -11,6 +11,6 @@ impl CancelNode for CancelDriveOnHeading {
     type Action = actions::DriveOnHeading;
     const ID: &'static str = "CancelDriveOnHeading";
     const DOC: &'static str =
-        "Stops driving on a heading, whoever asked for it. SUCCESS when the server has answered.";
+        "Cancels driving on a heading of any client. SUCCESS when the server has answered.";
     const SERVER: &'static str = "drive_on_heading";
 }

@@ -1,5 +1,4 @@
-//! Nodes that cancel whatever an action server does: one file a node, one skeleton for all
-//! ([`CancelLeaf`]).
+//! Nodes that cancel all goals of an action server; one file per node, common code in [`CancelLeaf`].
 
 mod assisted_teleop;
 mod back_up;

@@ -1,15 +1,15 @@
-//! `CancelSpin`: stops spinning.
+//! `CancelSpin`: cancels rotations.
 
 use crate::msg::action as actions;
 use crate::nav::cancel_leaf::CancelNode;
 
-/// Cancels every goal of the server, whoever sent it.
+/// Cancels all goals of the server, from any client.
 #[derive(Debug)]
 pub struct CancelSpin;
 
 impl CancelNode for CancelSpin {
     type Action = actions::Spin;
     const ID: &'static str = "CancelSpin";
-    const DOC: &'static str = "Stops spinning, whoever asked for it. SUCCESS when the server has answered.";
+    const DOC: &'static str = "Cancels rotations of any client. SUCCESS when the server has answered.";
     const SERVER: &'static str = "spin";
 }

@@ -1,15 +1,15 @@
-//! `CancelWait`: stops waiting.
+//! `CancelWait`: cancels waits.
 
 use crate::msg::action as actions;
 use crate::nav::cancel_leaf::CancelNode;
 
-/// Cancels every goal of the server, whoever sent it.
+/// Cancels all goals of the server, from any client.
 #[derive(Debug)]
 pub struct CancelWait;
 
 impl CancelNode for CancelWait {
     type Action = actions::Wait;
     const ID: &'static str = "CancelWait";
-    const DOC: &'static str = "Stops waiting, whoever asked for it. SUCCESS when the server has answered.";
+    const DOC: &'static str = "Cancels waits of any client. SUCCESS when the server has answered.";
     const SERVER: &'static str = "wait";
 }

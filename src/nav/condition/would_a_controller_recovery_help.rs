@@ -1,4 +1,4 @@
-//! `WouldAControllerRecoveryHelp`: whether the controller failed in a way that a cleared costmap or another try may help with.
+//! `WouldAControllerRecoveryHelp`: checks whether clearing a costmap or a retry may help after a controller error.
 
 use super::are_error_codes_present::{fixed_list, is_one_of};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
@@ -6,7 +6,7 @@ use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
 /// UNKNOWN, PATIENCE_EXCEEDED, FAILED_TO_MAKE_PROGRESS, NO_VALID_CONTROL.
 const CODES: &[u16] = &[100, 104, 105, 106];
 
-/// Judges an error code.
+/// Checks an error code.
 #[derive(Debug)]
 pub struct WouldAControllerRecoveryHelp {
     error_code: Input<u16>,
@@ -16,7 +16,7 @@ impl Node for WouldAControllerRecoveryHelp {
     const ID: &'static str = "WouldAControllerRecoveryHelp";
     const KIND: NodeKind = NodeKind::Condition;
     const DOC: &'static str =
-        "SUCCESS if the controller failed in a way that a cleared costmap or another try may help with.";
+        "SUCCESS if the controller error is one for which clearing a costmap or a retry may help.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

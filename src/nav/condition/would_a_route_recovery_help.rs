@@ -1,4 +1,5 @@
-//! `WouldARouteRecoveryHelp`: whether the route server failed in a way that another try may help with. A node of Nav2's main branch.
+//! `WouldARouteRecoveryHelp`: checks whether a retry may help after an error of the route server. A node of Nav2's main
+//! branch.
 
 use super::are_error_codes_present::{fixed_list, is_one_of};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
@@ -6,7 +7,7 @@ use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
 /// UNKNOWN, TIMEOUT, NO_VALID_ROUTE.
 const CODES: &[u16] = &[400, 404, 405];
 
-/// Judges an error code.
+/// Checks an error code.
 #[derive(Debug)]
 pub struct WouldARouteRecoveryHelp {
     error_code: Input<u16>,
@@ -15,7 +16,7 @@ pub struct WouldARouteRecoveryHelp {
 impl Node for WouldARouteRecoveryHelp {
     const ID: &'static str = "WouldARouteRecoveryHelp";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the route server failed in a way that another try may help with.";
+    const DOC: &'static str = "SUCCESS if the route server error is one for which a retry may help.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

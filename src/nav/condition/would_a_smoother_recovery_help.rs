@@ -1,4 +1,4 @@
-//! `WouldASmootherRecoveryHelp`: whether the smoother failed in a way that another path may help with.
+//! `WouldASmootherRecoveryHelp`: checks whether another path may help after a smoother error.
 
 use super::are_error_codes_present::{fixed_list, is_one_of};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
@@ -6,7 +6,7 @@ use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
 /// UNKNOWN, TIMEOUT, SMOOTHED_PATH_IN_COLLISION, FAILED_TO_SMOOTH_PATH.
 const CODES: &[u16] = &[500, 502, 503, 504];
 
-/// Judges an error code.
+/// Checks an error code.
 #[derive(Debug)]
 pub struct WouldASmootherRecoveryHelp {
     error_code: Input<u16>,
@@ -15,7 +15,7 @@ pub struct WouldASmootherRecoveryHelp {
 impl Node for WouldASmootherRecoveryHelp {
     const ID: &'static str = "WouldASmootherRecoveryHelp";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the smoother failed in a way that another path may help with.";
+    const DOC: &'static str = "SUCCESS if the smoother error is one for which another path may help.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

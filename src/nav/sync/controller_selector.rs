@@ -1,8 +1,8 @@
-//! `ControllerSelector`: chooses the controller plugin.
+//! `ControllerSelector`: selects the controller plugin.
 
 use crate::nav::selector::SelectorNode;
 
-/// Takes the controller from a topic.
+/// Reads the controller from a topic.
 #[derive(Debug)]
 pub struct ControllerSelector;
 
@@ -12,6 +12,7 @@ impl SelectorNode for ControllerSelector {
     const DEFAULT_PORT: &'static str = "default_controller";
     const OUTPUT_PORT: &'static str = "selected_controller";
     const TOPIC: &'static str = "controller_selector";
-    const DOC: &'static str = "Writes the controller last published on a topic, or the default. FAILURE if there is neither. \
-        A choice lasts until another one is published, also over navigations: its topic is latched.";
+    const DOC: &'static str = "Writes the last controller published on a topic, or the default. FAILURE if there \
+        is neither. A selection remains until another one is published, even across navigations, because its \
+        topic is latched.";
 }

@@ -1,8 +1,8 @@
-//! `GoalCheckerSelector`: chooses the goal checker plugin.
+//! `GoalCheckerSelector`: selects the goal checker plugin.
 
 use crate::nav::selector::SelectorNode;
 
-/// Takes the goal checker from a topic.
+/// Reads the goal checker from a topic.
 #[derive(Debug)]
 pub struct GoalCheckerSelector;
 
@@ -12,6 +12,7 @@ impl SelectorNode for GoalCheckerSelector {
     const DEFAULT_PORT: &'static str = "default_goal_checker";
     const OUTPUT_PORT: &'static str = "selected_goal_checker";
     const TOPIC: &'static str = "goal_checker_selector";
-    const DOC: &'static str = "Writes the goal checker last published on a topic, or the default. FAILURE if there is neither. \
-        A choice lasts until another one is published, also over navigations: its topic is latched.";
+    const DOC: &'static str = "Writes the last goal checker published on a topic, or the default. FAILURE if \
+        there is neither. A selection remains until another one is published, even across navigations, because \
+        its topic is latched.";
 }

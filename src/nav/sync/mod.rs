@@ -1,4 +1,4 @@
-//! Actions that end in the tick they are ticked in, or need no server: one file a node.
+//! Actions that complete within one tick or need no server; one file per node.
 
 mod append_goal_pose_to_goals;
 mod check_stop_status;
@@ -41,7 +41,7 @@ use crate::bt::{Registry, RegistryError};
 pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     registry.register::<AppendGoalPoseToGoals>()?;
     registry.register::<CheckStopStatus>()?;
-    // The name that Kilted gave it.
+    // The name in Kilted.
     registry.register_as::<CheckStopStatus>("IsStopped")?;
     registry.register::<ConcatenatePaths>()?;
     registry.register::<Selector<ControllerSelector>>()?;

@@ -1,8 +1,8 @@
-//! `PathHandlerSelector`: chooses the path handler plugin. A node of Nav2's main branch.
+//! `PathHandlerSelector`: selects the path handler plugin. A node of Nav2's main branch.
 
 use crate::nav::selector::SelectorNode;
 
-/// Takes the path handler from a topic.
+/// Reads the path handler from a topic.
 #[derive(Debug)]
 pub struct PathHandlerSelector;
 
@@ -12,6 +12,7 @@ impl SelectorNode for PathHandlerSelector {
     const DEFAULT_PORT: &'static str = "default_path_handler";
     const OUTPUT_PORT: &'static str = "selected_path_handler";
     const TOPIC: &'static str = "path_handler_selector";
-    const DOC: &'static str = "Writes the path handler last published on a topic, or the default. FAILURE if there is neither. \
-        A choice lasts until another one is published, also over navigations: its topic is latched.";
+    const DOC: &'static str = "Writes the last path handler published on a topic, or the default. FAILURE if \
+        there is neither. A selection remains until another one is published, even across navigations, because \
+        its topic is latched.";
 }

@@ -1,8 +1,8 @@
-//! `PlannerSelector`: chooses the planner plugin.
+//! `PlannerSelector`: selects the planner plugin.
 
 use crate::nav::selector::SelectorNode;
 
-/// Takes the planner from a topic.
+/// Reads the planner from a topic.
 #[derive(Debug)]
 pub struct PlannerSelector;
 
@@ -12,6 +12,7 @@ impl SelectorNode for PlannerSelector {
     const DEFAULT_PORT: &'static str = "default_planner";
     const OUTPUT_PORT: &'static str = "selected_planner";
     const TOPIC: &'static str = "planner_selector";
-    const DOC: &'static str = "Writes the planner last published on a topic, or the default. FAILURE if there is neither. \
-        A choice lasts until another one is published, also over navigations: its topic is latched.";
+    const DOC: &'static str = "Writes the last planner published on a topic, or the default. FAILURE if there is \
+        neither. A selection remains until another one is published, even across navigations, because its topic \
+        is latched.";
 }

@@ -1,8 +1,8 @@
-//! `ProgressCheckerSelector`: chooses the progress checker plugin.
+//! `ProgressCheckerSelector`: selects the progress checker plugin.
 
 use crate::nav::selector::SelectorNode;
 
-/// Takes the progress checker from a topic.
+/// Reads the progress checker from a topic.
 #[derive(Debug)]
 pub struct ProgressCheckerSelector;
 
@@ -12,6 +12,7 @@ impl SelectorNode for ProgressCheckerSelector {
     const DEFAULT_PORT: &'static str = "default_progress_checker";
     const OUTPUT_PORT: &'static str = "selected_progress_checker";
     const TOPIC: &'static str = "progress_checker_selector";
-    const DOC: &'static str = "Writes the progress checker last published on a topic, or the default. FAILURE if there is neither. \
-        A choice lasts until another one is published, also over navigations: its topic is latched.";
+    const DOC: &'static str = "Writes the last progress checker published on a topic, or the default. FAILURE if \
+        there is neither. A selection remains until another one is published, even across navigations, because \
+        its topic is latched.";
 }

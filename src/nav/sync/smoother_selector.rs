@@ -1,8 +1,8 @@
-//! `SmootherSelector`: chooses the smoother plugin.
+//! `SmootherSelector`: selects the smoother plugin.
 
 use crate::nav::selector::SelectorNode;
 
-/// Takes the smoother from a topic.
+/// Reads the smoother from a topic.
 #[derive(Debug)]
 pub struct SmootherSelector;
 
@@ -12,6 +12,7 @@ impl SelectorNode for SmootherSelector {
     const DEFAULT_PORT: &'static str = "default_smoother";
     const OUTPUT_PORT: &'static str = "selected_smoother";
     const TOPIC: &'static str = "smoother_selector";
-    const DOC: &'static str = "Writes the smoother last published on a topic, or the default. FAILURE if there is neither. \
-        A choice lasts until another one is published, also over navigations: its topic is latched.";
+    const DOC: &'static str = "Writes the last smoother published on a topic, or the default. FAILURE if there \
+        is neither. A selection remains until another one is published, even across navigations, because its \
+        topic is latched.";
 }
