@@ -101,7 +101,7 @@ impl<'b, 's> Binder<'b, 's> {
 
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
         if !is_key(key) {
-            let message = format!("`{key}` is not a key: `@` may stand once, before a name");
+            let message = format!("`{key}` is not a key: write a name with at most one `@` before it");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, span, message));
             return Binding::Absent;
@@ -235,7 +235,7 @@ impl PortSink for Binder<'_, '_> {
 
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
         if !is_key(key) {
-            let message = format!("`{key}` is not a key: `@` may stand once, before a name");
+            let message = format!("`{key}` is not a key: write a name with at most one `@` before it");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, self.spec.span, message));
             return None;

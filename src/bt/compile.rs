@@ -570,7 +570,7 @@ impl<'f, 's> Compiler<'f, 's> {
             let message = format!("two subtrees have the path `{path}`");
             self.problems.push(
                 Problem::new(ProblemKind::DuplicatePath, spec.span, message)
-                    .help("give each its own name attribute, or none"),
+                    .help("give each subtree a different name attribute, or remove the attribute"),
             );
         }
         let models = self.forest.models.get(&*spec.id).map_or(&[][..], Vec::as_slice);

@@ -34,7 +34,9 @@ impl Context<'_> {
     /// use all memory.
     pub fn resolve_computed(&mut self, key: &str) -> Result<SlotId, Thrown> {
         if !is_key(key) {
-            return Err(self.throw(format!("`{key}` is not a key: `@` may stand once, before a name")));
+            return Err(self.throw(format!(
+                "`{key}` is not a key: write a name with at most one `@` before it"
+            )));
         }
         if key.len() > LONGEST_KEY {
             return Err(self.throw(format!(

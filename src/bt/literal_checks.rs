@@ -136,7 +136,7 @@ fn written(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
                 }
             },
         };
-        problems.push(problem.related(slot.typed_at, format!("it became {} here", info.name)));
+        problems.push(problem.related(slot.typed_at, format!("the key got the type {} here", info.name)));
     }
 }
 
@@ -153,7 +153,7 @@ fn operands(scopes: &Scopes, problems: &mut Vec<Problem>) {
         );
         let mut problem = Problem::new(ProblemKind::BadScript, operand.span, message);
         problem = match slot.info {
-            Some(_) => problem.related(slot.typed_at, format!("it became {} here", info.name)),
+            Some(_) => problem.related(slot.typed_at, format!("the key got the type {} here", info.name)),
             None => problem.help("navtree or the calling program writes this key"),
         };
         problems.push(problem);

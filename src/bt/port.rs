@@ -12,8 +12,8 @@
 //!
 //! fn bind(ports: &mut Ports<'_>) -> Example {
 //!     Example {
-//!         distance: ports.input("distance").unit("m").default("0.15").doc("how far to go").bind(),
-//!         count: ports.output("count").doc("how often it was done").bind(),
+//!         distance: ports.input("distance").unit("m").default("0.15").doc("Distance to drive.").bind(),
+//!         count: ports.output("count").doc("Number of drives.").bind(),
 //!     }
 //! }
 //! ```

@@ -360,10 +360,10 @@ impl Scopes {
                 "the key `{}` is of type {} and this port of type {}",
                 place.key, declared.name, info.name
             );
-            problems.push(
-                Problem::new(ProblemKind::TypeClash, span, message)
-                    .related(place.typed_at, format!("it became {} here", declared.name)),
-            );
+            problems.push(Problem::new(ProblemKind::TypeClash, span, message).related(
+                place.typed_at,
+                format!("the key got the type {} here", declared.name),
+            ));
         }
     }
 

@@ -14,7 +14,7 @@ use super::{HaltReason, NodeStatus};
 /// use navtree::bt::builder::{forest, leaf, tree};
 /// use navtree::bt::{Context, Input, NodeStatus, Ports, Registry, StatefulAction, Tick, Time, Tree, compile};
 ///
-/// /// Counts down, one a tick.
+/// /// Counts down by one per tick.
 /// struct Countdown {
 ///     from: Input<i32>,
 /// }
@@ -25,7 +25,7 @@ use super::{HaltReason, NodeStatus};
 ///     type State = i32;
 ///
 ///     fn bind(ports: &mut Ports<'_>) -> Self {
-///         Self { from: ports.input("from").default("3").doc("how many ticks").bind() }
+///         Self { from: ports.input("from").default("3").doc("Number of ticks.").bind() }
 ///     }
 ///
 ///     fn on_start(&self, left: &mut i32, cx: &mut Context<'_>) -> Tick {

@@ -656,7 +656,7 @@ mod tests {
                     "main.xml:3:17: error[NT0401]: `Wait` has no port `duratoin`",
                     "main.xml:3:32: error[NT0402]: `Say` needs the port `message`",
                     "main.xml:3:53: error[NT0403]: port `duration` is of type double: `long` is not a number",
-                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: `@` may stand once, before a name",
+                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: write a name with at most one `@` before it",
                 ],
             ),
             (

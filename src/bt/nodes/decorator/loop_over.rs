@@ -176,7 +176,7 @@ fn read<T: Element>(value: &Value, enums: &Enums) -> Result<Vec<Value>, String> 
             .collect());
     }
     Err(format!(
-        "holds {} where a queue, a list or a text with semicolons is wanted",
+        "holds {}, but a queue, a list or a text with semicolons is required",
         value.type_name()
     ))
 }
