@@ -263,7 +263,7 @@ def test_subscription_gives_the_latest_message_or_waits_for_a_fresh_one(stack, t
 
 def test_waiting_for_a_message_has_an_end(trees, stack):
     assert trees.run(SUBSCRIBE.format('timeout="200"'))[0] == "ABORTED"
-    stack.node.wait_for_line("no message came in time")
+    stack.node.wait_for_line("no message arrived in time")
 
 
 def test_whole_messages_are_passed_on_as_they_came(stack, trees):
@@ -372,9 +372,9 @@ REFUSED = [
     ('<RosParameterSet node="/n" parameter="x" value="1;256" kind="byte_array"/>', "value: invalid value: integer `256`"),
     (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"pose\": [1]}]'"), "message.poses: invalid"),
     (PUBLISH.format("nav_msgs/msg/Path", "message.poses='json:[{\"posture\": {}}]'"), "no field `posture`"),
-    (PUBLISH.format("std_msgs/msg/String", 'qos="fast"'), "qos: `fast` is none of"),
+    (PUBLISH.format("std_msgs/msg/String", 'qos="fast"'), "qos: `fast` is not one of"),
     (SUBSCRIBE.replace("message.data", "message.date").format(""), "there is no field `date`"),
-    (SUBSCRIBE.format('mode="newest"'), "mode: `newest` is none of latest, fresh"),
+    (SUBSCRIBE.format('mode="newest"'), "mode: `newest` is not one of latest, fresh"),
 ]
 
 

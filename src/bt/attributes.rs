@@ -1,18 +1,19 @@
-//! The attributes of all nodes of a definition, in one text: a tree of a million nodes has no million small strings.
+//! The attributes of all nodes of a definition, in one text. A tree of a million nodes does not need a million small
+//! strings.
 
 use std::ops::Range;
 
-/// Names and values, one after the other.
+/// Names and values, concatenated.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes {
     text: String,
-    /// For each attribute, where its name and its value end; it starts where the one before ends. The compiler's limit
-    /// on text keeps these within 32 bits.
+    /// The end of the name and the end of the value of each attribute. An attribute starts at the end of the previous
+    /// one. The compiler's text limit keeps these within 32 bits.
     ends: Vec<[u32; 2]>,
 }
 
 impl Attributes {
-    /// Adds the attributes of one node; where they are.
+    /// Adds the attributes of one node and returns their range.
     pub(crate) fn add<'a>(&mut self, attributes: impl Iterator<Item = (&'a str, &'a str)>) -> Range<u32> {
         let start = self.ends.len() as u32;
         for (name, value) in attributes {
@@ -24,7 +25,7 @@ impl Attributes {
         start..self.ends.len() as u32
     }
 
-    /// Name and value of each attribute of one node.
+    /// The name and value of each attribute of one node.
     pub(crate) fn get(&self, range: Range<u32>) -> impl ExactSizeIterator<Item = (&str, &str)> {
         let first = range.start as usize;
         self.ends[first..range.end as usize]
@@ -47,7 +48,7 @@ mod tests {
     use super::Attributes;
 
     #[test]
-    fn each_node_gets_its_own_back() {
+    fn each_node_gets_its_own_attributes() {
         let mut attributes = Attributes::default();
         let nodes: [&[(&str, &str)]; 4] = [&[("a", "1"), ("b", "")], &[], &[("", "")], &[("é", "{x}")]];
         let places = nodes.map(|node| attributes.add(node.iter().copied()));

@@ -1,10 +1,11 @@
-//! What a node type is: its declaration, and its behaviour apart from any run's state.
+//! Node types: their declaration, and their behavior without the state of a run.
 
 use super::node_effects::NodeEffects;
 use super::port::{PortDecl, Ports};
 use super::{Context, HaltReason, NodeStatus};
 
-/// An error was raised and recorded in the run; the tick unwinds to its caller. Made by [`Context::throw`] only.
+/// A node raised an error, which is recorded in the run. The tick returns to its caller. Created only by
+/// [`Context::throw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct Thrown(pub(crate) ());
@@ -12,72 +13,71 @@ pub struct Thrown(pub(crate) ());
 /// The result of a tick: one byte.
 pub type Tick = Result<NodeStatus, Thrown>;
 
-/// What a node does. `self` holds what the file fixed (compiled ports and scripts) and is shared by all runs;
-/// whatever changes during a run is in the [`Context`]: [`Context::memory`] for counters,
-/// [`Context::state`] for anything larger.
+/// The behavior of a node. `self` holds the data of the file (compiled ports and scripts) and is shared by all runs.
+/// The state of a run is in the [`Context`]: [`Context::memory`] for counters, [`Context::state`] for larger data.
 pub trait Behavior: Send + Sync {
-    /// Runs the node once. Never waits (guarantee G1): what is not known yet is [`NodeStatus::Running`].
+    /// Runs the node once. Never blocks (guarantee G1): returns [`NodeStatus::Running`] until the result is known.
     ///
     /// # Errors
-    /// [`Thrown`], after [`Context::throw`] recorded why. The whole tree then fails.
+    /// [`Thrown`] after [`Context::throw`] recorded the reason. The whole tick then fails.
     fn tick(&self, cx: &mut Context<'_>) -> Tick;
 
-    /// Stops the node, which is running. Returns at once (guarantee G3) and is called exactly once for each
-    /// activation that lost its turn (guarantee G2). The default stops the children.
+    /// Stops the running node. Returns at once (guarantee G3). Called exactly once for each abandoned activation
+    /// (guarantee G2). The default halts the children.
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         cx.halt_children(reason);
     }
 
-    /// Whether the node visits its children in the order of their priorities
-    /// ([`Context::order_children`]). Where it does not, a child with a `_priority` is refused.
+    /// Whether the node visits its children by priority ([`Context::order_children`]). If not, a child with a
+    /// `_priority` is refused.
     fn honours_priority(&self) -> bool {
         false
     }
 
-    /// What the node may do, given what its children may do: what warnings about trees rest on. The default says what
-    /// its kind does; see [`NodeEffects::of`].
+    /// The possible results and effects of the node, given those of its children. The checker's warnings use them. The
+    /// default depends on the kind; see [`NodeEffects::of`].
     fn node_effects(&self, kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
         NodeEffects::of(kind, children)
     }
 
-    /// Whether a decorator resets its child itself, by [`Context::tick_only_child`]. For those that do not, the engine
-    /// looks after every tick whether the child has completed.
+    /// Whether a decorator resets its child itself, with [`Context::tick_only_child`]. Otherwise the engine checks
+    /// after every tick whether the child completed.
     fn resets_child(&self) -> bool {
         false
     }
 
-    /// Whether a leaf has done something with what it read, rather than only asked: see
-    /// [`Tree::is_current`](super::Tree::is_current). Of leaves that succeed in the tick that activates them it is asked
-    /// only of actions that write nothing.
+    /// Whether a leaf has effects based on its inputs, or only reads them: see
+    /// [`Tree::is_current`](super::Tree::is_current). Among the leaves that succeed in the tick that activates them,
+    /// the engine calls this only for actions that write nothing.
     fn acts(&self) -> bool {
         true
     }
 
-    /// Whether what a leaf has set off has ended when it succeeds, as with a goal on an action server: see
-    /// [`Tree::is_current`](super::Tree::is_current). Not where its success says only that a request arrived. Of leaves
-    /// that succeed in the tick that activates them it is not asked.
+    /// Whether the effects of a leaf have ended when it succeeds, as for a goal on an action server: see
+    /// [`Tree::is_current`](super::Tree::is_current). False if success means only that a request arrived. The engine
+    /// does not call this for leaves that succeed in the tick that activates them.
     fn sees_end(&self) -> bool {
         true
     }
 
-    /// Called for every node when a tree got its resources, before its first tick: open what is needed.
+    /// Opens endpoints and resources. Called for every node after the tree got its resources and before its first tick.
     fn attach(&self, _cx: &mut Context<'_>) {}
 
-    /// Called for every node, running or not, when a run of the whole tree has ended. Nav2 calls `halt` here;
-    /// nodes that keep an index between activations forget it.
+    /// Clears what the node keeps between activations, for example an index. Called for every node, running or not, at
+    /// the end of a run of the whole tree. Nav2 calls `halt` here.
     fn rewind(&self, _cx: &mut Context<'_>) {}
 }
 
-/// The kinds of node that BehaviorTree.CPP knows.
+/// The kinds of node of BehaviorTree.CPP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum NodeKind {
-    /// A leaf that does something.
+    /// A leaf with effects.
     Action,
-    /// A leaf that looks at something and never runs on.
+    /// A leaf that checks something and never returns RUNNING.
     Condition,
-    /// Children in an order of its own.
+    /// A node with children that decides their order.
     Control,
-    /// One child, which is reset in the tick in which it completed.
+    /// A node with one child, which it resets in the tick in which the child completed.
     Decorator,
     /// The root of a subtree instance.
     SubTree,
@@ -95,7 +95,7 @@ impl NodeKind {
         }
     }
 
-    /// How many children such a node has where it does not say otherwise.
+    /// The default minimum and maximum number of children.
     pub fn arity(self) -> (usize, usize) {
         match self {
             Self::Action | Self::Condition => (0, 0),
@@ -115,7 +115,7 @@ pub enum Dialect {
     V4,
 }
 
-/// A node type written as a Rust type: one file, one type. See `src/bt/nodes/` for the skeleton all share.
+/// A node type as a Rust type; one file per type. See `src/bt/nodes/` for the common structure.
 pub trait Node: Behavior + Sized + 'static {
     /// The ID in tree files.
     const ID: &'static str;
@@ -123,19 +123,19 @@ pub trait Node: Behavior + Sized + 'static {
     const KIND: NodeKind;
     /// One to three sentences for the reference page and the palette.
     const DOC: &'static str;
-    /// Fewest and most children.
+    /// Minimum and maximum number of children.
     const CHILDREN: (usize, usize) = match Self::KIND {
         NodeKind::Action | NodeKind::Condition => (0, 0),
         NodeKind::Decorator | NodeKind::SubTree => (1, 1),
         NodeKind::Control => (1, usize::MAX),
     };
 
-    /// Declares every port and takes its binding, in one expression a port. Called once without a tree to learn
-    /// the declarations, and once for each node of a definition.
+    /// Declares and binds every port, one expression per port. Called once without a tree to collect the declarations,
+    /// and once for each node of a definition.
     fn bind(ports: &mut Ports<'_>) -> Self;
 }
 
-/// The declaration of a node type: what palettes, reference pages and the checker read.
+/// The declaration of a node type, for palettes, reference pages and the checker.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// The ID in tree files.
@@ -144,12 +144,11 @@ pub struct Manifest {
     pub kind: NodeKind,
     /// Documentation.
     pub doc: String,
-    /// Fewest and most children.
+    /// Minimum and maximum number of children.
     pub children: (usize, usize),
     /// Its ports, in the order of declaration.
     pub ports: Vec<PortDecl>,
-    /// Whether an attribute that is no declared port is taken as an untyped port (nodes known only from a
-    /// palette or from mocks).
+    /// Whether an undeclared attribute is accepted as an untyped port (nodes known only from a palette or from mocks).
     pub open: bool,
 }
 

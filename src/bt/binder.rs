@@ -1,4 +1,4 @@
-//! Answers a node's port declarations with what its file says.
+//! Binds the ports of a node to the attributes of its file.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ impl<'b, 's> Binder<'b, 's> {
         }
     }
 
-    /// Every attribute must be a port, a condition script, or metadata.
+    /// Reports attributes that are no port, condition script or metadata.
     pub(crate) fn check_attributes(&mut self) {
         for attribute in &self.spec.attributes {
             if self.manifest.open || !is_port_name(&attribute.name) {
@@ -63,7 +63,7 @@ impl<'b, 's> Binder<'b, 's> {
             let ports = self.manifest.ports.iter().map(|port| &*port.name);
             let help = match nearest(&attribute.name, ports.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.manifest.ports.is_empty() => "it has no ports".to_owned(),
+                None if self.manifest.ports.is_empty() => "this node has no ports".to_owned(),
                 None => format!("its ports are: {}", ports.collect::<Vec<_>>().join(", ")),
             };
             self.problems
@@ -80,13 +80,13 @@ impl<'b, 's> Binder<'b, 's> {
 
     fn literal_output(&mut self, literal: &str, declaration: &PortDecl, span: Span) {
         let message = format!(
-            "port `{}` is an output, and `{literal}` is no entry to write to",
+            "port `{}` is an output, and `{literal}` is not a blackboard key",
             declaration.name
         );
         let help = if is_port_name(literal) {
             format!("did you mean `{{{literal}}}`?")
         } else {
-            "name an entry in braces, for example `{key}`, or leave the port out".to_owned()
+            "write a key in braces, for example `{key}`, or remove the attribute".to_owned()
         };
         self.problems
             .push(Problem::new(ProblemKind::LiteralOutput, span, message).help(help));
@@ -101,7 +101,7 @@ impl<'b, 's> Binder<'b, 's> {
 
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
         if !is_key(key) {
-            let message = format!("`{key}` is not a key: `@` may stand once, before a name");
+            let message = format!("`{key}` is not a key: write a name with at most one `@` before it");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, span, message));
             return Binding::Absent;
@@ -140,15 +140,15 @@ impl PortSink for Binder<'_, '_> {
             PortText::SameName => self.pointer(&declaration.name, declaration, by_default, span),
             PortText::Literal(literal) => {
                 if declaration.direction == Direction::Output {
-                    // An output that leads nowhere takes values and forgets them; text means that braces are missing.
+                    // An output without a key discards its values. A text means that the braces are missing.
                     if !literal.is_empty() && !by_default {
                         self.literal_output(literal, declaration, span);
                     }
-                    // Version 4 reads the literals of all ports when it loads, and nothing is no number.
+                    // Version 4 parses the literals of all ports at load time, and an empty text is not a number.
                     let is_read = self.dialect == Dialect::V4 && declaration.info.is_numeric();
                     if literal.is_empty() && is_read {
                         self.bad_literal(
-                            "nothing stands there: name a key in braces, or leave it out",
+                            "the attribute is empty: write a key in braces, or remove the attribute",
                             declaration,
                             span,
                         );
@@ -160,8 +160,9 @@ impl PortSink for Binder<'_, '_> {
                         if let Some(rest) = Self::ignored(literal, declaration) {
                             let message = format!("port `{}`: `{rest}` is ignored", declaration.name);
                             let problem = Problem::new(ProblemKind::TrailingText, span, message);
-                            self.problems
-                                .push(problem.help("write numbers alone, and `;` between those of a list"));
+                            self.problems.push(
+                                problem.help("write only the number, or numbers separated by `;` for a list"),
+                            );
                         }
                         Binding::Literal(value)
                     }
@@ -234,7 +235,7 @@ impl PortSink for Binder<'_, '_> {
 
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
         if !is_key(key) {
-            let message = format!("`{key}` is not a key: `@` may stand once, before a name");
+            let message = format!("`{key}` is not a key: write a name with at most one `@` before it");
             self.problems
                 .push(Problem::new(ProblemKind::BadKey, self.spec.span, message));
             return None;
@@ -298,7 +299,7 @@ impl PortSink for Binder<'_, '_> {
     }
 }
 
-/// Compiles the script in an attribute.
+/// Compiles the script of an attribute.
 pub(crate) fn compile_script(
     attribute: &AttributeSpec<'_>,
     result: ScriptResult,

@@ -1,4 +1,4 @@
-//! The memory of a run: entries by number, keys resolved when the tree was compiled.
+//! The blackboard of a run. Entries have numbers; keys are resolved when the tree is compiled.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 use super::{Enums, Time};
 
-/// A resolved key: the place of its entry, behind every remapping. Two keys that are remapped onto each other
-/// are the same slot.
+/// A resolved key: the place of its entry after all remappings. Keys that are remapped to each other have the same
+/// slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct SlotId(pub(crate) u32);
 
@@ -25,11 +25,11 @@ impl ScopeId {
 /// One entry.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
-    /// `None`: no such entry. `Some(Value::Empty)`: declared and not written.
+    /// `None`: no such entry. `Some(Value::Empty)`: declared but not written.
     value: Option<Value>,
-    /// The type it keeps, once it has one.
+    /// The type of the entry, once it has one.
     info: Option<&'static TypeInfo>,
-    /// The number of writes so far: changes are told by comparing it (`WasEntryUpdated`).
+    /// The number of writes. `WasEntryUpdated` compares it to detect changes.
     sequence: u64,
     /// When it was last written.
     stamp: Time,
@@ -46,7 +46,7 @@ impl Entry {
         }
     }
 
-    /// The value; `None` where the entry does not exist or was not written yet.
+    /// The value. `None` if the entry does not exist or has not been written.
     #[inline]
     pub fn value(&self) -> Option<&Value> {
         match &self.value {
@@ -67,7 +67,7 @@ impl Entry {
         self.value.is_some()
     }
 
-    /// The type it keeps.
+    /// The type of the entry.
     pub fn info(&self) -> Option<&'static TypeInfo> {
         self.info
     }
@@ -83,15 +83,15 @@ impl Entry {
     }
 }
 
-/// Why a write was refused.
+/// The reason why a write was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the entry is of type {declared} and cannot take {given}: {reason}")]
+#[error("the entry is of type {declared} and cannot hold {given}: {reason}")]
 pub struct TypeClash {
-    /// The type that the entry keeps.
+    /// The type of the entry.
     pub declared: &'static str,
-    /// What was to be written.
+    /// The type of the written value.
     pub given: &'static str,
-    /// Why it does not convert.
+    /// The reason why it does not convert.
     pub reason: String,
 }
 
@@ -99,11 +99,12 @@ pub struct TypeClash {
 #[derive(Clone, Debug, Default)]
 pub struct Blackboard {
     entries: Vec<Entry>,
-    /// Keys that no port or script names, made at run time (`SetBlackboard` with a computed key, a caller's `set`).
+    /// Keys created at run time, which no port or script names (`SetBlackboard` with a computed key, `set` of a
+    /// caller).
     dynamic: Option<Box<DynamicKeys>>,
 }
 
-/// Whether a text can be a key: not empty, and `@` once at most, in front.
+/// Whether a text is a valid key: not empty, with at most one `@`, at the beginning.
 pub fn is_key(key: &str) -> bool {
     let name = key.strip_prefix('@').unwrap_or(key);
     !name.is_empty() && !name.contains('@')
@@ -126,13 +127,13 @@ impl Blackboard {
         &self.entries[slot.0 as usize]
     }
 
-    /// The value of a slot, where it was written.
+    /// The value of a slot, if it was written.
     #[inline]
     pub fn get(&self, slot: SlotId) -> Option<&Value> {
         self.entries[slot.0 as usize].value()
     }
 
-    /// Writes without any check or conversion; the entry keeps its type.
+    /// Writes without check or conversion. The entry keeps its type.
     #[inline]
     pub fn put(&mut self, slot: SlotId, value: Value, now: Time) {
         self.entries[slot.0 as usize].put(value, now);
@@ -161,7 +162,8 @@ impl Blackboard {
         self.set_converted(slot, value, info, enums, now)
     }
 
-    /// Writes the text that the entry holds already, which is then neither counted nor moved. Whether it did hold it.
+    /// Writes the text that the entry already holds, without reference counting and without a move. Returns whether it
+    /// holds it.
     #[inline]
     pub(crate) fn set_same_text(&mut self, slot: SlotId, text: *const str, now: Time) -> bool {
         let entry = &mut self.entries[slot.0 as usize];
@@ -185,7 +187,7 @@ impl Blackboard {
     ) -> Result<(), TypeClash> {
         let entry = &mut self.entries[slot.0 as usize];
         let value = match entry.info {
-            // A script wrote a fraction first: the entry goes on as it began.
+            // A script wrote a fraction first. The entry keeps its type.
             Some(declared) if declared == info && matches!(entry.value, Some(Value::Real(_))) => {
                 convert(&value, info, f64::TYPE, enums)?
             }
@@ -196,7 +198,7 @@ impl Blackboard {
                     convert(&value, info, declared, enums)?
                 }
             }
-            // A text leaves the entry open: a typed write may follow.
+            // A text does not fix the type of the entry: a typed write may follow.
             _ => {
                 if info.is_strong() && info.family != Family::Text {
                     entry.info = Some(info);
@@ -208,18 +210,18 @@ impl Blackboard {
         Ok(())
     }
 
-    /// Reads of every entry, so that all are in the cache.
+    /// Reads a part of every entry to load them into the cache.
     #[inline]
     pub(crate) fn preload(&self) -> u64 {
         self.entries.iter().fold(0, |sum, entry| sum ^ entry.sequence)
     }
 
-    /// Takes the value from the entry; its type stays.
+    /// Removes the value of the entry. The type remains.
     pub fn empty(&mut self, slot: SlotId) {
         self.entries[slot.0 as usize].value = Some(Value::Empty);
     }
 
-    /// Removes the entry, as `UnsetBlackboard` does. Its type is forgotten too.
+    /// Removes the entry and its type, as `UnsetBlackboard` does.
     pub fn remove(&mut self, slot: SlotId) {
         self.entries[slot.0 as usize] = Entry::default();
     }
@@ -236,7 +238,7 @@ impl Blackboard {
         slot
     }
 
-    /// How many entries there are, in all scopes.
+    /// The number of entries in all scopes.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -248,7 +250,7 @@ impl Blackboard {
     }
 }
 
-/// A value of one type made to fit an entry of another.
+/// Converts a value of one type to the type of an entry.
 pub(crate) fn convert(
     value: &Value,
     from: &'static TypeInfo,
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_strong_type_stays() {
+    fn the_first_strong_type_is_kept() {
         let (mut board, slot) = board();
         write(&mut board, slot, Text::from("7")).unwrap();
         write(&mut board, slot, 8_u8).unwrap();

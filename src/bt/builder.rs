@@ -1,4 +1,4 @@
-//! Trees in code: functions whose nesting looks like the tree.
+//! Builds trees in code. The nesting of the functions is the nesting of the tree.
 //!
 //! ```
 //! use navtree::bt::builder::{forest, leaf, reactive_sequence, retry, sequence, subtree, tree};
@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A project extends it by functions of its own: anything that returns a [`NodeBuilder`] stands beside the ones here.
+//! A project extends the builder with its own functions that return a [`NodeBuilder`].
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ use super::spec::{AttributeSpec, ForestSpec, NodeSpec, SubTreeForm, TreeSpec};
 
 /// A node under construction.
 #[derive(Clone, Debug)]
-#[must_use = "a node has to become part of a tree"]
+#[must_use = "add the node to a tree"]
 pub struct NodeBuilder {
     spec: NodeSpec<'static>,
 }
@@ -53,13 +53,13 @@ impl NodeBuilder {
         }
     }
 
-    /// Gives it a name of its own; without one it goes by its ID.
+    /// Sets the instance name. The default is the ID.
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.spec.name = Some(name.into());
         self
     }
 
-    /// Sets a port, in the text form of a file: `0.5`, `{key}`. Also for attributes that are no ports (`_skipIf`).
+    /// Sets a port in the text form of a file: `0.5`, `{key}`. Also sets other attributes (`_skipIf`).
     #[expect(
         clippy::needless_pass_by_value,
         reason = "literals read better without a reference"
@@ -85,53 +85,53 @@ impl NodeBuilder {
         self
     }
 
-    /// Fails instead of starting while the script is true.
+    /// `_failureIf`: the node fails instead of starting if the script is true.
     pub fn failure_if(self, script: &str) -> Self {
         self.port("_failureIf", script)
     }
 
-    /// Succeeds instead of starting while the script is true.
+    /// `_successIf`: the node succeeds instead of starting if the script is true.
     pub fn success_if(self, script: &str) -> Self {
         self.port("_successIf", script)
     }
 
-    /// Is skipped instead of starting while the script is true.
+    /// `_skipIf`: the node is skipped instead of starting if the script is true.
     pub fn skip_if(self, script: &str) -> Self {
         self.port("_skipIf", script)
     }
 
-    /// Runs only while the script is true; halted and skipped when it no longer is.
+    /// `_while`: the node runs only while the script is true. It is halted and skipped when the script becomes false.
     pub fn while_true(self, script: &str) -> Self {
         self.port("_while", script)
     }
 
-    /// Runs the script when the node was halted.
+    /// `_onHalted`: runs the script after the node was halted.
     pub fn on_halted(self, script: &str) -> Self {
         self.port("_onHalted", script)
     }
 
-    /// Runs the script when the node succeeded.
+    /// `_onSuccess`: runs the script after the node succeeded.
     pub fn on_success(self, script: &str) -> Self {
         self.port("_onSuccess", script)
     }
 
-    /// Runs the script when the node failed.
+    /// `_onFailure`: runs the script after the node failed.
     pub fn on_failure(self, script: &str) -> Self {
         self.port("_onFailure", script)
     }
 
-    /// Runs the script when the node completed.
+    /// `_post`: runs the script after the node completed.
     pub fn post(self, script: &str) -> Self {
         self.port("_post", script)
     }
 
-    /// Its priority among its siblings: a script, evaluated whenever the parent starts from its first child. Higher
-    /// goes first, equal keeps the order of the file, absent is 1.
+    /// `_priority`: a script with the priority among its siblings, evaluated when the parent starts from its first
+    /// child. Higher priorities go first; equal ones keep the file order. The default is 1.
     pub fn priority(self, script: &str) -> Self {
         self.port("_priority", script)
     }
 
-    /// The node as the compiler takes it.
+    /// The node in the form that the compiler takes.
     pub fn into_spec(self) -> NodeSpec<'static> {
         self.spec
     }
@@ -162,7 +162,7 @@ pub fn tree(id: impl Into<Cow<'static, str>>, root: NodeBuilder) -> TreeSpec<'st
     }
 }
 
-/// All trees that refer to each other.
+/// A set of trees that refer to each other.
 pub fn forest(trees: impl IntoIterator<Item = TreeSpec<'static>>) -> ForestSpec<'static> {
     ForestSpec {
         trees: trees.into_iter().map(|tree| (tree.id.clone(), tree)).collect(),
@@ -213,24 +213,24 @@ decorators! {
     run_once, "RunOnce";
 }
 
-/// `Repeat`: the child until it succeeded `times` times; -1 for ever.
+/// `Repeat`: runs the child until it succeeded `times` times; -1 means no limit.
 pub fn repeat(times: i32, child: NodeBuilder) -> NodeBuilder {
     node("Repeat").port("num_cycles", times).child(child)
 }
 
-/// `RetryUntilSuccessful`: the child until it failed `attempts` times; -1 for ever.
+/// `RetryUntilSuccessful`: runs the child until it succeeds or failed `attempts` times; -1 means no limit.
 pub fn retry(attempts: i32, child: NodeBuilder) -> NodeBuilder {
     node("RetryUntilSuccessful")
         .port("num_attempts", attempts)
         .child(child)
 }
 
-/// `Timeout`: the child for at most `milliseconds`.
+/// `Timeout`: runs the child for at most `milliseconds`.
 pub fn timeout(milliseconds: u32, child: NodeBuilder) -> NodeBuilder {
     node("Timeout").port("msec", milliseconds).child(child)
 }
 
-/// `Delay`: the child, `milliseconds` later.
+/// `Delay`: starts the child after `milliseconds`.
 pub fn delay(milliseconds: u32, child: NodeBuilder) -> NodeBuilder {
     node("Delay").port("delay_msec", milliseconds).child(child)
 }

@@ -1,6 +1,7 @@
-//! From trees as written to a [`TreeDef`]: node types looked up, subtrees instantiated, keys resolved, literals and
-//! scripts compiled, types compared. Everything wrong is reported, not the first thing only; nothing that runs is
-//! touched (guarantee G7).
+//! Compiles parsed trees to a [`TreeDef`].
+//!
+//! Looks node types up, instantiates subtrees, resolves keys, compiles literals and scripts, and compares types.
+//! Reports all problems, not only the first. Does not touch running trees (guarantee G7).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,28 +27,30 @@ use super::script::{Script, ScriptResult};
 use super::spec::{ForestSpec, NodeSpec, TreeSpec};
 use super::suggest::nearest;
 
-/// Nodes of one definition, subtree instances included: more is taken for runaway nesting.
+/// Maximum number of nodes of one definition, subtree instances included. A tree with more nodes is refused as runaway
+/// nesting.
 pub const MOST_NODES: usize = 1_500_000;
-/// Nesting of one definition, subtrees included. Ticking and compiling recurse by this much.
+/// Maximum nesting of one definition, subtrees included. Ticking and compiling recurse to this depth.
 pub const MOST_DEPTH: usize = 512;
-/// Bytes of names, paths and attributes of one definition: a small file can name a long text in a million instances.
+/// Maximum size of names, paths and attributes of one definition, in bytes. A small file can use a long text in a
+/// million instances.
 const MOST_TEXT: usize = 256 * 1024 * 1024;
-/// What a key of a subtree instance counts towards [`MOST_TEXT`]: about the bytes that it takes.
+/// Bytes that each key of a subtree instance adds to [`MOST_TEXT`]: about its memory use.
 const TEXT_OF_KEY: usize = 512;
 
-/// How often problems are thinned before compiling stops: a small file can say the same wrong thing in a million
-/// instances, each of which costs as much as the first.
+/// Number of times that repeated problems are removed before compiling stops. A small file can contain the same error
+/// in a million instances, and each of them costs as much as the first.
 const MOST_THINNED: usize = 10;
 
-/// Errors after which compiling stops: a small file can name one bad node in a million instances.
+/// Maximum number of errors before compiling stops. A small file can name one unknown node in a million instances.
 const MOST_PROBLEMS: usize = 10_000;
 
-/// A compiled tree, and what is doubtful about it.
+/// A compiled tree with its warnings.
 #[derive(Debug)]
 pub struct Compiled {
     /// The definition.
     pub def: Arc<TreeDef>,
-    /// Problems that do not keep it from running.
+    /// Problems that do not prevent the tree from running.
     pub warnings: Vec<Problem>,
 }
 
@@ -62,8 +65,8 @@ pub fn compile(forest: &ForestSpec<'_>, main: &str, registry: &Registry) -> Resu
     }
 }
 
-/// All problems, and what could be made of the tree in spite of them: to look for more in what its nodes ask for, never
-/// to be run.
+/// Compiles as much of the tree as possible and returns it with all problems. The result serves further checks only; it
+/// must not be run.
 pub(crate) fn compile_to_check(
     forest: &ForestSpec<'_>,
     main: &str,
@@ -72,12 +75,12 @@ pub(crate) fn compile_to_check(
     compile_for(forest, main, registry, Purpose::Check)
 }
 
-/// What a definition is for.
+/// The purpose of a definition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// Without an error.
+    /// To be run: it has no errors.
     Run,
-    /// As far as it goes.
+    /// To be checked: it may have errors and be incomplete.
     Check,
 }
 
@@ -115,9 +118,9 @@ struct Compiler<'f, 's> {
     attributes: Attributes,
     guards: FxHashMap<u32, Guards>,
     priorities: FxHashMap<u32, Priorities>,
-    /// Node types that were looked up before, by ID, for version 3 and 4.
+    /// Cache of node types by ID, for version 3 and version 4.
     types: [FxHashMap<&'f str, &'f NodeType>; 2],
-    /// Bytes of text so far ([`MOST_TEXT`]).
+    /// Bytes of text so far, limited by [`MOST_TEXT`].
     text: usize,
     /// The path under construction.
     path: String,
@@ -127,11 +130,11 @@ struct Compiler<'f, 's> {
     paths: HashSet<Arc<str>>,
     subtree_id: Arc<str>,
     overflowed: bool,
-    /// How many problems there may be before they are thinned.
+    /// Number of problems above which repeated ones are removed.
     most_problems: usize,
-    /// How often they were thinned.
+    /// Number of times that repeated problems were removed.
     thinned: usize,
-    /// There are so many errors that the rest does not matter.
+    /// There are too many errors; compiling has stopped.
     abandoned: bool,
 }
 
@@ -234,7 +237,7 @@ impl<'f, 's> Compiler<'f, 's> {
             },
             |node_type| Arc::clone(&node_type.id),
         );
-        // Version 3 ignores the name of a subtree.
+        // Version 3 ignores the name attribute of a subtree.
         let named = spec
             .name
             .as_deref()
@@ -284,7 +287,7 @@ impl<'f, 's> Compiler<'f, 's> {
             let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
             let kind = self.info[index.index()].kind;
             let open = node_type.is_some_and(|node_type| node_type.manifest.open);
-            // Mocks may stand for anything.
+            // A mock may replace any node.
             let unknown = open || substituted || node_type.is_none();
             let answers = || {
                 !behavior
@@ -319,7 +322,7 @@ impl<'f, 's> Compiler<'f, 's> {
         self.info[index.index()].end = NodeIndex(self.info.len() as u32);
     }
 
-    /// Looks a node type up; most types of a tree come again and again.
+    /// Looks a node type up, with a cache: a tree uses the same types many times.
     fn node_type(&mut self, id: &'f str, dialect: Dialect) -> Option<&'f NodeType> {
         let known = &mut self.types[usize::from(dialect == Dialect::V4)];
         if let Some(node_type) = known.get(id) {
@@ -330,7 +333,7 @@ impl<'f, 's> Compiler<'f, 's> {
         Some(found)
     }
 
-    /// Drops what was said before of another instance of the same tree. True when even so there are too many errors.
+    /// Removes problems that repeat one of another instance of the same tree. Returns true if too many errors remain.
     fn thin_problems(&mut self) -> bool {
         self.problems.sort_by_key(|problem| (problem.span, problem.kind));
         self.problems.dedup();
@@ -356,9 +359,10 @@ impl<'f, 's> Compiler<'f, 's> {
         } else if dialect == Dialect::V4 && self.registry.get(&spec.id, Dialect::V3).is_some() {
             Some("this ID exists in version 3 files only (no BTCPP_format, or \"3\")".to_owned())
         } else if spec.id == "ManualSelector" {
-            // Of BehaviorTree.CPP; version 3 registers it where ncurses is there.
+            // BehaviorTree.CPP registers this node in version 3 builds with ncurses.
             Some(
-                "it asks a person at a terminal, and a robot has none: let a leaf read the choice".to_owned(),
+                "it reads from a terminal, which a robot does not have; read the choice with a leaf"
+                    .to_owned(),
             )
         } else {
             nearest(&spec.id, types).map(|near| format!("did you mean `{near}`?"))
@@ -366,7 +370,7 @@ impl<'f, 's> Compiler<'f, 's> {
         self.problems.push(problem);
     }
 
-    /// Makes the behaviour of a node that is no subtree, and checks what its file says against its declaration.
+    /// Makes the behaviour of a node that is not a subtree, and checks its attributes against its declaration.
     fn build(
         &mut self,
         tree: &TreeSpec<'_>,
@@ -421,7 +425,7 @@ impl<'f, 's> Compiler<'f, 's> {
         }
     }
 
-    /// What stands in for a subtree instance, if anything does.
+    /// Returns the node that replaces a subtree instance, if a substitution rule matches.
     fn substitute_subtree(
         &mut self,
         tree: &TreeSpec<'_>,
@@ -435,7 +439,7 @@ impl<'f, 's> Compiler<'f, 's> {
         })
     }
 
-    /// Makes a behaviour for what has no declaration: every attribute may be a port.
+    /// Makes a behaviour for a node without a declaration. Every attribute may be a port.
     fn open_ports(
         &mut self,
         tree: &TreeSpec<'_>,
@@ -465,7 +469,7 @@ impl<'f, 's> Compiler<'f, 's> {
         make(&self.info[index.index()], &mut Ports { sink: &mut binder })
     }
 
-    /// Compiles the priorities of a node's children; whether there are any.
+    /// Compiles the priorities of a node's children. Returns whether there are any.
     fn compile_priorities(
         &mut self,
         spec: &NodeSpec<'_>,
@@ -486,7 +490,7 @@ impl<'f, 's> Compiler<'f, 's> {
                     let message = format!("`{}` does not visit its children by priority", spec.id);
                     self.problems.push(
                         Problem::new(ProblemKind::Refused, attribute.name_span, message)
-                            .help("remove _priority: the place of each child has a meaning here"),
+                            .help("remove _priority: this node gives the position of each child a meaning"),
                     );
                     return None;
                 }
@@ -566,11 +570,11 @@ impl<'f, 's> Compiler<'f, 's> {
             let message = format!("two subtrees have the path `{path}`");
             self.problems.push(
                 Problem::new(ProblemKind::DuplicatePath, spec.span, message)
-                    .help("give each its own name attribute, or none"),
+                    .help("give each subtree a different name attribute, or remove the attribute"),
             );
         }
         let models = self.forest.models.get(&*spec.id).map_or(&[][..], Vec::as_slice);
-        // Each instance has keys for its attributes and the ports of its model.
+        // Each instance has keys for its attributes and for the ports of its model.
         let keys = models.len().saturating_add(spec.attributes.len());
         let texts = models
             .iter()
@@ -624,7 +628,7 @@ impl<'f, 's> Compiler<'f, 's> {
                 ports: self.forest.models.get(main).map_or(&[], Vec::as_slice),
             },
         };
-        // Warnings about what is there mean little while half of it is missing.
+        // Warnings are not reliable while parts of the tree are missing.
         let is_whole = !self.problems.iter().any(|problem| {
             matches!(
                 problem.kind,
@@ -635,7 +639,7 @@ impl<'f, 's> Compiler<'f, 's> {
                     | ProblemKind::ChildCount
             )
         });
-        // One that is removed loses its type.
+        // An entry that is removed loses its type.
         let may_be_removed = self
             .types
             .iter()
@@ -693,7 +697,7 @@ impl<'f, 's> Compiler<'f, 's> {
     }
 }
 
-/// Appends a number; what `write!` does, without its machinery: there is one in most paths.
+/// Appends a number to a path. Faster than `write!`; most paths contain a number.
 fn push_number(text: &mut String, number: u32) {
     if number >= 10 {
         push_number(text, number / 10);

@@ -1,4 +1,4 @@
-//! What a node sees while it is ticked or halted.
+//! The context of a node: its view of the run during a tick or a halt.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::types::TypeInfo;
 use super::value::Value;
 use super::{Enums, HaltOrder, HaltReason, NodeStatus, Time};
 
-/// The children of a node, looked up once for a loop over them.
+/// The children of a node, looked up once for a loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Children<'t> {
     nodes: &'t [u32],
@@ -46,27 +46,27 @@ pub struct Context<'t> {
 }
 
 impl<'t> Context<'t> {
-    // --- the node itself -------------------------------------------------------------------------------------
+    // --- the node itself ----------------------------------------------------------------------------------------
 
-    /// The time of this tick: the clock is read once a tick, by the caller.
+    /// The time of this tick. The caller reads the clock once per tick.
     #[inline]
     pub fn now(&self) -> Time {
         self.run.now
     }
 
-    /// The time since the tick before this one began; none in the first. Ticks that follow wake-ups at once belong to
-    /// the tick that they follow.
+    /// The time between the start of the previous tick and the start of this one; zero in the first tick. A repeated
+    /// execution of the root after [`Context::wake`] belongs to the same tick.
     pub fn since_last_tick(&self) -> Duration {
         let [now, before] = self.run.ticked;
         now.since(before)
     }
 
-    /// How many times the root was ticked, this tick included.
+    /// The number of executions of the root, this one included.
     pub fn tick_number(&self) -> u64 {
         self.run.ticks
     }
 
-    /// The node's own place in the tree.
+    /// The index of the node.
     pub fn node(&self) -> NodeIndex {
         NodeIndex(self.node)
     }
@@ -76,12 +76,12 @@ impl<'t> Context<'t> {
         &self.def.info[self.node as usize].path
     }
 
-    /// The definition that is run.
+    /// The definition of the running tree.
     pub fn definition(&self) -> &'t TreeDef {
         self.def
     }
 
-    /// The stored status: what the node last returned, or idle since its parent reset it.
+    /// The stored status: the last result of the node, or IDLE after its parent reset it.
     #[inline]
     pub fn status(&self) -> NodeStatus {
         self.run.statuses[self.node as usize]
@@ -93,7 +93,7 @@ impl<'t> Context<'t> {
         !self.status().is_active()
     }
 
-    /// Stores a status before the tick has ended, as controls do when they begin to run.
+    /// Stores a status before the tick ends. Control nodes do so when they begin to run.
     #[inline]
     pub fn set_status(&mut self, status: NodeStatus) {
         self.store(self.node, status);
@@ -105,7 +105,7 @@ impl<'t> Context<'t> {
         &mut self.run.memories[self.node as usize]
     }
 
-    /// The node's large state, made on first use. Kept for the life of the run.
+    /// The node's large state, created on first use and kept until the tree is dropped.
     #[inline]
     pub fn state<S: Any + Send + Default>(&mut self) -> &mut S {
         let slot = self.state_slot();
@@ -118,7 +118,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Takes the large state out, to use it beside the context; put it back with [`Context::put_state`].
+    /// Takes the large state out of the context, for use beside it. Put it back with [`Context::put_state`].
     pub fn take_state<S: Any + Send + Default>(&mut self) -> Box<S> {
         let taken = self.run.states.get_mut(self.node as usize).and_then(Option::take);
         taken.and_then(|state| state.downcast().ok()).unwrap_or_default()
@@ -142,18 +142,19 @@ impl<'t> Context<'t> {
         self.run.states = std::iter::repeat_with(|| None).take(self.def.len()).collect();
     }
 
-    /// Asks for another tick of the root at once, when this one has ended.
+    /// Requests another execution of the root immediately after this one.
     pub fn wake(&mut self) {
         self.run.woken = true;
     }
 
-    /// Asks for a tick at `time` at the latest.
+    /// Requests a tick at `time` at the latest.
     pub fn wake_at(&mut self, time: Time) {
         self.run.wake_at = Some(self.run.wake_at.map_or(time, |earlier| earlier.min(time)));
     }
 
-    /// Starts something outside of the tree that is no resource's business: when the tick has ended and everything
-    /// that lost its turn in it was halted (guarantee G2), or at once under [`HaltOrder::AsTicked`]. Must return at once.
+    /// Starts work outside of the tree that belongs to no resource. `start` is called at the end of the tick, after all
+    /// preempted nodes were halted (guarantee G2), or immediately under [`HaltOrder::AsTicked`]. It must return at
+    /// once.
     pub fn start_outside(&mut self, start: impl FnOnce() + Send + 'static) {
         let starts = self.run.starts.get_or_insert_default();
         match starts.order {
@@ -162,7 +163,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Fails the tree: records who, where and why. Return the result as the tick's error.
+    /// Fails the tree and records the node, its place and the message. Return the result as the result of the tick.
     #[cold]
     pub fn throw(&mut self, message: impl Into<String>) -> Thrown {
         let info = &self.def.info[self.node as usize];
@@ -176,7 +177,7 @@ impl<'t> Context<'t> {
         Thrown(())
     }
 
-    /// Notes that the node, which runs, has read its inputs again and goes on with those.
+    /// Records that the running node has read its inputs again and continues with the new values.
     pub fn note_inputs_read(&mut self) {
         if let Some(provenance) = &mut self.run.provenance {
             provenance.read_again(&self.run.blackboard, self.node);
@@ -185,13 +186,13 @@ impl<'t> Context<'t> {
 
     // --- children --------------------------------------------------------------------------------------------
 
-    /// How many children the node has.
+    /// The number of children of the node.
     #[inline]
     pub fn child_count(&self) -> usize {
         self.def.nodes[self.node as usize].child_count as usize
     }
 
-    /// The children, for loops over them.
+    /// The children of the node, for loops.
     #[inline(always)]
     pub(crate) fn children(&self) -> Children<'t> {
         let node = &self.def.nodes[self.node as usize];
@@ -232,15 +233,15 @@ impl<'t> Context<'t> {
     /// Ticks a child.
     ///
     /// # Errors
-    /// [`Thrown`] where the child, or a node below it, raised an error.
+    /// [`Thrown`] if the child, or a node below it, raised an error.
     #[inline(always)]
     pub fn tick_child(&mut self, position: usize) -> Tick {
         let child = self.child(position);
         self.tick_node(child)
     }
 
-    /// Ticks the child of a decorator and resets it where it completed, as `DecoratorNode::executeTick` does last.
-    /// For nodes with exactly one child.
+    /// Ticks the only child of a decorator and resets it if it completed, as the end of `DecoratorNode::executeTick`
+    /// does. For nodes with exactly one child.
     ///
     /// # Errors
     /// As [`Context::tick_child`].
@@ -256,7 +257,7 @@ impl<'t> Context<'t> {
         Ok(status)
     }
 
-    /// Inlined into every node with children: the call would cost as much as the visit.
+    /// Inlined into every node with children: a call costs as much as the visit.
     #[inline(always)]
     pub(crate) fn tick_node(&mut self, node: u32) -> Tick {
         let def = self.def;
@@ -268,7 +269,7 @@ impl<'t> Context<'t> {
         self.finish_tick(node, compiled, status)
     }
 
-    /// Nodes that need something before or after their own tick.
+    /// Ticks a node that needs work before or after its own tick.
     #[inline(never)]
     fn tick_with_care(&mut self, node: u32) -> Tick {
         let def = self.def;
@@ -291,7 +292,7 @@ impl<'t> Context<'t> {
         self.finish_tick(node, compiled, status)
     }
 
-    /// Does something that may take long, and says meanwhile where.
+    /// Publishes the node as the current node during an operation that may take long.
     #[inline(never)]
     fn announced<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.run.current_node.as_ref().map(|place| place.enter(node));
@@ -302,8 +303,8 @@ impl<'t> Context<'t> {
         result
     }
 
-    /// Becomes another node for a while. One context serves a whole tick: making one a visit costs more than this, and
-    /// a panic leaves the node under execution in it.
+    /// Runs `act` with another node as the current one. One context serves a whole tick, because a context per visit is
+    /// more expensive. After a panic it still holds the node that was running.
     #[inline(always)]
     pub(super) fn as_node<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
         let parent = std::mem::replace(&mut self.node, node);
@@ -327,10 +328,8 @@ impl<'t> Context<'t> {
     #[inline(never)]
     fn finish_unusual_tick(&mut self, node: u32, status: NodeStatus) -> Tick {
         let message = match status {
-            NodeStatus::Idle => "a node must not return IDLE: it is the status of a node that was not ticked",
-            NodeStatus::Running => {
-                "a condition must not return RUNNING: it looks and answers; make it an action"
-            }
+            NodeStatus::Idle => "a node must not return IDLE: IDLE means that the node was not ticked",
+            NodeStatus::Running => "a condition must not return RUNNING; register the node as an action",
             NodeStatus::Skipped | NodeStatus::Success | NodeStatus::Failure => {
                 if let Some(observer) = &mut self.run.observer {
                     observer.skipped(self.def, NodeIndex(node), self.run.now);
@@ -369,7 +368,7 @@ impl<'t> Context<'t> {
         self.finish_tick(node, compiled, status)
     }
 
-    /// The same for decorators that do not do it themselves.
+    /// Resets a completed child of a decorator that does not reset it itself.
     #[inline]
     fn reset_completed_child(&mut self, compiled: &NodeDef) {
         let child = self.def.children[compiled.first_child as usize];
@@ -394,7 +393,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Halts what runs and resets every child, in the order of the file.
+    /// Halts the running children and resets all children, in file order.
     #[inline]
     pub fn halt_children(&mut self, reason: HaltReason) {
         let children = self.children().nodes;
@@ -414,7 +413,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Resets every child because the node has completed: what still runs is halted.
+    /// Resets all children after the node completed. Running children are halted.
     #[inline]
     pub fn reset_children(&mut self) {
         self.halt_children(HaltReason::ParentFinished);
@@ -437,7 +436,7 @@ impl<'t> Context<'t> {
             if compiled.flags & NodeDef::GUARDED != 0
                 && let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref())
             {
-                // A script that fails here has no tick to fail: the error stays recorded for the caller of the tick.
+                // A halt has no tick result. The error stays recorded for the caller of the tick.
                 let _ = cx.run(script);
             }
         });
@@ -472,9 +471,9 @@ impl<'t> Context<'t> {
         }
     }
 
-    // --- the world -------------------------------------------------------------------------------------------
+    // --- the world ----------------------------------------------------------------------------------------------
 
-    /// All entries, for reading.
+    /// All entries, read only.
     #[inline]
     pub fn blackboard(&self) -> &Blackboard {
         &self.run.blackboard
@@ -496,7 +495,7 @@ impl<'t> Context<'t> {
         self.write_by(|blackboard| blackboard.set(slot, value, info, enums, now))
     }
 
-    /// Has the node write entries.
+    /// Runs a write that belongs to this node.
     #[inline(always)]
     fn write_by<R>(&mut self, write: impl FnOnce(&mut Blackboard) -> R) -> R {
         let Run {
@@ -513,13 +512,13 @@ impl<'t> Context<'t> {
         result
     }
 
-    /// As [`Context::write`] of a text, if the entry holds this one already; whether it does.
+    /// Writes a text like [`Context::write`] if the entry already holds this text. Returns whether it does.
     pub(crate) fn write_same_text(&mut self, slot: SlotId, text: *const str) -> bool {
         let now = self.run.now;
         self.write_by(|blackboard| blackboard.set_same_text(slot, text, now))
     }
 
-    /// Takes the value from an entry, which stays and keeps its type.
+    /// Removes the value of an entry. The entry remains and keeps its type.
     pub fn empty(&mut self, slot: SlotId) {
         self.run.blackboard.empty(slot);
     }
@@ -535,17 +534,17 @@ impl<'t> Context<'t> {
         self.run.resources.get()
     }
 
-    /// The events that this tick sees, oldest first.
+    /// The events of this tick, oldest first.
     pub fn events(&self) -> &[Event] {
         self.run.events.as_ref().map_or(&[], |events| &events.current)
     }
 
-    /// Tells the nodes of the tree that something happened, as [`Tree::emit`](super::Tree::emit): the next tick sees it.
+    /// Sends an event to the nodes of the tree, like [`Tree::emit`](super::Tree::emit). The next tick receives it.
     pub fn emit(&mut self, name: impl Into<Arc<str>>, data: Value) {
         self.run.events.get_or_insert_default().emit(name.into(), data);
     }
 
-    /// The next random number, evenly in `0.0..1.0`. The same seed ([`Tree::set_seed`](super::Tree::set_seed)) gives
+    /// The next random number, uniform in `0.0..1.0`. The same seed ([`Tree::set_seed`](super::Tree::set_seed)) gives
     /// the same numbers.
     pub fn random(&mut self) -> f64 {
         self.run.random.unit()
@@ -554,7 +553,7 @@ impl<'t> Context<'t> {
     /// Evaluates a script.
     ///
     /// # Errors
-    /// [`Thrown`] with the script's own words.
+    /// [`Thrown`] with the message of the script.
     pub fn run(&mut self, script: &Script) -> Result<Value, Thrown> {
         let now = self.run.now;
         let enums = &self.def.enums;
@@ -565,7 +564,7 @@ impl<'t> Context<'t> {
     /// Evaluates a script as a condition.
     ///
     /// # Errors
-    /// [`Thrown`] with the script's own words.
+    /// [`Thrown`] with the message of the script.
     pub fn test(&mut self, script: &Script) -> Result<bool, Thrown> {
         let now = self.run.now;
         let enums = &self.def.enums;
@@ -605,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_runs_is_an_error() {
+    fn a_condition_that_returns_running_is_an_error() {
         let scene = Scene::new(leaf("Look")).registry(|registry| {
             registry.condition("Look", |_| NodeStatus::Running).unwrap();
         });

@@ -1,21 +1,21 @@
-//! Where a run is, for other threads to see.
+//! The node that currently runs, readable by other threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::definition::{NodeIndex, TreeDef};
 
-/// Says in which node a run is, among those that announce themselves: the ones that are not navtree's own, in trees
-/// compiled with [`Registry::watch_foreign_nodes`](super::Registry::watch_foreign_nodes). For a watchdog, whose thread
-/// must be able to tell which leaf keeps the tick thread. Clones show the same run.
+/// The node that currently runs, if it publishes itself: a foreign node of a tree compiled with
+/// [`Registry::watch_foreign_nodes`](super::Registry::watch_foreign_nodes). The watchdog thread reads it to find the
+/// leaf that blocks the tick thread. Clones show the same run.
 #[derive(Clone, Debug)]
 pub struct CurrentNode(Arc<Place>);
 
 #[derive(Debug)]
 struct Place {
     def: Arc<TreeDef>,
-    /// One more than the node's index; 0: in none. Written by the thread that ticks only, and nothing else is read
-    /// because of it, so no order is needed.
+    /// The node's index plus one; 0 means none. Written only by the tick thread. No other memory depends on it, so it
+    /// needs no ordering.
     node: AtomicU32,
 }
 
@@ -27,7 +27,7 @@ impl CurrentNode {
         }))
     }
 
-    /// The node that is being ticked or halted, if it is one that announces itself.
+    /// The node that is being ticked or halted, if it publishes itself.
     pub fn node(&self) -> Option<NodeIndex> {
         self.0.node.load(Ordering::Relaxed).checked_sub(1).map(NodeIndex)
     }
@@ -37,7 +37,7 @@ impl CurrentNode {
         self.node().map(|node| Arc::clone(&self.0.def.node(node).path))
     }
 
-    /// Enters a node; returns what is to be put back by [`CurrentNode::leave`].
+    /// Enters a node and returns the previous value for [`CurrentNode::leave`].
     pub(crate) fn enter(&self, node: u32) -> u32 {
         let before = self.0.node.load(Ordering::Relaxed);
         self.0.node.store(node + 1, Ordering::Relaxed);
@@ -58,7 +58,7 @@ mod tests {
     use crate::bt::{HaltReason, NodeStatus, Registry, Time, Tree, compile};
 
     #[test]
-    fn nodes_of_others_are_told_while_they_act_and_own_ones_are_not() {
+    fn only_foreign_nodes_publish_themselves() {
         let shown: Arc<Mutex<Option<CurrentNode>>> = Arc::default();
         let (at, seen) = (Arc::clone(&shown), Arc::new(Mutex::new(Vec::new())));
         let told = Arc::clone(&seen);

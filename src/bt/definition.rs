@@ -16,7 +16,7 @@ use super::types::TypeInfo;
 use super::value::Value;
 use rustc_hash::FxHashMap;
 
-/// A node of a definition: its place in pre-order, the main tree's root first.
+/// A node of a definition: its index in pre-order. The root of the main tree is first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeIndex(pub(crate) u32);
 
@@ -24,26 +24,27 @@ impl NodeIndex {
     /// The root of the main tree.
     pub const ROOT: Self = Self(0);
 
-    /// As a number.
+    /// The index as a number.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// As paths have it, from 1. They have to differ, so it does not wrap where BehaviorTree.CPP's identifier does.
+    /// The number used in paths, from 1. Paths must be unique, so it does not wrap, unlike BehaviorTree.CPP's
+    /// identifier.
     pub fn number(self) -> u32 {
         self.0 + 1
     }
 
-    /// The identifier in `behavior_tree_log`, where it has 16 bits: from 1, wrapping at 65535 as BehaviorTree.CPP's does.
+    /// The 16-bit identifier in `behavior_tree_log`: from 1, wrapping at 65535 as in BehaviorTree.CPP.
     pub fn uid(self) -> u16 {
         self.number() as u16
     }
 }
 
-/// A stretch of source text, in bytes.
+/// A range of source text, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
-    /// The file, by number among the sources of one load.
+    /// The file, as an index into the sources of one load.
     pub file: u32,
     /// First byte.
     pub start: u32,
@@ -56,11 +57,11 @@ pub trait Places: Send + Sync {
     /// The place for messages; `None` for spans that come from no file.
     fn place(&self, span: Span) -> Option<String>;
 
-    /// Where the value of an attribute stands, of the element whose name has this span.
+    /// The value of an attribute of the element whose name has this span.
     fn attribute(&self, element: Span, name: &str) -> Option<Span>;
 }
 
-/// What a visit needs, and nothing else: one cache line holds two.
+/// The data of a visit, kept small: two nodes fit in one cache line.
 pub(crate) struct NodeDef {
     pub(crate) behavior: Box<dyn Behavior>,
     /// First index into [`TreeDef::children`].
@@ -70,28 +71,28 @@ pub(crate) struct NodeDef {
 }
 
 impl NodeDef {
-    /// Pre- or postconditions: the slow path.
+    /// Has pre- or postconditions: the slow path.
     pub(crate) const GUARDED: u32 = 1;
-    /// A completed child is reset after the tick (decorators that do not do so themselves).
+    /// Resets a completed child after the tick (for decorators that do not do so themselves).
     pub(crate) const RESETS_CHILD: u32 = 2;
-    /// Children have priorities: positions go through an order.
+    /// Children have priorities, so positions are mapped to an order.
     pub(crate) const PRIORITY: u32 = 4;
-    /// A condition that answers at once: it must not return RUNNING.
+    /// A condition, which must not return RUNNING.
     pub(crate) const CONDITION: u32 = 8;
-    /// Known from a palette or mocked: it may do anything.
+    /// A node known only from a palette or mocked: any behavior is possible.
     pub(crate) const UNKNOWN: u32 = 16;
-    /// Says where the run is before it acts ([`super::CurrentNode`]).
+    /// Publishes itself as the current node before it runs ([`super::CurrentNode`]).
     pub(crate) const ANNOUNCED: u32 = 32;
 }
 
-/// What messages, monitors and builders need of a node.
+/// The data of a node for messages, monitors and builders.
 #[derive(Debug)]
 pub struct NodeInfo {
     /// Registered ID.
     pub id: Arc<str>,
     /// Instance name: the `name` attribute, or the ID.
     pub name: Arc<str>,
-    /// Full path: unique but for siblings that share an explicit name.
+    /// Full path. Unique except for siblings that share an explicit name.
     pub path: Arc<str>,
     /// Its kind.
     pub kind: NodeKind,
@@ -101,9 +102,9 @@ pub struct NodeInfo {
     pub end: NodeIndex,
     /// The key space that its ports use.
     pub scope: ScopeId,
-    /// Where it stands.
+    /// Its place in the file.
     pub span: Span,
-    /// Its ports as written, and other attributes: [`TreeDef::attributes`].
+    /// Its attributes, ports included: [`TreeDef::attributes`].
     pub(crate) attributes: Range<u32>,
 }
 
@@ -114,27 +115,27 @@ pub struct ScopeDef {
     pub tree_id: Arc<str>,
     /// The path of the instance; empty for the main tree.
     pub path: Arc<str>,
-    /// The scope it was instantiated in.
+    /// The scope that contains the instance.
     pub parent: Option<ScopeId>,
-    /// Where keys lead: own, or another scope's. The standard hasher, because files choose the keys: with one that has
-    /// no secret they could choose them so that all collide.
+    /// The slots of its keys, own ones and remapped ones. Uses the standard hasher because files choose the keys:
+    /// without a secret, a file could choose keys that all collide.
     pub(crate) keys: HashMap<Arc<str>, SlotId>,
-    /// Own keys, in the order in which they appeared: what an export shows.
+    /// Own keys in the order of appearance, as in an export.
     pub(crate) own: Vec<(Arc<str>, SlotId)>,
     pub(crate) remaps: HashMap<Arc<str>, Arc<str>>,
     pub(crate) autoremap: bool,
-    /// Whether its attributes hand keys over as `{key}`: all do but those of version 3's plain `<SubTree>`.
+    /// Whether its attributes remap keys as `{key}`. True except for version 3's plain `<SubTree>`.
     pub(crate) takes_pointers: bool,
 }
 
 pub(crate) struct SlotDef {
     pub(crate) info: Option<&'static TypeInfo>,
-    /// `None`: does not exist until written.
+    /// `None`: the entry does not exist until it is written.
     pub(crate) initial: Option<Value>,
 }
 
-/// A tree, checked and compiled: nodes in pre-order, ports resolved, scripts compiled. Immutable; shared by
-/// every run ([`Tree`](super::Tree)) of it. Made by [`compile`](super::compile()).
+/// A checked and compiled tree: nodes in pre-order, ports resolved, scripts compiled. Immutable and shared by all of
+/// its runs ([`Tree`](super::Tree)). Created by [`compile`](super::compile()).
 pub struct TreeDef {
     pub(crate) nodes: Box<[NodeDef]>,
     pub(crate) children: Box<[u32]>,
@@ -143,9 +144,9 @@ pub struct TreeDef {
     pub(crate) info: Box<[NodeInfo]>,
     pub(crate) attributes: Attributes,
     pub(crate) slots: Box<[SlotDef]>,
-    /// Which nodes name which slots, in the order of nodes.
+    /// The slots that each node uses, sorted by node.
     pub(crate) accesses: Box<[SlotAccess]>,
-    /// Entries that the tree addresses with `@`, by the key behind it.
+    /// Entries that the tree addresses with `@`, with the key after the `@`.
     pub(crate) globals: Box<[(Arc<str>, SlotId)]>,
     pub(crate) scopes: Box<[ScopeDef]>,
     pub(crate) enums: Arc<Enums>,
@@ -159,12 +160,12 @@ impl TreeDef {
         &self.scopes[0].tree_id
     }
 
-    /// How many nodes it has, subtree nodes included.
+    /// The number of nodes, subtree nodes included.
     pub fn len(&self) -> usize {
         self.info.len()
     }
 
-    /// Never: a definition has a root.
+    /// Always false: a definition has a root.
     pub fn is_empty(&self) -> bool {
         self.info.is_empty()
     }
@@ -174,7 +175,7 @@ impl TreeDef {
         &self.info[node.index()]
     }
 
-    /// The ports of a node as written, and its other attributes, name and value, in the order of the file.
+    /// The attributes of a node, ports included, as name and value in file order.
     pub fn attributes(&self, node: NodeIndex) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.attributes.get(self.node(node).attributes.clone())
     }
@@ -189,7 +190,7 @@ impl TreeDef {
             .into_iter()
     }
 
-    /// The children of a node, in the order of the file.
+    /// The children of a node, in file order.
     pub fn children(&self, node: NodeIndex) -> impl ExactSizeIterator<Item = NodeIndex> + '_ {
         let def = &self.nodes[node.index()];
         let first = def.first_child as usize;
@@ -198,7 +199,7 @@ impl TreeDef {
             .map(|child| NodeIndex(*child))
     }
 
-    /// Walks through a node and all below it, depth first: `before` is called on the way down, `after` on the way up.
+    /// Visits a node and its descendants depth first: `before` on the way down, `after` on the way up.
     pub fn walk(
         &self,
         from: NodeIndex,
@@ -228,12 +229,12 @@ impl TreeDef {
             .into_iter()
     }
 
-    /// The language of the file that the main tree stands in.
+    /// The language of the main tree's file.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The enumeration names that the tree was compiled with.
+    /// The enumeration names of the compiled tree.
     pub fn enums(&self) -> &Enums {
         &self.enums
     }
@@ -248,7 +249,7 @@ impl TreeDef {
         self.places.as_ref()?.place(span)
     }
 
-    /// Where an attribute of a node stands; the node where it has none of that name.
+    /// The place of an attribute; the place of the node if it has no such attribute.
     pub fn span_of(&self, node: NodeIndex, attribute: &str) -> Span {
         let span = self.node(node).span;
         let places = self.places.as_ref();
@@ -257,7 +258,7 @@ impl TreeDef {
             .unwrap_or(span)
     }
 
-    /// The slot that a key leads to, where the tree names it.
+    /// The slot of a key, if the tree uses it.
     pub fn slot(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
         if let Some(global) = key.strip_prefix('@') {
             return self.slot(ScopeId::ROOT, global);
@@ -272,7 +273,7 @@ impl TreeDef {
         }
     }
 
-    /// Where a key that a scope does not hold leads: a remapping, or the parent's key of the same name.
+    /// The target of a key that the scope does not own: a remapping, or the parent's key of the same name.
     pub(crate) fn forward<'k>(&'k self, scope: ScopeId, key: &'k str) -> Option<(ScopeId, &'k str)> {
         let def = &self.scopes[scope.0 as usize];
         let parent = def.parent?;
@@ -307,7 +308,7 @@ mod tests {
     use crate::bt::testing::{Scene, leaf};
 
     #[test]
-    fn a_walk_goes_down_before_and_up_after() {
+    fn a_walk_calls_before_on_the_way_down_and_after_on_the_way_up() {
         let root = sequence([inverter(leaf("a", "S")).name("not"), leaf("b", "S")]).name("root");
         let tree = Scene::new(root).compile().unwrap();
         let def = tree.definition();

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// The enumeration table of a registry: one flat name space, as in BehaviorTree.CPP.
+/// The enumeration table of a registry: one flat namespace, as in BehaviorTree.CPP.
 #[derive(Clone, Debug, Default)]
 pub struct Enums {
     values: FxHashMap<String, i64>,
@@ -12,7 +12,7 @@ impl Enums {
     /// Adds a name.
     ///
     /// # Errors
-    /// The value that the name already has, where it is another one.
+    /// The existing value of the name, if it differs.
     pub fn insert(&mut self, name: &str, value: i64) -> Result<(), i64> {
         match self.values.insert(name.to_owned(), value) {
             Some(before) if before != value => {
@@ -23,7 +23,7 @@ impl Enums {
         }
     }
 
-    /// The number behind a name.
+    /// The number of a name.
     pub fn get(&self, name: &str) -> Option<i64> {
         if self.values.is_empty() {
             None
@@ -32,7 +32,7 @@ impl Enums {
         }
     }
 
-    /// All names, in no order.
+    /// All names, unordered.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

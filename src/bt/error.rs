@@ -1,9 +1,9 @@
-//! What went wrong in a tick, and where.
+//! The error of a tick.
 
 use std::any::Any;
 use std::sync::Arc;
 
-/// A node raised an error: the tree has failed, and this says which node, where it stands in which file, and why.
+/// A node raised an error and the tree failed. Names the node, its place in the file, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}node `{path}` ({id}): {message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct TickError {
@@ -11,15 +11,15 @@ pub struct TickError {
     pub path: Arc<str>,
     /// Its registered ID.
     pub id: Arc<str>,
-    /// `file:line:column`, where the tree came from a file.
+    /// `file:line:column`, if the tree came from a file.
     pub place: Option<String>,
-    /// Why, and what to do.
+    /// The reason, and what to do.
     pub message: String,
-    /// Whether the node panicked instead of raising.
+    /// Whether the node panicked.
     pub panicked: bool,
 }
 
-/// The words of a panic.
+/// The message of a panic.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<String>()
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn panics_have_words() {
+    fn panic_messages_are_extracted() {
         let text = std::panic::catch_unwind(|| panic!("no {}", "good")).unwrap_err();
         assert_eq!(panic_text(&*text), "no good");
     }

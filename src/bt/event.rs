@@ -1,4 +1,4 @@
-//! Events: what happened outside, by name, for the nodes that wait for it (`Signal`).
+//! Named events from outside of the tree, for nodes that wait for them (`Signal`).
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use super::value::Value;
 /// One event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Counts all events of a run, from 1.
+    /// The number of the event within the run, from 1.
     pub number: u64,
-    /// Its name: words with dots between, `battery.low`.
+    /// The name, words separated by dots: `battery.low`.
     pub name: Arc<str>,
-    /// What it carries.
+    /// The data of the event.
     pub data: Value,
 }
 
-/// The events that a tick sees.
+/// The events of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// Seen by the tick under way, oldest first.
+    /// Events of the current tick, oldest first.
     pub(crate) current: Vec<Event>,
-    /// Arrived since the last tick began.
+    /// Events that arrived since the last tick began.
     arriving: Vec<Event>,
     count: u64,
 }
@@ -35,8 +35,8 @@ impl Events {
         });
     }
 
-    /// Lets a tick see what arrived. What the tick before saw is gone, unless a node asked to be ticked again at once
-    /// before it came to the node that waits.
+    /// Makes the arrived events visible to a tick. The events of the previous tick are dropped, unless a node requested
+    /// an immediate execution before the tick reached the waiting node.
     pub(crate) fn begin_tick(&mut self, keep: bool) {
         if !keep {
             self.current.clear();
@@ -44,24 +44,24 @@ impl Events {
         self.current.append(&mut self.arriving);
     }
 
-    /// What nobody has seen by the end of a run is no event of the next one: that may be minutes later.
+    /// Drops all events at the end of a run. The next run may start minutes later.
     pub(crate) fn forget(&mut self) {
         self.current.clear();
         self.arriving.clear();
     }
 }
 
-/// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one, the whole name has to match.
-/// Also the pattern of substitution rules.
+/// Whether a name matches a pattern: `*` matches any characters, `?` one character. The pattern must match the whole
+/// name. Substitution rules use the same pattern.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    // Only asked where a character begins: pattern and name are in step whenever a `*` or `?` has its turn.
+    // Called only at character boundaries: pattern and name are aligned at each `*` or `?`.
     let width = |from: usize| {
         let next = name.get(from..).and_then(|rest| rest.chars().next());
         next.map_or(1, char::len_utf8)
     };
     let (pattern, bytes) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut from) = (0, 0);
-    // Where to go on when what followed the last star did not match.
+    // Positions to continue from when the text after the last star did not match.
     let mut retry: Option<(usize, usize)> = None;
     while from < name.len() {
         match pattern.get(at) {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_sees_what_arrived_before_it_once() {
+    fn a_tick_sees_earlier_events_once() {
         let mut events = Events::default();
         events.emit("a".into(), Value::Empty);
         assert!(events.current.is_empty());

@@ -10,11 +10,12 @@ use super::types::{PortValue, TypeInfo};
 use super::value::Value;
 use super::{Enums, Time};
 
-/// A blackboard that every tree reaches which was given it ([`Tree::share`](super::Tree::share)), under the keys that
-/// the tree addresses as `@key`. Clones are the same blackboard.
+/// A blackboard shared by all trees that use it ([`Tree::share`](super::Tree::share)), under the keys that a tree
+/// addresses as `@key`. Clones are the same blackboard.
 ///
-/// Trees see it as it was when their tick began and show what they wrote when it has ended: the order of ticks decides,
-/// not the moment within one, so a run repeats (guarantee G9), and no lock is held during a tick (guarantee G1).
+/// A tree sees the state at the beginning of its tick and publishes its writes at the end. The order of ticks
+/// determines the result, not the moment within a tick, so a run is repeatable (guarantee G9). No lock is held during a
+/// tick (guarantee G1).
 ///
 /// ```
 /// use navtree::bt::builder::{forest, leaf, tree};
@@ -44,22 +45,22 @@ pub struct Globals(Arc<Mutex<FxHashMap<Arc<str>, Shared>>>);
 struct Shared {
     value: Value,
     info: Option<&'static TypeInfo>,
-    /// Counts the writes of all trees.
+    /// Number of writes by all trees.
     version: u64,
 }
 
 impl Globals {
-    /// A blackboard without entries.
+    /// An empty blackboard.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The value of a key, named without `@`.
+    /// The value of a key, without `@`.
     pub fn get(&self, key: &str) -> Option<Value> {
         self.entries().get(key).map(|shared| shared.value.clone())
     }
 
-    /// Writes a key, named without `@`.
+    /// Writes a key, without `@`.
     pub fn set<T: PortValue>(&self, key: &str, value: T) {
         let info = T::TYPE.is_strong().then_some(T::TYPE);
         write(&mut self.entries(), &Arc::from(key), value.into_value(), info);
@@ -81,7 +82,7 @@ fn write(
     version
 }
 
-/// One tree's part in a shared blackboard.
+/// The connection of one tree to a shared blackboard.
 pub(crate) struct Sharing {
     globals: Globals,
     slots: Vec<SharedSlot>,
@@ -90,7 +91,7 @@ pub(crate) struct Sharing {
 struct SharedSlot {
     key: Arc<str>,
     slot: SlotId,
-    /// Writes to the tree's own entry, and to the shared one, when both were the same.
+    /// Write counts of the tree's own entry and of the shared one when both were equal.
     written: u64,
     version: u64,
 }
@@ -107,7 +108,7 @@ impl Sharing {
         sharing
     }
 
-    /// A key that became known during the run.
+    /// Adds a key that was first used during the run.
     pub(crate) fn add(&mut self, key: &str, slot: SlotId) {
         if self.slots.iter().all(|shared| shared.slot != slot) {
             self.slots.push(SharedSlot {
@@ -119,7 +120,7 @@ impl Sharing {
         }
     }
 
-    /// Shows what the tree wrote.
+    /// Publishes the writes of the tree.
     pub(crate) fn send(&mut self, board: &Blackboard) {
         let mut entries = self.globals.entries();
         for shared in &mut self.slots {
@@ -133,7 +134,7 @@ impl Sharing {
         }
     }
 
-    /// Takes in what others wrote; the tree's own writes of before the tick go first.
+    /// Reads the writes of others. The tree's own writes from before the tick are published first.
     pub(crate) fn receive(&mut self, board: &mut Blackboard, enums: &Enums, now: Time) {
         self.send(board);
         let entries = self.globals.entries();
@@ -149,7 +150,8 @@ impl Sharing {
                 .set(shared.slot, other.value.clone(), info, enums, now)
                 .is_err()
             {
-                // Of another type than this tree declares: whoever reads it says so, and names its port.
+                // The value has another type than this tree declares. A node that reads it reports the error and names
+                // its port.
                 board.put(shared.slot, other.value.clone(), now);
             }
             shared.version = other.version;
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_side_by_side_see_each_others_writes() {
+    fn trees_that_share_globals_see_each_others_writes() {
         let globals = Globals::new();
         let count = || leaf("Script").port("code", "@count += 1");
         let (mut one, mut other) = (tree(count(), &globals), tree(count(), &globals));
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_without_the_sign_stay_with_their_tree() {
+    fn keys_without_the_at_sign_are_not_shared() {
         let globals = Globals::new();
         let mut writer = tree(leaf("Script").port("code", "x := 1; @y := 2"), &globals);
         tick(&mut writer);
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_only_the_run_knows_is_shared_too() {
+    fn a_key_created_at_run_time_is_shared() {
         let globals = Globals::new();
         let set = leaf("SetBlackboard")
             .port("value", "7")
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_type_is_the_readers_error() {
+    fn a_value_of_the_wrong_type_is_an_error_of_the_reader() {
         let globals = Globals::new();
         let mut reader = tree(leaf("Sleep").port("msec", "{@x}"), &globals);
         globals.set("x", -1_i32);

@@ -1,4 +1,4 @@
-//! Pre- and postconditions: the script attributes that any node may have.
+//! Pre- and postconditions: script attributes that any node may have.
 
 use super::behavior::{Thrown, Tick};
 use super::context::Context;
@@ -31,7 +31,7 @@ impl Guards {
         "_post",
     ];
 
-    /// Where the script of an attribute belongs, and what for.
+    /// The field for the script of an attribute, and its result type.
     pub(crate) fn field(&mut self, name: &str) -> Option<(&mut Option<Script>, ScriptResult)> {
         use ScriptResult::{Ignored, Truth};
         Some(match name {
@@ -62,8 +62,8 @@ impl Guards {
         .all(Option::is_none)
     }
 
-    /// The result that the preconditions force, if any. Which of them are looked at depends on the stored status:
-    /// all on a fresh activation, only `_while` on a running node, none on a completed one.
+    /// The result forced by the preconditions, if any. The stored status selects the preconditions: all for a fresh
+    /// activation, only `_while` for a running node, none for a completed one.
     pub(crate) fn before(&self, cx: &mut Context<'_>) -> Result<Option<NodeStatus>, Thrown> {
         match cx.status() {
             NodeStatus::Idle | NodeStatus::Skipped => {

@@ -1,44 +1,44 @@
-//! Why a running node was stopped.
+//! Halt reasons and the order of halts and starts.
 
 use std::fmt;
 
-/// The reason that a halt carries, for leaves, logs and cancel messages.
+/// The reason of a halt, for leaves, logs and cancel messages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HaltReason {
-    /// It lost its turn: a sibling took over under a reactive parent, or a condition stopped holding.
+    /// A sibling took over under a reactive parent, or a condition became false.
     Preempted,
     /// The parent completed without it.
     ParentFinished,
-    /// A time limit above it ran out.
+    /// A time limit of an ancestor expired.
     TimedOut,
     /// The client cancelled the navigation goal.
     GoalCanceled,
-    /// A new goal or another tree takes the place of this run.
+    /// A new goal or another tree replaces this run.
     TreeSwapped,
     /// The node is deactivated.
     Deactivated,
-    /// The process ends.
+    /// The process shuts down.
     ShuttingDown,
     /// A node of the tree raised an error.
     TreeFailed,
 }
 
-/// In which order what a tick starts outside of the tree and what it stops there get to the world.
+/// The order in which the starts and halts of one tick take effect outside of the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum HaltOrder {
-    /// Whatever lost its turn is stopped before anything is started that won (guarantee G2). A reactive parent has to
-    /// tick a child to learn that it wins, so what is to be started is kept until the tick has ended.
+    /// Halts take effect before starts (guarantee G2). A reactive parent must tick a child to learn that the child
+    /// takes over, so starts are delayed until the end of the tick.
     #[default]
     BeforeStarts,
-    /// In the order in which the nodes are ticked and halted, as in BehaviorTree.CPP (#1031): for a moment both are
-    /// under way.
+    /// Starts and halts take effect in the order of the tick, as in BehaviorTree.CPP (#1031). For a moment both nodes
+    /// are active.
     AsTicked,
 }
 
 impl fmt::Display for HaltReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Preempted => "lost its turn",
+            Self::Preempted => "preempted",
             Self::ParentFinished => "parent finished",
             Self::TimedOut => "timed out",
             Self::GoalCanceled => "goal cancelled",

@@ -1,4 +1,4 @@
-//! Functions that are called when nodes begin and end.
+//! Functions that are called when nodes start and end.
 
 use super::definition::{NodeIndex, TreeDef};
 use super::observer::Observer;
@@ -7,12 +7,12 @@ use super::{HaltReason, NodeStatus, Time};
 type OnEnter = Box<dyn FnMut(&TreeDef, NodeIndex, Time) + Send>;
 type OnTerminate = Box<dyn FnMut(&TreeDef, NodeIndex, Ended, Time) + Send>;
 
-/// How a node ended.
+/// The way in which an activation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// It succeeded or failed.
+    /// The node succeeded or failed.
     Completed(NodeStatus),
-    /// It was halted.
+    /// The node was halted.
     Halted(HaltReason),
 }
 
@@ -34,7 +34,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Without functions.
+    /// An observer without functions.
     pub fn new() -> Self {
         Self::default()
     }
@@ -86,7 +86,7 @@ mod tests {
     use crate::bt::testing::{Scene, condition, leaf};
 
     #[test]
-    fn every_activation_begins_and_ends_once() {
+    fn every_activation_starts_and_ends_once() {
         let tree = reactive_sequence([condition("ok", "SSF"), leaf("act", "R")]).name("root");
         let mut tree = Scene::new(tree).compile().unwrap();
         let told = Arc::new(Mutex::new(Vec::new()));

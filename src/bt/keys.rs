@@ -1,19 +1,19 @@
-//! Keys that are known at run time only; those that a file names are resolved when the tree is compiled.
+//! Keys that are known only at run time. Keys in the file are resolved when the tree is compiled.
 
 use super::behavior::Thrown;
 use super::blackboard::{Blackboard, ScopeId, SlotId, is_key};
 use super::context::Context;
 use super::definition::TreeDef;
 
-/// The longest key, in bytes, that a tree may work out while it runs.
+/// Maximum length of a computed key, in bytes.
 const LONGEST_KEY: usize = 1000;
 
-/// The most blackboard entries that a run of a tree may add to those that its file names.
+/// Maximum number of blackboard entries that a run may add to those of its file.
 const MOST_MADE_ENTRIES: usize = 100_000;
 
 impl Context<'_> {
-    /// The entry that a key leads to in this node's scope; made where it does not exist. For keys that are only
-    /// known at run time: a key that the file names is resolved when the tree is compiled.
+    /// The entry of a key in this node's scope. Creates the entry if it does not exist. For keys that are known only at
+    /// run time.
     pub fn resolve(&mut self, key: &str) -> SlotId {
         let slot = resolve(
             self.def,
@@ -27,24 +27,29 @@ impl Context<'_> {
         slot
     }
 
-    /// The entry that a key leads to which a tree has worked out itself, as [`resolve`](Self::resolve) gives it.
+    /// The entry of a key that the tree computed, like [`resolve`](Self::resolve).
     ///
     /// # Errors
-    /// [`Thrown`] where the text cannot be a key, and where a tree makes one key after the other: it would take all
-    /// memory in the end.
+    /// [`Thrown`] if the text is not a key, or if the tree has created too many keys. Without this limit a tree could
+    /// use all memory.
     pub fn resolve_computed(&mut self, key: &str) -> Result<SlotId, Thrown> {
         if !is_key(key) {
-            return Err(self.throw(format!("`{key}` is not a key: `@` may stand once, before a name")));
+            return Err(self.throw(format!(
+                "`{key}` is not a key: write a name with at most one `@` before it"
+            )));
         }
         if key.len() > LONGEST_KEY {
-            return Err(self.throw(format!("a key of {} bytes: {LONGEST_KEY} is the most", key.len())));
+            return Err(self.throw(format!(
+                "the key has {} bytes; the maximum is {LONGEST_KEY}",
+                key.len()
+            )));
         }
         let slot = self.resolve(key);
         self.check_entries()?;
         Ok(slot)
     }
 
-    /// Whether the tree keeps within the number of entries that it may make at run time.
+    /// Checks the number of entries that the run created.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -52,14 +57,14 @@ impl Context<'_> {
         let made = self.run.blackboard.len().saturating_sub(self.def.slots.len());
         if made > MOST_MADE_ENTRIES {
             return Err(self.throw(format!(
-                "the tree has made {made} blackboard entries while it ran, and {MOST_MADE_ENTRIES} is the most: \
+                "the tree has created {made} blackboard entries at run time; the maximum is {MOST_MADE_ENTRIES}: \
                  write the same keys again"
             )));
         }
         Ok(())
     }
 
-    /// The entry that a key leads to, if the run has one.
+    /// The entry of a key, if the run has one.
     pub fn find(&self, key: &str) -> Option<SlotId> {
         find(
             self.def,
@@ -69,7 +74,7 @@ impl Context<'_> {
         )
     }
 
-    /// The entry that a key has in this node's own scope, where it is not remapped into another.
+    /// The entry of a key in this node's own scope, if it is not remapped to another scope.
     pub fn find_own(&self, key: &str) -> Option<SlotId> {
         let scope = self.def.info[self.node as usize].scope;
         let own = &self.def.scopes[scope.0 as usize].own;
@@ -99,7 +104,7 @@ pub(crate) fn resolve(def: &TreeDef, board: &mut Blackboard, scope: ScopeId, key
         .unwrap_or_else(|| board.make_dynamic(scope, key))
 }
 
-/// The scope that a key really lives in, and its name there.
+/// The scope that owns a key after remapping, and its name there.
 fn owner<'k>(def: &'k TreeDef, scope: ScopeId, key: &'k str) -> (ScopeId, &'k str) {
     let (mut scope, mut key) = match key.strip_prefix('@') {
         Some(global) => (ScopeId::ROOT, global),

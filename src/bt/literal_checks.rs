@@ -1,9 +1,9 @@
-//! Literals that reach an entry of a type by a detour, and can only fail there: given to a subtree or by its model,
-//! written by `SetBlackboard` or a script; and scripts that calculate with what is no number. BehaviorTree.CPP finds them
-//! when it ticks them.
+//! Checks literals that reach an entry indirectly and fail only at run time: arguments of a subtree, defaults of its
+//! model, and values written by `SetBlackboard` or a script. Also checks scripts that calculate with a value that is
+//! not a number. BehaviorTree.CPP finds these errors when it ticks the node.
 //!
-//! Told is only what is certain: where anything else writes the entry too, its reader may never see the literal. What is
-//! given to a subtree is a warning: a condition may keep it from the port, as with `none` for no angle at all.
+//! Reports only certain errors. If another node writes the entry too, its reader may never read the literal. A bad
+//! subtree argument is a warning: a condition may prevent the port from reading it, for example `none` for no angle.
 
 use super::Enums;
 use super::blackboard::{SlotId, convert};
@@ -14,10 +14,10 @@ use super::scope::Scopes;
 use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 
-/// How many of each are remembered: a small file can have a long script in a million instances.
+/// Maximum number of remembered items of each kind. A small file can have a long script in a million instances.
 const MOST: usize = 500_000;
 
-/// What of a tree may mismatch, collected while its ports are bound.
+/// The possible mismatches of a tree, collected while its ports are bound.
 #[derive(Default)]
 pub(crate) struct LiteralChecks {
     readers: Vec<Reader>,
@@ -26,17 +26,17 @@ pub(crate) struct LiteralChecks {
 }
 
 impl LiteralChecks {
-    /// A port reads an entry that begins as a literal.
+    /// Records a port that reads an entry whose initial value is a literal.
     pub(crate) fn read(&mut self, reader: Reader) {
         push(&mut self.readers, reader);
     }
 
-    /// A node or a script writes a literal.
+    /// Records a node or a script that writes a literal.
     pub(crate) fn write(&mut self, literal: WrittenLiteral) {
         push(&mut self.written, literal);
     }
 
-    /// A script calculates with an entry, or compares it.
+    /// Records a script that calculates with an entry or compares it.
     pub(crate) fn calculate(&mut self, operand: ScriptOperand) {
         push(&mut self.operands, operand);
     }
@@ -58,7 +58,7 @@ pub(crate) struct WrittenLiteral {
     pub(crate) slot: SlotId,
     pub(crate) value: Value,
     pub(crate) span: Span,
-    /// What the problem is called: a script's, or a literal's.
+    /// The problem kind: of a script or of a literal.
     pub(crate) kind: ProblemKind,
 }
 
@@ -68,8 +68,8 @@ pub(crate) struct ScriptOperand {
     pub(crate) span: Span,
 }
 
-/// Reports them. Where entries may be removed from the blackboard, they lose their types: then nothing is said of what
-/// is written.
+/// Reports the mismatches. If entries may be removed from the blackboard, they lose their types; written values are not
+/// checked then.
 pub(crate) fn check(scopes: &Scopes, enums: &Enums, may_be_removed: bool, problems: &mut Vec<Problem>) {
     readers(scopes, enums, problems);
     if !may_be_removed {
@@ -94,7 +94,7 @@ fn readers(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
                     slot.key, reader.info.name
                 );
                 problems.push(
-                    // A sentinel may be meant, which a condition keeps from the port: no error.
+                    // Not an error: the value may be a sentinel that a condition keeps from the port.
                     Problem::new(ProblemKind::UnreadableArgument, slot.typed_at, message)
                         .related(reader.span, "this port reads it"),
                 );
@@ -111,18 +111,18 @@ fn written(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
             .info
             .filter(|info| info.is_strong() && info.family != Family::Text);
         let Some(info) = declared else { continue };
-        // `SetBlackboard` writes what it has where there is no entry yet.
+        // `SetBlackboard` writes the literal unchanged if the entry does not exist.
         if literal.kind == ProblemKind::BadLiteral && slot.initial.is_none() {
             continue;
         }
         let problem = match unfit_number(&literal.value, info, slot.initial.as_ref(), enums) {
             Some(reason) => {
                 let message = format!(
-                    "the key `{}` is of type {}, and {:?} is none ({reason})",
+                    "the key `{}` is of type {}, and {:?} is not one ({reason})",
                     slot.key, info.name, literal.value
                 );
                 Problem::new(ProblemKind::UnfitNumber, literal.span, message).help(
-                    "the key takes it as it is; a node whose port cannot read it fails, or takes its default",
+                    "the key stores the text unchanged; a node that cannot read it fails or uses its default",
                 )
             }
             None => match mismatch(&literal.value, info, enums) {
@@ -136,7 +136,7 @@ fn written(scopes: &Scopes, enums: &Enums, problems: &mut Vec<Problem>) {
                 }
             },
         };
-        problems.push(problem.related(slot.typed_at, format!("it became {} here", info.name)));
+        problems.push(problem.related(slot.typed_at, format!("the key got the type {} here", info.name)));
     }
 }
 
@@ -153,15 +153,15 @@ fn operands(scopes: &Scopes, problems: &mut Vec<Problem>) {
         );
         let mut problem = Problem::new(ProblemKind::BadScript, operand.span, message);
         problem = match slot.info {
-            Some(_) => problem.related(slot.typed_at, format!("it became {} here", info.name)),
-            None => problem.help("the program around the tree writes this key"),
+            Some(_) => problem.related(slot.typed_at, format!("the key got the type {} here", info.name)),
+            None => problem.help("navtree or the calling program writes this key"),
         };
         problems.push(problem);
     }
 }
 
-/// Why a number is none of a number type, if it is not. `None` also where an entry that begins as an integer cannot even
-/// take it.
+/// The reason why a number does not fit a number type, if it does not. `None` also if an entry that starts as an
+/// integer refuses the type itself.
 fn unfit_number(
     value: &Value,
     info: &'static TypeInfo,
@@ -180,27 +180,27 @@ fn unfit_number(
     Some(clash.reason)
 }
 
-/// Why a value cannot become one of a type, if it cannot.
+/// The reason why a value does not convert to a type, if it does not.
 fn mismatch(value: &Value, info: &'static TypeInfo, enums: &Enums) -> Option<String> {
     match value {
-        // Nothing is how a caller says that it has nothing to say; nodes take their defaults then.
+        // An empty text means "no value"; nodes then use their defaults.
         Value::Text(text) if text.is_empty() => None,
         Value::Text(text) => (info.parse)(text, enums).err(),
-        // Nodes read booleans out of more numbers than scripts may write.
+        // Nodes read booleans from more numbers than scripts may write.
         _ if info.family == Family::Bool => None,
         Value::Int(_) | Value::UInt(_) | Value::Real(_) => {
             let clash = convert(value, f64::TYPE, info, enums).err()?;
             Some(if info.family == Family::Object {
                 format!("{value:?} is a number")
             } else {
-                format!("{value:?} does not become one ({})", clash.reason)
+                format!("{value:?} does not convert to one ({})", clash.reason)
             })
         }
         Value::Empty | Value::Object(_) => None,
     }
 }
 
-/// Says what of a text is ignored.
+/// Warns of text after a number, which is ignored.
 fn trailing(value: &Value, info: &TypeInfo, span: Span, key: &str, problems: &mut Vec<Problem>) {
     if let Value::Text(text) = value
         && let Some(rest) = ignored(text, info)
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// What is said of `Main`, beside a tree `T`.
+    /// The problems of `Main`, with another tree `T`.
     fn said(main: NodeBuilder, inner: NodeBuilder) -> Vec<String> {
         let mut registry = Registry::builtin();
         registry.register::<Take>().unwrap();
@@ -268,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_given_to_a_subtree_is_read_by_its_ports() {
+    fn a_literal_argument_of_a_subtree_is_checked_against_its_ports() {
         let call = |value: &str| subtree("T").port("b", value);
         let expected = "UnreadableArgument: `b` goes to a port of type unsigned: `abc` is not a whole number";
         assert_eq!(said(call("abc"), sleep("b")), [expected]);
         assert_eq!(
             said(call("5.5"), sleep("b")),
             [
-                "UnreadableArgument: `b` goes to a port of type unsigned: 5.5 does not become one (the number does not fit)"
+                "UnreadableArgument: `b` goes to a port of type unsigned: 5.5 does not convert to one (the number does not fit)"
             ]
         );
         assert_eq!(
@@ -286,7 +286,7 @@ mod tests {
             ("5", sleep("b")),
             ("5.0", sleep("b")),
             ("", sleep("b")),
-            // Something else may write it before it is read.
+            // Another node may write the entry before it is read.
             ("abc", sequence([script("b := '5'"), sleep("b")])),
             ("abc", sequence([set("5", "b"), sleep("b")])),
             ("abc", sequence([leaf("Take").port("count", "{b}"), sleep("b")])),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_written_to_an_entry_has_to_become_its_type() {
+    fn a_literal_written_to_an_entry_must_convert_to_its_type() {
         let none = || leaf("AlwaysSuccess");
         let of = |node: NodeBuilder| said(sequence([node, sleep("x")]), none());
         assert_eq!(
@@ -315,7 +315,7 @@ mod tests {
             );
         }
         for (code, number) in [("x := 2.5", "2.5"), ("x = -1", "-1.0")] {
-            let unfit = "is none (the number does not fit)";
+            let unfit = "is not one (the number does not fit)";
             assert_eq!(
                 of(script(code)),
                 [format!(
@@ -323,11 +323,11 @@ mod tests {
                 )]
             );
         }
-        // An entry that began as an integer stays one.
+        // An entry that starts as an integer stays an integer.
         let call = subtree("T").port("b", "3");
         assert_eq!(
             said(call, sequence([script("b := 0.5"), sleep("b")])),
-            ["BadScript: the key `b` is of type int: 0.5 does not become one (the number does not fit)"]
+            ["BadScript: the key `b` is of type int: 0.5 does not convert to one (the number does not fit)"]
         );
         assert_eq!(
             of(set("12abc", "x")),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_calculated_with_an_object() {
+    fn arithmetic_with_an_object_is_refused() {
         let of = |code: &str, take: &str| {
             let condition = leaf("ScriptCondition").port("code", code);
             said(

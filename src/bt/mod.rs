@@ -1,8 +1,7 @@
-//! The engine: statuses, nodes, ports, blackboard, scripts, tick and halt. No ROS, no async, no I/O.
+//! The behavior tree engine: statuses, nodes, ports, blackboard, scripts, tick and halt. No ROS, no async, no I/O.
 //!
-//! Trees as written ([`ForestSpec`]) are compiled by [`compile()`] into a [`TreeDef`], which any number of [`Tree`]s
-//! run. A node type is a [`Node`]: its ports, its documentation and its [`Behavior`]; a [`Registry`] holds the types
-//! that trees may use.
+//! [`compile()`] compiles parsed trees ([`ForestSpec`]) to a [`TreeDef`]. Any number of [`Tree`]s run one definition. A
+//! node type is a [`Node`]: its ports, its documentation and its [`Behavior`]. A [`Registry`] holds the node types.
 #![forbid(unsafe_code)]
 
 mod attributes;

@@ -1,4 +1,4 @@
-//! What a node may do, as far as that is known without running it: what the checker's warnings rest on.
+//! The possible results and effects of a node, known without running it. The checker's warnings use them.
 
 use std::ops::BitOr;
 
@@ -9,7 +9,7 @@ use super::behavior::NodeKind;
 pub struct Outcomes(u8);
 
 impl Outcomes {
-    /// None: the node is never ticked, or always raises an error.
+    /// No result: the node is never ticked, or always raises an error.
     pub const NONE: Self = Self(0);
     /// [`NodeStatus::Running`](super::NodeStatus::Running).
     pub const RUNNING: Self = Self(1);
@@ -22,24 +22,24 @@ impl Outcomes {
     /// Success and failure.
     pub const COMPLETED: Self = Self(2 | 4);
 
-    /// Whether all of `others` are in the set.
+    /// Whether the set contains all of `others`.
     pub const fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// What is in both.
+    /// The results in both sets.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {
         Self(self.0 & others.0)
     }
 
-    /// What is in this set and not in `others`.
+    /// The results in this set and not in `others`.
     #[must_use]
     pub const fn without(self, others: Self) -> Self {
         Self(self.0 & !others.0)
     }
 
-    /// Whether it is empty.
+    /// Whether the set is empty.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -53,28 +53,28 @@ impl BitOr for Outcomes {
     }
 }
 
-/// What one node may do. It rather says too much than too little: a warning must be true.
+/// The possible results and effects of one node. May include too many, never too few: a warning must be true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeEffects {
-    /// What a tick may return.
+    /// The possible results of a tick.
     pub outcomes: Outcomes,
-    /// Each activation starts something that goes on beyond its tick.
+    /// Whether each activation starts work that continues after its tick.
     pub starts: bool,
     /// Children at this position and after it are never ticked.
     pub reached: usize,
-    /// Ticks its children from the first at every tick, and resets all others while one of them runs.
+    /// Whether each tick starts again at the first child and resets all other children while one is running.
     pub reactive: bool,
-    /// Takes a reference when it is activated, and answers later how things compare with it. Such a node is blind
-    /// where it is activated anew at every tick.
+    /// Whether the node takes a reference value when it is activated and later compares with it. Such a node never
+    /// detects a change if it is activated anew at every tick.
     pub latches: bool,
-    /// It [latches](Self::latches) only where the program around the tree says so
+    /// Whether the node [latches](Self::latches) only if the registry requests it
     /// ([`Registry::set_latch_on_activation`](super::Registry::set_latch_on_activation)).
     pub latches_on_request: bool,
 }
 
 impl NodeEffects {
-    /// A node of which nothing is known but its kind. Conditions complete. Actions start something: those that end
-    /// within one tick say [`NodeEffects::synchronous`]. Nodes with children run on while one of those does.
+    /// The effects of a node of which only the kind is known. Conditions complete. Actions start work; an action that
+    /// ends within one tick uses [`NodeEffects::synchronous`]. A node with children runs as long as one of them does.
     pub fn of(kind: NodeKind, children: &[Self]) -> Self {
         match kind {
             NodeKind::Condition => Self::synchronous(),
@@ -112,9 +112,9 @@ impl NodeEffects {
         }
     }
 
-    /// A decorator that ticks its child at once and passes on what `outcomes` makes of the child's.
+    /// A decorator that ticks its child at once. `outcomes` maps the results of the child to its own.
     pub fn around(children: &[Self], outcomes: impl Fn(Outcomes) -> Outcomes) -> Self {
-        // Without a child the tree is refused anyway.
+        // A decorator without child is refused elsewhere.
         let child = children.first().copied().unwrap_or(Self::synchronous());
         Self {
             outcomes: outcomes(child.outcomes),
@@ -123,8 +123,8 @@ impl NodeEffects {
         }
     }
 
-    /// A control that ticks its children one after the other, each after the one before returned `passed` or was
-    /// skipped, and that returns `passed` after the last.
+    /// A control node that ticks its children in order while they return `passed` or are skipped, and that returns
+    /// `passed` after the last.
     pub fn in_order(passed: Outcomes, children: &[Self]) -> Self {
         let mut outcomes = Outcomes::NONE;
         let mut all_skipped = true;
@@ -152,35 +152,35 @@ impl NodeEffects {
         }
     }
 
-    /// The same, and it may return these too.
+    /// Adds possible results.
     #[must_use]
     pub fn or(mut self, outcomes: Outcomes) -> Self {
         self.outcomes = self.outcomes | outcomes;
         self
     }
 
-    /// The same, and an activation may pass without running anything.
+    /// Records that an activation may run nothing.
     #[must_use]
     pub fn at_times(mut self) -> Self {
         self.starts = false;
         self
     }
 
-    /// The same, and [`NodeEffects::reactive`].
+    /// Sets [`NodeEffects::reactive`].
     #[must_use]
     pub fn reactive(mut self) -> Self {
         self.reactive = true;
         self
     }
 
-    /// The same, and [`NodeEffects::latches`].
+    /// Sets [`NodeEffects::latches`].
     #[must_use]
     pub fn latching(mut self) -> Self {
         self.latches = true;
         self
     }
 
-    /// The same, and [`NodeEffects::latches_on_request`].
+    /// Sets [`NodeEffects::latches_on_request`].
     #[must_use]
     pub fn latching_on_request(mut self) -> Self {
         self.latches_on_request = true;
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_ends_where_nothing_passes() {
+    fn in_order_ends_at_a_child_that_never_passes() {
         let leaf = NodeEffects::always;
         let [success, failure] = [leaf(Outcomes::SUCCESS), leaf(Outcomes::FAILURE)];
         let action = NodeEffects::of(NodeKind::Action, &[]);

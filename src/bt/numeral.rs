@@ -1,9 +1,10 @@
-//! Numbers and truth values as text, read as BehaviorTree.CPP's `from_chars` does: a number may be followed by anything.
+//! Numbers and booleans as text, parsed like BehaviorTree.CPP's `from_chars`: text after a number is ignored.
 
 use super::types::{Family, ObjectType, PortValue, TypeInfo};
 use super::value::{List, Value};
 
-/// How many bytes at the beginning are a whole number, as BehaviorTree.CPP's `from_chars` reads it: `12abc` is 12.
+/// The length in bytes of the whole number at the beginning, as BehaviorTree.CPP's `from_chars` reads it: `12abc` is
+/// 12.
 fn integer_end(text: &str) -> usize {
     let sign = usize::from(text.starts_with('-'));
     match digits(text, sign) {
@@ -12,8 +13,8 @@ fn integer_end(text: &str) -> usize {
     }
 }
 
-/// How many bytes at the beginning are a decimal number. By its grammar, in one go: trying ever shorter prefixes takes
-/// hours for a text that somebody has made for it.
+/// The length in bytes of the decimal number at the beginning. Follows the grammar in one pass: trying shorter and
+/// shorter prefixes takes hours for a malicious text.
 fn real_end(text: &str) -> usize {
     let mut end = usize::from(text.starts_with('-'));
     let is_next = |end: usize, word: &str| {
@@ -47,13 +48,13 @@ fn real_end(text: &str) -> usize {
     end
 }
 
-/// How many digits stand at a place.
+/// The number of digits at a place.
 fn digits(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// What of a literal is behind the number that counts, if there is anything; in a list, behind the first such element.
+/// The ignored text after the number of a literal, if any. For a list, the text after the first such element.
 pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo) -> Option<&'t str> {
     let element = [(List::<i64>::TYPE, i64::TYPE), (List::<f64>::TYPE, f64::TYPE)]
         .into_iter()
@@ -69,7 +70,7 @@ pub(crate) fn ignored<'t>(text: &'t str, info: &TypeInfo) -> Option<&'t str> {
     text.get(end..).filter(|rest| end > 0 && !rest.is_empty())
 }
 
-/// [`ignored`], of a text with elements of a type between semicolons.
+/// Like [`ignored`], for a list separated by semicolons.
 pub(crate) fn ignored_in_list<'t>(text: &'t str, element: &TypeInfo) -> Option<&'t str> {
     if text.starts_with("json:") {
         return None;
@@ -100,7 +101,7 @@ pub(crate) fn parse_real(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The number that a text is from its first byte to its last.
+/// The number of a text that is entirely a number.
 pub(crate) fn whole_number(text: &str) -> Option<Value> {
     if !text.is_empty()
         && integer_end(text) == text.len()
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_behind_a_number_is_seen() {
+    fn text_after_a_number_is_found() {
         let rest = |text| ignored(text, <f64 as PortValue>::TYPE);
         assert_eq!(rest("1.5m"), Some("m"));
         assert_eq!((rest("1.5"), rest("m"), rest("-.5e3")), (None, None, None));
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_has_nothing_around_it() {
+    fn a_whole_number_has_no_text_around_it() {
         for (text, number) in [
             ("7", Some(Value::Int(7))),
             ("-7", Some(Value::Int(-7))),

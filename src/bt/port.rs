@@ -1,6 +1,6 @@
-//! Ports: how a node declares what it reads and writes, and how it gets at it.
+//! Ports: the declarations of what a node reads and writes, and the access to it.
 //!
-//! A declaration and its binding are one expression, so that neither can be forgotten:
+//! One expression declares a port and binds it.
 //!
 //! ```
 //! use navtree::bt::{Input, Output, Ports};
@@ -12,8 +12,8 @@
 //!
 //! fn bind(ports: &mut Ports<'_>) -> Example {
 //!     Example {
-//!         distance: ports.input("distance").unit("m").default("0.15").doc("how far to go").bind(),
-//!         count: ports.output("count").doc("how often it was done").bind(),
+//!         distance: ports.input("distance").unit("m").default("0.15").doc("Distance to drive.").bind(),
+//!         count: ports.output("count").doc("Number of drives.").bind(),
 //!     }
 //! }
 //! ```
@@ -29,19 +29,19 @@ use super::script::{Access, Script, ScriptResult};
 use super::types::{ObjectType, PortValue, Text, TypeInfo};
 use super::value::Value;
 
-/// Which way data goes.
+/// The direction of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Direction {
     /// Read.
     Input,
     /// Written.
     Output,
-    /// Both.
+    /// Read and written.
     InOut,
 }
 
 impl Direction {
-    /// `input_port`, `output_port` or `inout_port`: the element names of a palette.
+    /// The element name in a palette: `input_port`, `output_port` or `inout_port`.
     pub fn element(self) -> &'static str {
         match self {
             Self::Input => "input_port",
@@ -56,69 +56,69 @@ impl Direction {
 pub struct PortDecl {
     /// The attribute name.
     pub name: Cow<'static, str>,
-    /// Another name that is accepted too.
+    /// Another accepted name.
     pub alias: Option<&'static str>,
-    /// Where its text is a list whatever its type: the type of the elements between the semicolons.
+    /// The type of the list elements, if a literal is a list `a;b;c` although the port takes any type.
     pub element: Option<&'static TypeInfo>,
     /// Which way data goes.
     pub direction: Direction,
-    /// What it holds.
+    /// The type of the value.
     pub info: &'static TypeInfo,
-    /// What is used where the attribute is absent, in the text form of the attribute.
+    /// The value of a port without attribute, in the text form of an attribute.
     pub default: Option<Cow<'static, str>>,
-    /// Whether a file without the attribute is refused.
+    /// Whether the attribute is required.
     pub required: bool,
-    /// Whether the text is a script, and what for.
+    /// The result type of the script, if the text is a script.
     pub script: Option<ScriptResult>,
     /// Unit of a number: `m`, `s`, `ms`, `rad`.
     pub unit: &'static str,
-    /// One sentence.
+    /// The description, in one sentence.
     pub doc: Cow<'static, str>,
 }
 
-/// What an attribute turned into.
+/// The binding of an attribute.
 #[derive(Clone, Debug, Default)]
 pub enum Binding {
-    /// Absent, without default.
+    /// No attribute and no default.
     #[default]
     Absent,
-    /// A value that the file fixed; it is of the port's type.
+    /// A fixed value of the port's type.
     Literal(Value),
     /// A blackboard entry.
     Slot(SlotId),
 }
 
-/// Who answers a node's declarations: the collector of manifests, or the compiler of a definition.
+/// Receives the declarations of a node: the collector of manifests, or the compiler of a definition.
 pub(crate) trait PortSink {
     fn port(&mut self, declaration: &PortDecl) -> Binding;
     /// The attribute as written in the file, without default.
     fn raw(&mut self, name: &str) -> Option<String>;
     /// The names of all attributes that could be ports.
     fn attributes(&self) -> Vec<String>;
-    /// The names of all attributes but conditions, also those that cannot be ports of a manifest.
+    /// The names of all attributes except conditions, including those that a manifest cannot declare.
     fn all_attributes(&self) -> Vec<String>;
     fn script(&mut self, declaration: &PortDecl) -> Option<Script>;
-    /// The entry of a key that the node names in another way than as a port's pointer.
+    /// The entry of a key that no port names with `{key}`.
     fn key(&mut self, key: &str, access: Access) -> Option<SlotId>;
-    /// The literal of a port, if it has one, is written to an entry.
+    /// Declares that the literal of a port, if it has one, is written to an entry.
     fn stores(&mut self, name: &str, slot: SlotId);
-    /// A script that stands in no attribute, with more names than the registry's.
+    /// Compiles a script that is not the text of an attribute. `names` are added to the names of the registry.
     fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script>;
     fn writes_any(&mut self);
     fn children(&self) -> usize;
     fn dialect(&self) -> Dialect;
-    /// Something wrong with the attribute of a port, or with the node where the name is empty or no attribute's.
+    /// Reports a problem of a port's attribute. An empty or unknown name reports a problem of the node.
     fn problem(&mut self, port: &str, message: String);
     fn warn(&mut self, port: &str, message: String);
 }
 
-/// Given to [`Node::bind`](super::Node::bind).
+/// The argument of [`Node::bind`](super::Node::bind): declares and binds ports.
 pub struct Ports<'b> {
     pub(crate) sink: &'b mut dyn PortSink,
 }
 
 impl<'b> Ports<'b> {
-    /// A port that is read.
+    /// Declares an input port.
     pub fn input<T: PortValue>(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -126,7 +126,7 @@ impl<'b> Ports<'b> {
         PortBuilder::new(self, name.into(), Direction::Input, T::TYPE)
     }
 
-    /// A port that is written.
+    /// Declares an output port.
     pub fn output<T: PortValue>(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -134,7 +134,7 @@ impl<'b> Ports<'b> {
         PortBuilder::new(self, name.into(), Direction::Output, T::TYPE)
     }
 
-    /// A port that is read and written.
+    /// Declares a port that is read and written.
     pub fn inout<T: PortValue>(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -142,7 +142,7 @@ impl<'b> Ports<'b> {
         PortBuilder::new(self, name.into(), Direction::InOut, T::TYPE)
     }
 
-    /// A port whose text is a script, compiled when the tree is.
+    /// Declares a port that holds a script. The script is compiled with the tree.
     pub fn script(
         &mut self,
         name: &'static str,
@@ -153,46 +153,46 @@ impl<'b> Ports<'b> {
         builder
     }
 
-    /// The attribute as the file has it: for names that have to be known when the tree is compiled.
+    /// The attribute as written in the file. For names that must be known when the tree is compiled.
     pub fn raw(&mut self, name: &str) -> Option<String> {
         self.sink.raw(name)
     }
 
-    /// The names of the attributes that the file gives and that may be ports: for nodes that take any.
+    /// The names of the attributes in the file that may be ports. For nodes that accept any attribute.
     pub fn attributes(&self) -> Vec<String> {
         self.sink.attributes()
     }
 
-    /// The entry of a key that the node reads or writes although no port points at it: `SetBlackboard`'s `output_key`.
-    /// `None` while declarations are collected.
+    /// The entry of a key that the node reads or writes without a `{key}` port, for example `output_key` of
+    /// `SetBlackboard`. `None` while declarations are collected.
     pub fn key(&mut self, key: &str, access: Access) -> Option<SlotId> {
         self.sink.key(key, access)
     }
 
-    /// Says that the node writes the value of a port to an entry: a literal that cannot become the type of the entry is
-    /// refused.
+    /// Declares that the node writes the value of a port to an entry. A literal that does not convert to the type of
+    /// the entry is refused.
     pub fn stores(&mut self, name: &str, slot: SlotId) {
         self.sink.stores(name, slot);
     }
 
-    /// Compiles a script that stands in no attribute: `name` is what messages call it, `names` are numbers beside the
-    /// registry's enumerations. `None` where it was refused.
+    /// Compiles a script that is not the text of an attribute. Messages call it `name`. `names` are numbers in addition
+    /// to the registry's enumerations. Returns `None` if the script was refused.
     pub fn compile(&mut self, name: &str, text: &str, names: &[(&str, i64)]) -> Option<Script> {
         self.sink.compile(name, text, names)
     }
 
-    /// Says that the node writes entries whose keys are known at run time only.
+    /// Declares that the node writes entries whose keys are known only at run time.
     pub fn writes_any(&mut self) {
         self.sink.writes_any();
     }
 
-    /// The names of all attributes that the file gives, conditions apart, also those that no manifest can declare: for
-    /// nodes that take fields by dotted path.
+    /// The names of all attributes in the file except conditions, including those that a manifest cannot declare. For
+    /// nodes whose attributes are dotted field paths.
     pub fn all_attributes(&self) -> Vec<String> {
         self.sink.all_attributes()
     }
 
-    /// How many children the node has in this file (zero while declarations are collected).
+    /// The number of children of the node in this file. Zero while declarations are collected.
     pub fn children(&self) -> usize {
         self.sink.children()
     }
@@ -202,23 +202,23 @@ impl<'b> Ports<'b> {
         self.sink.dialect()
     }
 
-    /// Refuses the node with a reason that a user can act on.
+    /// Reports an error of the node. The message tells the user what to change.
     pub fn problem(&mut self, message: impl Into<String>) {
         self.sink.problem("", message.into());
     }
 
-    /// Refuses what the attribute of a port says.
+    /// Reports an error of the attribute of a port.
     pub fn problem_of(&mut self, port: &str, message: impl Into<String>) {
         self.sink.problem(port, message.into());
     }
 
-    /// Says that this build cannot serve a port that the file sets; the tree runs all the same.
+    /// Reports a port that this build does not support. The tree still runs.
     pub fn warn_of(&mut self, port: &str, message: impl Into<String>) {
         self.sink.warn(port, message.into());
     }
 }
 
-/// A declaration under way; [`PortBuilder::bind`] ends it.
+/// A port declaration in progress. [`PortBuilder::bind`] completes it.
 #[must_use = "call bind() to declare the port"]
 pub struct PortBuilder<'p, 'b, H> {
     ports: &'p mut Ports<'b>,
@@ -252,31 +252,31 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
         }
     }
 
-    /// One sentence for the reference page.
+    /// Sets the description, one sentence for the reference page.
     pub fn doc(mut self, doc: impl Into<Cow<'static, str>>) -> Self {
         self.declaration.doc = doc.into();
         self
     }
 
-    /// The unit of a number.
+    /// Sets the unit of a number.
     pub fn unit(mut self, unit: &'static str) -> Self {
         self.declaration.unit = unit;
         self
     }
 
-    /// What is used where the attribute is absent, written as in a file: `10.0`, `{goal}`, `{=}`.
+    /// Sets the value that is used without attribute, in the form of the file: `10.0`, `{goal}`, `{=}`.
     pub fn default(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.declaration.default = Some(text.into());
         self
     }
 
-    /// A file without the attribute is refused.
+    /// Makes the attribute required.
     pub fn required(mut self) -> Self {
         self.declaration.required = true;
         self
     }
 
-    /// Another name for the same port, accepted silently.
+    /// Adds another name for the same port, accepted without a warning.
     pub fn alias(mut self, name: &'static str) -> Self {
         self.declaration.alias = Some(name);
         self
@@ -284,7 +284,7 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
 }
 
 impl PortBuilder<'_, '_, InOut<Value>> {
-    /// A literal is a list of such elements, `a;b;c`, although the port takes values of any type.
+    /// Makes literals lists of this element type, `a;b;c`, although the port takes values of any type.
     pub fn list_of<T: PortValue>(mut self) -> Self {
         self.declaration.element = Some(T::TYPE);
         self
@@ -292,7 +292,7 @@ impl PortBuilder<'_, '_, InOut<Value>> {
 }
 
 impl<T: PortValue> PortBuilder<'_, '_, Input<T>> {
-    /// Declares and takes the binding.
+    /// Declares the port and returns its binding.
     pub fn bind(self) -> Input<T> {
         let source = Source::new(self.ports.sink.port(&self.declaration));
         Input {
@@ -303,7 +303,7 @@ impl<T: PortValue> PortBuilder<'_, '_, Input<T>> {
 }
 
 impl<T: PortValue> PortBuilder<'_, '_, Output<T>> {
-    /// Declares and takes the binding.
+    /// Declares the port and returns its binding.
     pub fn bind(self) -> Output<T> {
         let slot = match self.ports.sink.port(&self.declaration) {
             Binding::Slot(slot) => Some(slot),
@@ -318,7 +318,7 @@ impl<T: PortValue> PortBuilder<'_, '_, Output<T>> {
 }
 
 impl<T: PortValue> PortBuilder<'_, '_, InOut<T>> {
-    /// Declares and takes the binding.
+    /// Declares the port and returns its binding.
     pub fn bind(self) -> InOut<T> {
         let binding = self.ports.sink.port(&self.declaration);
         let slot = match &binding {
@@ -341,22 +341,22 @@ impl<T: PortValue> PortBuilder<'_, '_, InOut<T>> {
 }
 
 impl PortBuilder<'_, '_, Option<Script>> {
-    /// Declares and takes the compiled script; `None` where the attribute is absent or was refused.
+    /// Declares the port and returns the compiled script. `None` if the attribute is absent or was refused.
     pub fn bind(self) -> Option<Script> {
         self.ports.sink.script(&self.declaration)
     }
 }
 
-/// Why a port could not be read.
+/// The reason why a port has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PortError {
-    /// The attribute is absent and has no default.
+    /// The attribute is absent and the port has no default.
     #[error("the port is not set")]
     Absent,
-    /// The entry was never written.
-    #[error("nothing was written to its blackboard entry yet")]
+    /// The entry has not been written.
+    #[error("its blackboard entry has not been written yet")]
     Unwritten,
-    /// The entry holds something else.
+    /// The entry holds a value of another type.
     #[error("{0}")]
     Mismatch(String),
 }
@@ -386,8 +386,8 @@ pub struct Input<T> {
 }
 
 impl<T: PortValue> Input<T> {
-    /// Reads it: a literal was parsed when the tree was compiled; an entry is converted where it has to be;
-    /// texts and objects are shared, not copied.
+    /// Reads the port. A literal was parsed when the tree was compiled. An entry is converted if necessary. Texts and
+    /// objects are shared, not copied.
     ///
     /// # Errors
     /// [`PortError`]: absent, not written yet, or of another type.
@@ -406,13 +406,13 @@ impl<T: PortValue> Input<T> {
         }
     }
 
-    /// Reads it, or takes `otherwise` where it is absent or not written.
+    /// Reads the port. Returns `otherwise` if the port has no value of its type.
     #[inline]
     pub fn get_or(&self, cx: &Context<'_>, otherwise: T) -> T {
         self.get(cx).unwrap_or(otherwise)
     }
 
-    /// Reads it, or fails the tree with a message that names the port.
+    /// Reads the port. If this fails, fails the tree with a message that names the port.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -424,10 +424,10 @@ impl<T: PortValue> Input<T> {
         }
     }
 
-    /// Reads it where it is there: `None` where the attribute is absent or nothing was written yet.
+    /// Reads an optional port. `None` if the attribute is absent or the entry has not been written.
     ///
     /// # Errors
-    /// [`Thrown`] where what was written is of another type: that is a fault of the tree, and not nothing.
+    /// [`Thrown`] if the entry holds a value of another type. This is an error of the tree.
     #[inline]
     pub fn optional(&self, cx: &mut Context<'_>) -> Result<Option<T>, Thrown> {
         match self.get(cx) {
@@ -442,7 +442,7 @@ impl<T: PortValue> Input<T> {
         cx.throw(format!("port `{}`: {error}", self.name))
     }
 
-    /// The entry behind it, where it is one.
+    /// The entry of the port, if it is bound to one.
     pub fn slot(&self) -> Option<SlotId> {
         match self.source {
             Source::Slot(slot) => Some(slot),
@@ -450,7 +450,7 @@ impl<T: PortValue> Input<T> {
         }
     }
 
-    /// The value that the file fixed, where it did.
+    /// The literal of the port, if it has one.
     pub fn literal(&self) -> Option<&T> {
         match &self.source {
             Source::Literal(value) => Some(value),
@@ -458,12 +458,12 @@ impl<T: PortValue> Input<T> {
         }
     }
 
-    /// Whether the attribute (or a default) is there at all.
+    /// Whether the port has an attribute or a default.
     pub fn is_set(&self) -> bool {
         !matches!(self.source, Source::Absent)
     }
 
-    /// The number of writes to the entry so far; 0 for literals.
+    /// The number of writes to the entry so far; 0 for a literal.
     pub fn sequence(&self, cx: &Context<'_>) -> u64 {
         self.slot()
             .map_or(0, |slot| cx.blackboard().entry(slot).sequence())
@@ -483,7 +483,7 @@ fn convert_text<T: PortValue>(text: &str, cx: &Context<'_>) -> Result<T, PortErr
 }
 
 impl Input<Text> {
-    /// Reads a text without sharing it: nothing is counted, nothing copied.
+    /// Borrows a text without reference counting and without a copy.
     #[inline]
     pub fn as_str<'c>(&'c self, cx: &'c Context<'_>) -> Option<&'c str> {
         match &self.source {
@@ -498,7 +498,8 @@ impl Input<Text> {
 }
 
 impl<T: ObjectType> Input<Arc<T>> {
-    /// Looks at an object where it is: nothing is counted, nothing copied. `None` where there is none of the type.
+    /// Borrows an object without reference counting and without a copy. `None` if the entry holds no object of this
+    /// type.
     #[inline]
     pub fn as_object<'c>(&'c self, cx: &'c Context<'_>) -> Option<&'c T> {
         match &self.source {
@@ -518,10 +519,10 @@ pub struct Output<T> {
 }
 
 impl<T: PortValue> Output<T> {
-    /// Writes it. An absent port takes the value and forgets it.
+    /// Writes the entry. A write to an absent port has no effect.
     ///
     /// # Errors
-    /// [`Thrown`] where the entry is of another type.
+    /// [`Thrown`] if the entry is of another type.
     #[inline]
     pub fn set(&self, cx: &mut Context<'_>, value: T) -> Result<(), Thrown> {
         let Some(slot) = self.slot else { return Ok(()) };
@@ -531,7 +532,7 @@ impl<T: PortValue> Output<T> {
         }
     }
 
-    /// The entry behind it.
+    /// The entry of the port.
     pub fn slot(&self) -> Option<SlotId> {
         self.slot
     }
@@ -543,20 +544,20 @@ impl<T: PortValue> Output<T> {
 }
 
 impl Output<Text> {
-    /// As [`Output::set`] where the entry holds this very text, found by its address, already: it is written again
-    /// without counting references, which is most of what a write costs. Otherwise nothing is done. Whether it was.
+    /// Writes a text again if the entry already holds the text at this address; otherwise does nothing. Returns whether
+    /// it did. Avoids reference counting, which is most of the cost of a write.
     #[inline]
     pub fn set_same(&self, cx: &mut Context<'_>, text: *const str) -> bool {
         self.slot.is_none_or(|slot| cx.write_same_text(slot, text))
     }
 }
 
-/// A bound port of both directions.
+/// A bound port that is read and written.
 #[derive(Debug, Clone)]
 pub struct InOut<T> {
-    /// The reading side.
+    /// The input side.
     pub input: Input<T>,
-    /// The writing side.
+    /// The output side.
     pub output: Output<T>,
 }
 
@@ -581,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_looked_at_where_it_is() {
+    fn an_object_is_borrowed_in_place() {
         let mut registry = Registry::builtin();
         registry.provide_key("list");
         registry

@@ -1,4 +1,4 @@
-//! The order in which a composite visits its children, where they have priorities (`_priority`).
+//! The order in which a composite visits children with priorities (`_priority`).
 
 use rustc_hash::FxHashMap;
 
@@ -8,27 +8,26 @@ use super::definition::NodeDef;
 use super::script::Script;
 use super::types::PortValue;
 
-/// The priority of a child that does not say otherwise.
+/// The default priority.
 pub(crate) const USUAL: f64 = 1.0;
 
 /// The priority scripts of one composite's children, by their position in the file.
 #[derive(Debug)]
 pub(crate) struct Priorities(pub(crate) Box<[Option<Script>]>);
 
-/// The children of one composite, highest priority first.
+/// The children of one composite, sorted by priority, highest first.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     /// Priority and position in the file.
     ranks: Vec<(f64, u32)>,
 }
 
-/// The orders of a run, by composite; none where no tree uses priorities.
+/// The orders of a run by composite. `None` if the tree uses no priorities.
 pub(crate) type Orders = Option<Box<FxHashMap<u32, Order>>>;
 
 impl Context<'_> {
-    /// Evaluates the children's `_priority` scripts and lets positions mean the children in that order: the highest
-    /// first, equal ones as in the file. A composite calls it whenever it starts from its first child. Costs nothing
-    /// where no child has a priority.
+    /// Evaluates the `_priority` scripts of the children and sorts positions by priority: highest first, equal ones in
+    /// file order. A composite calls this when it starts from its first child. Free of cost without priorities.
     ///
     /// # Errors
     /// [`Thrown`] where a script fails or gives no number.
@@ -52,7 +51,7 @@ impl Context<'_> {
         for (position, script) in scripts.iter().enumerate() {
             let priority = match script {
                 None => USUAL,
-                // What is wrong with it is wrong with the child that has it.
+                // An error of the script belongs to the child that has the attribute.
                 Some(script) => self.as_node(def.children[first + position], |child| {
                     let value = child.run(script)?;
                     f64::from_value(&value).map_err(|reason| child.throw(format!("_priority: {reason}")))
@@ -60,7 +59,7 @@ impl Context<'_> {
             };
             ranks.push((priority, position as u32));
         }
-        // Unstable sorting allocates nothing; positions make it stable.
+        // An unstable sort does not allocate; the position makes the order stable.
         ranks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         *self.ranks() = ranks;
         Ok(())
@@ -76,13 +75,13 @@ impl Context<'_> {
         order.ranks.get(position)
     }
 
-    /// The position in the file of the child that a position means now.
+    /// The position in the file of the child at a position in the order.
     pub(crate) fn position_in_file(&self, position: usize) -> usize {
         self.rank(position)
             .map_or(position, |(_, position)| *position as usize)
     }
 
-    /// The priority that [`Context::order_children`] found for a child: 1 where it has none.
+    /// The priority of a child from [`Context::order_children`]; 1 by default.
     pub fn child_priority(&self, position: usize) -> f64 {
         self.rank(position).map_or(USUAL, |(priority, _)| *priority)
     }
@@ -94,7 +93,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, leaf};
 
     #[test]
-    fn what_is_wrong_with_a_priority_is_said_of_the_child_that_has_it() {
+    fn an_error_in_a_priority_names_its_child() {
         let tree = || sequence([leaf("a", "S"), leaf("b", "S").priority("k")]);
         for scene in [Scene::new(tree()), Scene::new(tree()).text("k", "first")] {
             let mut run = Running::new(scene.compile().unwrap(), false);

@@ -1,23 +1,23 @@
-//! What is wrong with a tree before it ever runs.
+//! Problems of a tree that are found before it runs.
 
 use super::definition::Span;
 
-/// The kinds of problem that compiling a tree finds. Each has a stable diagnostic code, given in room `xml`.
+/// The kinds of problem that the compiler finds. Each has a stable diagnostic code, defined in room `xml`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ProblemKind {
     /// A node ID that is not registered.
     UnknownNode,
     /// A subtree that no file defines.
     UnknownTree,
-    /// An attribute that is no port of the node.
+    /// An attribute that is not a port of the node.
     UnknownPort,
     /// A required port without attribute.
     MissingPort,
-    /// A literal that is not of the port's type.
+    /// A literal that does not convert to the port's type.
     BadLiteral,
-    /// An output that is given text where a key should be.
+    /// An output port with a text instead of a key.
     LiteralOutput,
-    /// A literal given to a subtree that the port which reads it there cannot read.
+    /// A literal argument of a subtree that does not convert to the type of the port that reads it.
     UnreadableArgument,
     /// Two uses of one entry with types that do not convert.
     TypeClash,
@@ -25,50 +25,50 @@ pub enum ProblemKind {
     BadScript,
     /// Too few or too many children.
     ChildCount,
-    /// A node refused its own configuration.
+    /// A configuration that the node refuses.
     Refused,
     /// A tree that contains itself.
     Recursion,
     /// Nesting or size beyond the limits.
     Limit,
-    /// Two subtree instances of one path.
+    /// Two subtree instances with the same path.
     DuplicatePath,
-    /// A subtree model's port that the instance does not set.
+    /// A port of a subtree model without value.
     MissingModelPort,
     /// A key with a second `@`, or an empty one.
     BadKey,
-    /// An ID of a tree that is also a node's.
+    /// An ID that names both a tree and a node type.
     NameClash,
-    /// A key is read and nothing ever writes it.
+    /// A key that is read but never written.
     NeverWritten,
-    /// A child that is never reached.
+    /// A child that is never ticked.
     Unreachable,
-    /// A latching condition beside a child that runs on, under a reactive parent.
+    /// A latching condition beside a running child, under a reactive parent.
     NeverFires,
-    /// Two children that run on, under one reactive parent.
+    /// Two asynchronous children under one reactive parent.
     TwoAsynchronous,
-    /// A port that is set and that this build cannot serve, because the interface has no such field.
+    /// A port that this build does not support because the interface has no such field.
     Unsupported,
-    /// A number that is followed by other text, which does not count.
+    /// Text after a number, which is ignored.
     TrailingText,
-    /// A script writes a number into an entry of another type.
+    /// A script that writes a number to an entry of another type.
     UnfitNumber,
-    /// A script without any expression, which does nothing.
+    /// An empty script, which has no effect.
     EmptyScript,
 }
 
 /// One problem, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// What kind.
+    /// The kind.
     pub kind: ProblemKind,
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// What, in one sentence.
+    /// The message, one sentence.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
-    /// Other places that take part, each with a label.
+    /// Related places, each with a label.
     pub related: Vec<(Span, String)>,
 }
 
@@ -84,21 +84,21 @@ impl Problem {
         }
     }
 
-    /// With a way out.
+    /// Adds what to do.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// With another place that takes part.
+    /// Adds a related place.
     #[must_use]
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));
         self
     }
 
-    /// Whether the tree may run all the same.
+    /// Whether the tree may still run.
     pub fn is_warning(&self) -> bool {
         matches!(
             self.kind,

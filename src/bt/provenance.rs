@@ -1,7 +1,7 @@
-//! Tells whether the work of a tree was done for the newest values of some entries, the sources.
+//! Tracks whether the work of a tree is based on the newest values of some entries, the sources.
 //!
-//! Which entries may be made of which follows from the ports and scripts of the file. While a tree runs, an entry is
-//! current if the node that wrote it last had read current entries only. What cannot be told counts as outdated.
+//! The ports and scripts of the file show which entries may be derived from which. During a run, an entry is current if
+//! the node that last wrote it had read only current entries. An unclear case counts as outdated.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::behavior::NodeKind;
 use super::blackboard::{Blackboard, SlotId};
 use super::definition::TreeDef;
 
-/// A node names an entry, in a port or in a script.
+/// One access of a node to an entry, in a port or in a script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotAccess {
     pub(crate) node: u32,
@@ -21,36 +21,36 @@ pub(crate) struct SlotAccess {
     pub(crate) writes: bool,
 }
 
-/// A node that reads a source, or an entry that may be made of one.
+/// A node that reads a source, or an entry that may be derived from a source.
 #[derive(Debug)]
 struct Reader {
-    /// Of these entries only.
+    /// The sources and derived entries that it reads.
     reads: Vec<SlotId>,
     writes: Vec<SlotId>,
-    /// Those that it both reads and writes.
+    /// The entries that it both reads and writes.
     in_place: Vec<SlotId>,
     is_leaf: bool,
-    /// It may go on beyond the tick that activates it.
+    /// Whether it may continue after the tick that activates it.
     starts: bool,
-    /// It does something, rather than asks.
+    /// Whether it has effects. A node that only asks has none.
     acts: bool,
-    /// It does so within the tick that activates it: an action that makes nothing of what it reads in the blackboard.
+    /// Whether its effects happen within the tick that activates it: an action that derives no blackboard entry from
+    /// its inputs.
     acts_at_once: bool,
-    /// What it has set off has ended when it succeeds.
+    /// Whether its effects have ended when it succeeds.
     sees_end: bool,
 }
 
-/// What a leaf did when it last acted with success.
+/// The last successful effect of a leaf.
 #[derive(Clone, Copy, Debug)]
 struct Done {
-    /// It had read current entries.
+    /// Whether the leaf had read current entries.
     is_current: bool,
-    /// What it had set off has ended by now. A message or a call only repeats what it was given: whoever reads it may not
-    /// have begun.
+    /// Whether the effect has ended. A message or a call only forwards its input; the receiver may not have begun.
     is_proof: bool,
 }
 
-/// All of them in one tree.
+/// All readers of one tree.
 #[derive(Debug)]
 struct Readers {
     sources: Vec<SlotId>,
@@ -100,7 +100,7 @@ impl Readers {
     }
 }
 
-/// What one node names: accesses are in the order of nodes.
+/// The accesses of one node. Accesses are sorted by node.
 fn accesses_of(def: &TreeDef, node: u32) -> impl Iterator<Item = &SlotAccess> {
     let first = def.accesses.partition_point(|access| access.node < node);
     let rest = def.accesses.get(first..).unwrap_or_default().iter();
@@ -112,23 +112,23 @@ fn written_by(def: &TreeDef, node: u32) -> Vec<SlotId> {
     writes.map(|access| access.slot).collect()
 }
 
-/// What is known of one run.
+/// The provenance of one run.
 pub(crate) struct Provenance {
     readers: Arc<Readers>,
-    /// The sources were written anew while the tree ran.
+    /// Whether the sources were written while the tree runs.
     is_renewed: bool,
-    /// How often entries had been written by then.
+    /// Write count of each entry at that moment.
     before: FxHashMap<SlotId, u64>,
-    /// Entries that are current, and how often they had been written when they became so.
+    /// The current entries, with their write count when they became current.
     current: FxHashMap<SlotId, u64>,
-    /// Entries that were current until a node that reads them wrote them: by which, and how often written then.
+    /// Entries that were current until a reader overwrote them: the node, and the write count then.
     overwritten: FxHashMap<SlotId, (u32, u64)>,
     /// Leaves that run on current entries.
     at_work: FxHashSet<u32>,
-    /// Leaves that have acted with success, and what they did the last time.
+    /// Leaves that have succeeded, with their last effect.
     done: FxHashMap<u32, Done>,
-    /// Whether the leaf that acted last, with success or not, did so on current entries. A leaf that proves nothing can
-    /// only take this back.
+    /// Whether the last leaf that acted, with success or not, used current entries. A leaf that proves nothing can only
+    /// clear this.
     last: bool,
 }
 
@@ -150,7 +150,7 @@ impl Provenance {
         }
     }
 
-    /// Another run begins.
+    /// Starts a new run.
     pub(crate) fn reset(&mut self) {
         self.is_renewed = false;
         self.done.clear();
@@ -165,7 +165,7 @@ impl Provenance {
         self.last = false;
     }
 
-    /// The sources were written anew.
+    /// Records that the sources were written.
     pub(crate) fn renew(&mut self, blackboard: &Blackboard) {
         self.forget();
         self.is_renewed = true;
@@ -178,8 +178,9 @@ impl Provenance {
             .extend(sources.map(|slot| (*slot, blackboard.entry(*slot).sequence())));
     }
 
-    /// Whether a run that ended so has ended for what the sources were last written with: every leaf that has acted with
-    /// success has done so on current entries, and one of them proves it; or, where the run has failed, the last one.
+    /// Whether a run that ended with `status` worked on the newest values of the sources. A successful run did if every
+    /// leaf that acted with success used current entries and the effect of at least one has ended. A failed run did if
+    /// its last leaf used them.
     pub(crate) fn is_current(&self, status: NodeStatus) -> bool {
         if status == NodeStatus::Success {
             let mut done = self.done.values();
@@ -189,7 +190,7 @@ impl Provenance {
         }
     }
 
-    /// A node that runs has read its entries again.
+    /// Records that a running node has read its entries again.
     pub(crate) fn read_again(&mut self, blackboard: &Blackboard, node: u32) {
         if self.is_renewed && self.reads_current(blackboard, node) {
             self.at_work.insert(node);
@@ -198,7 +199,7 @@ impl Provenance {
         }
     }
 
-    /// A node was ticked, or halted.
+    /// Records a status change of a node.
     #[inline]
     pub(crate) fn changed(&mut self, blackboard: &Blackboard, node: u32, from: NodeStatus, to: NodeStatus) {
         let Some(reader) = self.readers.nodes.get(&node) else {
@@ -226,7 +227,7 @@ impl Provenance {
                 }
             }
             NodeStatus::Failure => {}
-            // A leaf that has started something and is ticked again gives the same answer once more.
+            // A leaf that is ticked again after it completed repeats its result.
             NodeStatus::Success if starts && from != NodeStatus::Idle => {}
             NodeStatus::Success => {
                 let is_current = self.write(blackboard, node);
@@ -245,7 +246,7 @@ impl Provenance {
         }
     }
 
-    /// A node has read and written within one tick; whether it has read current entries only.
+    /// Handles a node that reads and writes within one tick. Returns whether it read only current entries.
     fn write(&mut self, blackboard: &Blackboard, node: u32) -> bool {
         let is_current = self.is_renewed && self.reads_current(blackboard, node);
         if is_current {
@@ -271,7 +272,7 @@ impl Provenance {
             })
     }
 
-    /// A node is about to write entries. Its status follows, when an entry that it also reads is no longer what it read.
+    /// A node is about to write entries. Records its inputs, because it may overwrite an entry that it reads.
     pub(crate) fn begin_write(&mut self, blackboard: &Blackboard, node: u32) {
         let reader = self.readers.nodes.get(&node).filter(|_| self.is_renewed);
         for slot in reader.iter().flat_map(|reader| &reader.in_place) {
@@ -284,7 +285,7 @@ impl Provenance {
         }
     }
 
-    /// It has written.
+    /// The node has written.
     pub(crate) fn end_write(&mut self, blackboard: &Blackboard, node: u32) {
         let reader = self.readers.nodes.get(&node).filter(|_| self.is_renewed);
         for slot in reader.iter().flat_map(|reader| &reader.in_place) {
@@ -296,7 +297,7 @@ impl Provenance {
         }
     }
 
-    /// What a node has written is current, as far as it has written since the sources were.
+    /// Marks the entries that a node wrote since the sources were renewed as current.
     fn mark(&mut self, blackboard: &Blackboard, node: u32) {
         let Some(reader) = self.readers.nodes.get(&node) else {
             return;
@@ -320,7 +321,7 @@ mod tests {
 
     const GOALS: SlotId = SlotId(0);
     const PATH: SlotId = SlotId(1);
-    /// Asks a server, and writes the goals in place.
+    /// Calls a server, and writes the goals in place.
     const FILTER: u32 = 1;
     const PLAN: u32 = 2;
 
@@ -349,7 +350,7 @@ mod tests {
         Provenance::with(readers)
     }
 
-    /// Whether a run that plans now has done so for the newest goals.
+    /// Whether the plan of this run is based on the newest goals.
     fn plan(provenance: &mut Provenance, board: &mut Blackboard) -> bool {
         provenance.changed(board, PLAN, Idle, Running);
         board.put(PATH, Value::Int(1), Time::ZERO);
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_was_overwritten_with_what_was_made_of_its_old_value_is_outdated() {
+    fn a_source_overwritten_with_a_value_derived_from_its_old_one_is_outdated() {
         for is_late in [false, true] {
             let (mut provenance, mut board) = (provenance(), board());
             if is_late {
@@ -376,11 +377,11 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_that_goes_on_with_an_outdated_value_is_not_at_work_on_the_newest() {
+    fn a_running_leaf_with_an_outdated_input_is_not_current() {
         let (mut provenance, mut board) = (provenance(), board());
         provenance.renew(&board);
         provenance.changed(&board, PLAN, Idle, Running);
-        // Written by a node of which nothing is known.
+        // Written by a node with unknown behavior.
         board.put(GOALS, Value::Int(2), Time::ZERO);
         provenance.read_again(&board, PLAN);
         provenance.changed(&board, PLAN, Running, Success);

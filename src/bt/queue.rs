@@ -1,4 +1,4 @@
-//! A queue that several nodes share.
+//! A queue shared by several nodes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::value::Value;
 
-/// A first-in, first-out queue on the blackboard (`LoopInt` and its siblings, `PopFromQueue`): every holder of the
-/// entry sees the same queue, so a node may push while another takes. Where BehaviorTree.CPP has one type a type of
-/// element, this holds values; what a node takes out is converted to the type of its port.
+/// A first-in, first-out queue on the blackboard (`LoopInt` and its siblings, `PopFromQueue`). All holders of the entry
+/// share the same queue, so a node may push while another pops. BehaviorTree.CPP has one queue type per element type;
+/// this one holds values, and the port converts them to its type.
 ///
 /// ```
 /// use navtree::bt::{Queue, Value};
@@ -32,22 +32,22 @@ impl Queue {
         self.items().push_back(value);
     }
 
-    /// Takes the first value out.
+    /// Removes the first value and returns it.
     pub fn pop(&self) -> Option<Value> {
         self.items().pop_front()
     }
 
-    /// How many values it holds.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.items().len()
     }
 
-    /// Whether it holds none.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.items().is_empty()
     }
 
-    /// Only the thread that ticks uses a tree's queue: the lock is never contended (guarantee G1).
+    /// Only the tick thread uses a tree's queue, so the lock is never contended (guarantee G1).
     fn items(&self) -> MutexGuard<'_, VecDeque<Value>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,6 +75,6 @@ crate::object!(
     Queue,
     "queue",
     "BT::SharedQueue",
-    |_| Err("a queue is made in code".to_owned()),
+    |_| Err("a queue cannot be written as text; create it in code".to_owned()),
     |queue| queue.items().iter().map(Value::to_json).collect()
 );

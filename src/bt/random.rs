@@ -1,13 +1,13 @@
-//! Random numbers that repeat: the same seed gives the same run (guarantee G9).
+//! Repeatable random numbers: the same seed gives the same run (guarantee G9).
 
-/// A xorshift generator (Marsaglia 2003, 64 bits, multiplied as Vigna 2016 proposes): one word of state. Good for
+/// A xorshift generator (Marsaglia 2003, 64 bits, with the multiplication of Vigna 2016), with one word of state. For
 /// choosing a child, not for secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        // Zero is the one state that the generator never leaves.
+        // Zero is a fixed point of the generator.
         Self(seed ^ 0x9E37_79B9_7F4A_7C15).not_zero()
     }
 
@@ -22,14 +22,14 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Evenly in `0.0..1.0`.
+    /// A number, uniform in `0.0..1.0`.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// The seed of one of the trees that are made with one seed: each has a sequence of its own, and the same one in every
-/// run. That of SplitMix64 (Steele, Lea, Flood 2014), since seeds that follow each other begin alike in a xorshift.
+/// The seed of one of several trees that share a base seed. Each tree gets its own sequence, the same in every run.
+/// Uses SplitMix64 (Steele, Lea, Flood 2014), because consecutive seeds give similar first numbers in a xorshift.
 pub fn instance_seed(seed: u64, instance: u64) -> u64 {
     let mut word = seed.wrapping_add(instance.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -48,7 +48,7 @@ mod tests {
     use super::{Random, instance_seed};
 
     #[test]
-    fn trees_of_one_seed_differ_and_repeat() {
+    fn trees_with_one_seed_differ_and_repeat() {
         let firsts = |seed| {
             (0..100)
                 .map(|instance| Random::new(instance_seed(seed, instance)).next())
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_repeats_and_numbers_spread() {
+    fn a_seed_repeats_and_numbers_are_spread() {
         let draw = |seed| {
             let mut random = Random::new(seed);
             (0..1000).map(|_| random.unit()).collect::<Vec<_>>()

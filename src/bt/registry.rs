@@ -1,4 +1,4 @@
-//! Which node types there are.
+//! The registry of node types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::substitute::Substitute;
 use super::types::{PortValue, TypeInfo};
 use super::{Context, Enums};
 
-/// The keys that the program around a tree writes, with the types of those it names.
+/// The keys that the calling program writes, with their types if declared.
 pub(crate) type Provided = BTreeMap<String, Option<&'static TypeInfo>>;
 
 type Make = Arc<dyn Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync>;
@@ -23,17 +23,17 @@ pub struct NodeType {
     pub(crate) manifest: Arc<Manifest>,
     pub(crate) id: Arc<str>,
     pub(crate) make: Make,
-    /// Not one of navtree's own, which never wait.
+    /// Whether this type is not one of navtree's own. navtree's own nodes never block.
     pub(crate) foreign: bool,
 }
 
-/// Why a node type was not taken.
+/// The reason why a node type was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// The ID is taken.
+    /// The ID is already registered.
     #[error("the node ID `{0}` is already registered")]
     Duplicate(String),
-    /// The ID cannot stand in a file.
+    /// The ID is not valid in a file.
     #[error(
         "`{0}` cannot be a node ID: it is empty, or `Root`, or contains a space or one of <>&\"'/\\:*?|."
     )]
@@ -52,18 +52,18 @@ pub enum RegistryError {
 #[derive(Clone, Default)]
 pub struct Registry {
     types: BTreeMap<String, NodeType>,
-    /// Types that mean something else in a version 3 file.
+    /// Types with a different meaning in version 3 files.
     types_v3: BTreeMap<String, NodeType>,
     enums: Enums,
     substitute: Option<Arc<dyn Substitute>>,
-    /// Keys that the program around a tree writes.
+    /// Keys that the calling program writes.
     provided: Arc<Provided>,
     watch_foreign: bool,
     latch_on_activation: bool,
 }
 
 impl Registry {
-    /// No types at all.
+    /// An empty registry.
     pub fn new() -> Self {
         Self::default()
     }
@@ -76,16 +76,16 @@ impl Registry {
         registry
     }
 
-    /// Takes all types so far for navtree's own.
+    /// Marks all registered types as navtree's own.
     pub(crate) fn adopt_all(&mut self) {
         for node in self.types.values_mut().chain(self.types_v3.values_mut()) {
             node.foreign = false;
         }
     }
 
-    /// Has the nodes of trees that are compiled from now on say where the run is before they act
-    /// ([`Tree::current_node`](super::Tree::current_node)), as far as they are not navtree's own: those never wait, and
-    /// pay nothing.
+    /// Makes the foreign nodes of trees compiled from now on publish themselves as the current node before they run
+    /// ([`Tree::current_node`](super::Tree::current_node)). navtree's own nodes never block and do not publish, which
+    /// saves their cost.
     pub fn watch_foreign_nodes(&mut self) {
         self.watch_foreign = true;
     }
@@ -94,8 +94,8 @@ impl Registry {
         self.watch_foreign
     }
 
-    /// Says that nodes that can tell an activation from a reset by a reactive parent shall not do so, as in Nav2:
-    /// trees in which they then never fire are warned of.
+    /// Sets whether latching nodes treat a reset by a reactive parent as a new activation, as in Nav2. Trees in which
+    /// they then never fire get a warning.
     pub fn set_latch_on_activation(&mut self, latch: bool) {
         self.latch_on_activation = latch;
     }
@@ -112,7 +112,7 @@ impl Registry {
         self.register_as::<N>(N::ID)
     }
 
-    /// Adds a node type under another ID.
+    /// Adds a node type under a different ID.
     ///
     /// # Errors
     /// [`RegistryError`].
@@ -145,7 +145,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds what a version 3 file means by an ID, where that differs.
+    /// Adds the version 3 meaning of an ID, if it differs.
     pub fn register_v3<N: Node>(&mut self, id: &str) {
         let node = NodeType::new(id, N::KIND, N::CHILDREN, N::DOC, Dialect::V3, |ports| {
             Box::new(N::bind(ports))
@@ -153,8 +153,8 @@ impl Registry {
         self.types_v3.insert(id.to_owned(), node);
     }
 
-    /// Adds a type that takes any attribute as an untyped port: for nodes known only from a palette or from mocks.
-    /// One that is registered already is replaced.
+    /// Adds a type that accepts any attribute as an untyped port, for nodes known only from a palette or from mocks.
+    /// Replaces a registered type of this ID.
     pub fn register_open(
         &mut self,
         id: &str,
@@ -169,7 +169,7 @@ impl Registry {
         self.types.insert(id.to_owned(), node);
     }
 
-    /// Adds a condition from a function.
+    /// Adds a condition made from a function.
     ///
     /// # Errors
     /// [`RegistryError`].
@@ -185,7 +185,7 @@ impl Registry {
         })
     }
 
-    /// Adds an action that ends within one tick, from a function.
+    /// Adds an action that ends within one tick, made from a function.
     ///
     /// # Errors
     /// [`RegistryError`].
@@ -206,7 +206,7 @@ impl Registry {
         self.types.contains_key(id)
     }
 
-    /// The type behind an ID in a file of a dialect.
+    /// The type of an ID in a file of a dialect.
     pub fn get(&self, id: &str, dialect: Dialect) -> Option<&NodeType> {
         match dialect {
             Dialect::V3 => self.types_v3.get(id).or_else(|| self.types.get(id)),
@@ -214,28 +214,28 @@ impl Registry {
         }
     }
 
-    /// All declarations, sorted by ID.
+    /// The declarations of all types, sorted by ID.
     pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
         self.types.values().map(|node| &*node.manifest)
     }
 
-    /// The declarations that hold in version 3 files only, sorted by ID.
+    /// The declarations that apply to version 3 files only, sorted by ID.
     pub fn manifests_v3(&self) -> impl Iterator<Item = &Manifest> {
         self.types_v3.values().map(|node| &*node.manifest)
     }
 
-    /// Has trees that are compiled with this registry run something else in the place of some nodes.
+    /// Sets a substitute, which replaces some nodes of trees compiled with this registry.
     pub fn set_substitute(&mut self, substitute: Option<Arc<dyn Substitute>>) {
         self.substitute = substitute;
     }
 
-    /// Says that the program writes this key to a tree's blackboard before it ticks it, so that nobody is warned of a
-    /// key that nothing writes.
+    /// Declares that the calling program writes this key before it ticks the tree. The checker then does not warn that
+    /// the key is never written.
     pub fn provide_key(&mut self, key: impl Into<String>) {
         Arc::make_mut(&mut self.provided).insert(key.into(), None);
     }
 
-    /// The same, and what it writes is of this type: a port of another type that points there is refused.
+    /// Declares a key and its type. A port of another type that points to the key is refused.
     ///
     /// ```
     /// use navtree::bt::builder::{forest, leaf, tree};
@@ -252,12 +252,12 @@ impl Registry {
         Arc::make_mut(&mut self.provided).insert(key.into(), Some(T::TYPE));
     }
 
-    /// Takes back what was said of a key: the program writes another one.
+    /// Removes the declaration of a key.
     pub fn withdraw_key(&mut self, key: &str) {
         Arc::make_mut(&mut self.provided).remove(key);
     }
 
-    /// The keys that the program writes.
+    /// The keys that the calling program writes.
     pub fn provided_keys(&self) -> impl Iterator<Item = &str> {
         self.provided.keys().map(String::as_str)
     }
@@ -275,7 +275,7 @@ impl Registry {
         &self.enums
     }
 
-    /// The enumeration names, to add to.
+    /// The enumeration names, for additions.
     pub fn enums_mut(&mut self) -> &mut Enums {
         &mut self.enums
     }
@@ -317,12 +317,12 @@ impl NodeType {
     }
 }
 
-/// Whether a text may name a node type or a tree.
+/// Whether a text is a valid name of a node type or a tree.
 pub fn is_model_name(name: &str) -> bool {
     !name.is_empty() && name != "Root" && name != "root" && !name.bytes().any(is_forbidden)
 }
 
-/// Whether a text may name a port: it begins with an ASCII letter. Anything else is metadata.
+/// Whether a text is a valid port name: it begins with an ASCII letter. Any other attribute is metadata.
 pub fn is_port_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
         && !name.bytes().any(is_forbidden)
@@ -330,12 +330,12 @@ pub fn is_port_name(name: &str) -> bool {
         && name != "ID"
 }
 
-/// All that is forbidden is ASCII.
+/// All forbidden characters are ASCII.
 fn is_forbidden(byte: u8) -> bool {
     byte < 32 || byte == 127 || b" <>&\"'/\\:*?|.".contains(&byte)
 }
 
-/// Collects declarations from a node that is made for nothing else.
+/// Collects the declarations of a node type.
 struct Collector {
     ports: Vec<PortDecl>,
     dialect: Dialect,
@@ -402,7 +402,7 @@ impl<B: Behavior> Behavior for Instant<B> {
     }
 }
 
-/// A leaf made of a function.
+/// A leaf made from a function.
 struct Function<F>(F);
 
 impl<F: Fn(&mut Context<'_>) -> Tick + Send + Sync> Behavior for Function<F> {

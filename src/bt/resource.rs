@@ -1,21 +1,21 @@
-//! What a tree may ask of the world: typed services that the caller puts in.
+//! Resources of a tree: typed services that the caller provides.
 
 use std::any::{Any, TypeId};
 
 use super::Time;
 
-/// Something that nodes reach through [`Context::resource`](super::Context::resource): action clients, topics,
-/// transforms. The engine tells it when ticks begin and end, so that it can take a snapshot first and let what the
-/// tick asked for leave at the end, cancels before sends (guarantee G2).
+/// A service that nodes use through [`Context::resource`](super::Context::resource): action clients, topics,
+/// transforms. The engine reports the start and the end of each tick. The resource takes a snapshot at the start and
+/// sends the requests of the tick at the end, cancels before sends (guarantee G2).
 pub trait Resource: Any + Send {
-    /// Before the root is ticked or halted: take in what has arrived.
+    /// Called before the root is ticked or halted: receive what arrived.
     fn begin_tick(&mut self, _now: Time) {}
 
-    /// After the root was ticked or halted: let what was asked for leave.
+    /// Called after the root was ticked or halted: send the requests of the tick.
     fn end_tick(&mut self, _now: Time) {}
 
-    /// Before the first of the things that the tick starts outside of every resource, such as jobs, and only where there
-    /// are any: what was let go has to leave this thread now (guarantee G2).
+    /// Called before the first start outside of all resources, for example of a job, and only if the tick has such
+    /// starts. The cancels of the tick must leave this thread now (guarantee G2).
     fn hand_over(&mut self) {}
 
     /// For lookup by type.
@@ -25,12 +25,12 @@ pub trait Resource: Any + Send {
 /// The resources of one tree, looked up by type.
 #[derive(Default)]
 pub struct Resources {
-    // A handful at most: a scan beats hashing.
+    // At most a few: a scan is faster than hashing.
     items: Vec<(TypeId, Box<dyn Resource>)>,
 }
 
 impl Resources {
-    /// Adds a resource; one of the same type is replaced.
+    /// Adds a resource. Replaces one of the same type.
     pub fn insert<T: Resource>(&mut self, resource: T) {
         self.items.retain(|(id, _)| *id != TypeId::of::<T>());
         self.items.push((TypeId::of::<T>(), Box::new(resource)));
@@ -48,7 +48,7 @@ impl Resources {
             .downcast_mut()
     }
 
-    /// Takes in what has arrived, without a tick: for owners that hold the resources while no tree runs.
+    /// Receives what arrived, without a tick. For owners that hold the resources while no tree runs.
     pub fn begin(&mut self, now: Time) {
         self.begin_tick(now);
     }

@@ -1,4 +1,4 @@
-//! Everything that changes while a tree runs.
+//! The mutable state of a running tree.
 
 use std::any::Any;
 
@@ -15,8 +15,8 @@ use super::random::Random;
 use super::resource::Resources;
 use super::{HaltOrder, NodeStatus, Time};
 
-/// The small numbers that most nodes need between ticks. What they mean is the node's own affair. Kept when a node
-/// is reset, so a node that starts anew sets what it uses.
+/// Small numbers that most nodes keep between ticks. Each node defines their meaning. A reset does not clear them: a
+/// node initializes the ones it uses when it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// A position among the children, or a latch.
@@ -27,41 +27,41 @@ pub struct Memory {
     pub mark: u64,
 }
 
-/// Everything that changes during a run. What few trees use is behind a pointer: somebody who runs thousands of trees
-/// pays for every cache line of each.
+/// The mutable state of a run. Rarely used parts are behind a pointer, because a program with thousands of trees pays
+/// for every cache line of each.
 pub(crate) struct Run {
-    /// The status of each node. Apart from the memories: a byte a node, so a tick of a tree that was not ticked for a
-    /// while finds them all in one cache line.
+    /// The status of each node. Separate from the memories: with one byte per node, the first tick after a pause finds
+    /// all of them in one cache line.
     pub(crate) statuses: Box<[NodeStatus]>,
     pub(crate) memories: Box<[Memory]>,
     pub(crate) blackboard: Blackboard,
-    /// States larger than [`Memory`], made when first asked for.
+    /// States larger than [`Memory`], created on first use.
     pub(crate) states: Box<[Option<Box<dyn Any + Send>>]>,
     pub(crate) resources: Resources,
     pub(crate) observer: Option<Box<dyn Observer>>,
-    /// Looked at where there is an observer.
+    /// Used only while there is an observer.
     pub(crate) provenance: Option<Box<Provenance>>,
     pub(crate) now: Time,
-    /// A node asked for another tick at once.
+    /// Whether a node requested another execution.
     pub(crate) woken: bool,
-    /// The earliest point in time at which a waiting node wants to be ticked.
+    /// The earliest time at which a waiting node needs a tick.
     pub(crate) wake_at: Option<Time>,
     pub(crate) failure: Option<Box<TickError>>,
     pub(crate) random: Random,
     pub(crate) orders: Orders,
-    /// Made by the first event.
+    /// Created by the first event.
     pub(crate) events: Option<Box<Events>>,
     pub(crate) sharing: Option<Box<Sharing>>,
-    /// Ticks of the root so far.
+    /// Number of ticks of the root.
     pub(crate) ticks: u64,
-    /// When the last tick began, and the one before it.
+    /// Start times of the last tick and of the one before it.
     pub(crate) ticked: [Time; 2],
     pub(crate) current_node: Option<CurrentNode>,
-    /// Made by the first thing that is to be started when the tick has ended.
+    /// Created on the first start outside of the tree.
     pub(crate) starts: Option<Box<Starts>>,
 }
 
-/// What a tick starts outside of the tree.
+/// Work that a tick starts outside of the tree.
 #[derive(Default)]
 pub(crate) struct Starts {
     pub(crate) order: HaltOrder,
@@ -93,7 +93,7 @@ impl Run {
         }
     }
 
-    /// Reads a little of every cache line of the run.
+    /// Reads a part of every cache line of the run.
     #[inline]
     pub(crate) fn preload(&self) -> u64 {
         let statuses = self
@@ -115,7 +115,7 @@ impl Run {
         }
     }
 
-    /// Takes in what other trees wrote.
+    /// Reads the writes of other trees.
     pub(crate) fn receive(&mut self, def: &TreeDef, now: Time) {
         if let Some(sharing) = &mut self.sharing {
             sharing.receive(&mut self.blackboard, &def.enums, now);

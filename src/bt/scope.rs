@@ -1,4 +1,4 @@
-//! Key spaces while a tree is compiled: every key becomes a slot, behind all remapping.
+//! Key spaces during compilation: resolves every key to a slot, through all remappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,38 +16,38 @@ use super::spec::{ModelPort, NodeSpec, SubTreeForm};
 use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 
-/// A slot while its uses are collected.
+/// A slot with its uses.
 pub(crate) struct SlotUse {
     pub(crate) key: Arc<str>,
     pub(crate) info: Option<&'static TypeInfo>,
     pub(crate) initial: Option<Value>,
-    /// Where its type comes from.
+    /// Place that determines its type.
     pub(crate) typed_at: Span,
-    /// The first place that reads it.
+    /// First place that reads it.
     pub(crate) read_at: Option<Span>,
     pub(crate) written: bool,
-    /// The first place that assigns to it by `=` and kin, which make no entry.
+    /// First place that assigns to it with `=`, `+=` and the like, which do not create an entry.
     pub(crate) assigned_at: Option<Span>,
-    /// Written by something else than what gave it its first value.
+    /// Whether a node or script writes it in addition to its initial value.
     pub(crate) rewritten: bool,
-    /// Where it lives.
+    /// The scope that owns it.
     pub(crate) scope: ScopeId,
-    /// Named with `@` somewhere.
+    /// Whether a file addresses it with `@`.
     pub(crate) global: bool,
-    /// What the program around the tree writes there.
+    /// The type that the calling program writes, if it writes this key.
     pub(crate) provided: Option<&'static TypeInfo>,
 }
 
-/// What the text of a port value is.
+/// The meaning of a port's text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PortText<'t> {
     Pointer(&'t str),
-    /// `=` or `{=}`: the entry named like the port.
+    /// `=` or `{=}`: the entry with the name of the port.
     SameName,
     Literal(&'t str),
 }
 
-/// Tells pointers from literals. Outer spaces are allowed around braces; version 3 also knows `${key}`.
+/// Distinguishes pointers from literals. Spaces around the braces are allowed. Version 3 also accepts `${key}`.
 pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
     let trimmed = text.trim_matches(' ');
     if trimmed == "=" || (trimmed == "{=}" && dialect == Dialect::V4) {
@@ -64,31 +64,31 @@ pub(crate) fn port_text(text: &str, dialect: Dialect) -> PortText<'_> {
     }
 }
 
-/// Whether an attribute of a subtree hands a key or a value over: all others are remarks.
+/// Whether an attribute of a subtree passes a key or a value to it. All other attributes are metadata.
 fn is_handed_over(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
-/// Whether a port of a type may use an entry that was declared to be of another.
+/// Whether a port of one type may use an entry that was declared with another type.
 fn are_compatible(declared: &TypeInfo, port: &TypeInfo) -> bool {
     declared == port
         || !port.is_strong()
         || !declared.is_strong()
         || declared.family == Family::Text
-        // BehaviorTree.CPP refuses any two number types; they convert without loss or fail when they do not.
+        // BehaviorTree.CPP refuses two different number types. Here they convert without loss, or the access fails.
         || (declared.is_numeric() && port.is_numeric())
 }
 
 pub(crate) struct Scopes {
     scopes: Vec<ScopeDef>,
     pub(crate) slots: Vec<SlotUse>,
-    /// The node that is compiled.
+    /// The node that is being compiled.
     pub(crate) node: u32,
-    /// Which nodes name which slots, in the order of nodes.
+    /// The slots that each node uses, sorted by node.
     pub(crate) accesses: Vec<SlotAccess>,
-    /// Some node writes keys whose names are known at run time only.
+    /// Whether a node writes keys that are known only at run time.
     pub(crate) writes_any: bool,
-    /// What is looked at when the whole tree is known.
+    /// Checks that need the whole tree.
     pub(crate) literal_checks: LiteralChecks,
     dialect: Dialect,
     provided: Arc<Provided>,
@@ -123,7 +123,7 @@ impl Scopes {
         id
     }
 
-    /// The node that is compiled names a slot.
+    /// Records that the current node uses a slot.
     pub(crate) fn access(&mut self, slot: SlotId, reads: bool, writes: bool) {
         self.accesses.push(SlotAccess {
             node: self.node,
@@ -145,7 +145,7 @@ impl Scopes {
         Arc::clone(&self.scopes[scope.0 as usize].path)
     }
 
-    /// Opens the scope of a subtree instance, with the remappings and literals of its attributes and its model.
+    /// Opens the scope of a subtree instance with the remappings and literals of its attributes and of its model.
     pub(crate) fn open_subtree(
         &mut self,
         spec: &NodeSpec<'_>,
@@ -184,7 +184,7 @@ impl Scopes {
             }
             let key: Arc<str> = Arc::from(&*attribute.name);
             if !takes_pointers {
-                // The value is the raw key of the parent; braces would be part of its name.
+                // The value is the key of the parent without braces. Braces would be part of the name.
                 self.remap(scope, key, attribute.value.trim_matches(' '));
                 continue;
             }
@@ -199,7 +199,7 @@ impl Scopes {
                 PortText::Literal(text) => self.literal(scope, &key, text, attribute.value_span, plus),
             }
         }
-        // Version 3 leaves models to editors, and `_autoremap` hands over every port: those with a default, too.
+        // Version 3 ignores models. `_autoremap` passes every port, including those with a default.
         if autoremap || dialect == Dialect::V3 {
             return scope;
         }
@@ -217,7 +217,10 @@ impl Scopes {
                     Problem::new(
                         ProblemKind::MissingModelPort,
                         spec.span,
-                        format!("the subtree `{}` needs its port `{}`", spec.id, port.name),
+                        format!(
+                            "the subtree `{}` needs a value for its port `{}`",
+                            spec.id, port.name
+                        ),
                     )
                     .related(port.span, "declared here, without a default"),
                 ),
@@ -230,8 +233,8 @@ impl Scopes {
         self.scopes[scope.0 as usize].remaps.insert(inner, outer.into());
     }
 
-    /// A literal given to a subtree: text that is wholly a number becomes one, version 3
-    /// keeps texts. A text leaves the key open to other types, as any text that is written first.
+    /// Handles a literal argument of a subtree. A text that is entirely a number becomes a number; version 3 keeps the
+    /// text. A text leaves the type of the key open, like any text that is written first.
     fn literal(&mut self, scope: ScopeId, key: &str, text: &str, span: Span, keep_text: bool) {
         let (value, info) = match numeral::whole_number(text).filter(|_| !keep_text) {
             Some(Value::Int(whole)) if i32::try_from(whole).is_ok() => (Value::Int(whole), Some(i32::TYPE)),
@@ -273,7 +276,7 @@ impl Scopes {
         slot
     }
 
-    /// The slot of a key, through remappings; made where it does not exist.
+    /// The slot of a key, through remappings. Creates the slot if it does not exist.
     pub(crate) fn resolve(&mut self, scope: ScopeId, key: &str) -> SlotId {
         if let Some(global) = key.strip_prefix('@') {
             let slot = self.resolve(ScopeId::ROOT, global);
@@ -287,7 +290,7 @@ impl Scopes {
         let Some(parent) = def.parent else {
             return self.make(scope, key);
         };
-        // Keys are shared on the way: a long one that goes through hundreds of subtrees is one text.
+        // Keys are shared: a long key that passes through hundreds of subtrees is stored once.
         let (slot, key) = match def.remaps.get_key_value(key) {
             Some((inner, outer)) => {
                 let (inner, outer) = (Arc::clone(inner), Arc::clone(outer));
@@ -304,8 +307,8 @@ impl Scopes {
         slot
     }
 
-    /// Declares that a port of a type uses a slot, and compares types. A port that
-    /// points there by `default` neither needs the entry nor makes it: its author had no word of it in the file.
+    /// Declares that a port of a type uses a slot, and compares the types. A port that points to the slot by `default`
+    /// neither needs nor creates the entry, because the author of the file did not write it.
     pub(crate) fn declare(
         &mut self,
         slot: SlotId,
@@ -323,10 +326,10 @@ impl Scopes {
                 "the key `{}` is of type {} and this port of type {}",
                 place.key, provided.name, info.name
             );
-            problems.push(
-                Problem::new(ProblemKind::TypeClash, span, message)
-                    .help("the program around the tree writes this key: take another one for anything else"),
-            );
+            problems
+                .push(Problem::new(ProblemKind::TypeClash, span, message).help(
+                    "navtree or the calling program writes this key; use another key for other values",
+                ));
             return;
         }
         match direction {
@@ -357,14 +360,14 @@ impl Scopes {
                 "the key `{}` is of type {} and this port of type {}",
                 place.key, declared.name, info.name
             );
-            problems.push(
-                Problem::new(ProblemKind::TypeClash, span, message)
-                    .related(place.typed_at, format!("it became {} here", declared.name)),
-            );
+            problems.push(Problem::new(ProblemKind::TypeClash, span, message).related(
+                place.typed_at,
+                format!("the key got the type {} here", declared.name),
+            ));
         }
     }
 
-    /// The slots that keys with `@` lead to, with those keys.
+    /// The slots of all keys that are addressed with `@`, with those keys.
     pub(crate) fn globals(&self) -> Box<[(Arc<str>, SlotId)]> {
         let slots = (0..).map(SlotId).zip(&self.slots);
         slots

@@ -1,4 +1,4 @@
-//! Trees as written: what the XML reader and the fluent builder hand to the compiler.
+//! Parsed trees: the output of the XML reader and of the builder, and the input of the compiler.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,17 +15,17 @@ pub struct AttributeSpec<'s> {
     pub name: Cow<'s, str>,
     /// Its value, unescaped.
     pub value: Cow<'s, str>,
-    /// Where the name stands.
+    /// The place of the name.
     pub name_span: Span,
-    /// Where the value stands, without quotes.
+    /// The place of the value, without quotes.
     pub value_span: Span,
-    /// Where the value and its source part ways, because an entity or a line end is shorter than what was written: after
-    /// so many bytes of the value stand so many of its source. In order; empty for most.
+    /// Differences in length between the value and its source text, caused by entities and line ends: pairs of a byte
+    /// offset in the value and the matching byte offset in the source. Sorted; usually empty.
     pub escapes: Box<[(u32, u32)]>,
 }
 
 impl<'s> AttributeSpec<'s> {
-    /// An attribute that stands in no file.
+    /// An attribute that is not from a file.
     pub fn new(name: impl Into<Cow<'s, str>>, value: impl Into<Cow<'s, str>>) -> Self {
         Self {
             name: name.into(),
@@ -36,7 +36,7 @@ impl<'s> AttributeSpec<'s> {
         }
     }
 
-    /// Where bytes of the value stand in the file; the whole value where it is not in the file as it is.
+    /// The place of a byte range of the value. The whole value if the file does not contain it unchanged.
     pub(crate) fn part(&self, range: Range<usize>) -> Span {
         let whole = self.value_span;
         let place = |offset: usize| {
@@ -59,7 +59,7 @@ impl<'s> AttributeSpec<'s> {
     }
 }
 
-/// How a node refers to a tree instead of a node type.
+/// The form in which a node refers to a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SubTreeForm {
     /// `<SubTree>`.
@@ -68,20 +68,20 @@ pub enum SubTreeForm {
     Plus,
 }
 
-/// A node as written.
+/// A parsed node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec<'s> {
-    /// The registered ID, or the ID of the tree where `subtree` is set.
+    /// The registered ID, or the ID of the tree if `subtree` is set.
     pub id: Cow<'s, str>,
-    /// Whether this instantiates a tree.
+    /// Set if the node instantiates a tree.
     pub subtree: Option<SubTreeForm>,
     /// The `name` attribute.
     pub name: Option<Cow<'s, str>>,
-    /// All attributes but `ID` and `name`, in order.
+    /// All attributes except `ID` and `name`, in order.
     pub attributes: Vec<AttributeSpec<'s>>,
     /// Its children, in order.
     pub children: Vec<NodeSpec<'s>>,
-    /// Where its tag name stands.
+    /// The place of its tag name.
     pub span: Span,
 }
 
@@ -94,22 +94,22 @@ pub struct TreeSpec<'s> {
     pub root: NodeSpec<'s>,
     /// The language of its file.
     pub dialect: Dialect,
-    /// Where its ID stands.
+    /// The place of its ID.
     pub span: Span,
 }
 
-/// A port of a subtree, as a `<TreeNodesModel>` declares it.
+/// A port of a subtree, declared in a `<TreeNodesModel>`.
 #[derive(Clone, Debug)]
 pub struct ModelPort {
     /// Its name.
     pub name: String,
-    /// What an instance without the attribute gets.
+    /// The value for an instance without the attribute.
     pub default: Option<String>,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub span: Span,
 }
 
-/// Everything that one load found.
+/// All trees and models of one load.
 #[derive(Clone, Default)]
 pub struct ForestSpec<'s> {
     /// Trees by ID.

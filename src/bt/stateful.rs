@@ -1,4 +1,4 @@
-//! Actions with a beginning and an end: what most users' nodes are.
+//! Actions that run for several ticks: the usual form of a user's node.
 
 use std::marker::PhantomData;
 
@@ -7,14 +7,14 @@ use super::context::Context;
 use super::port::Ports;
 use super::{HaltReason, NodeStatus};
 
-/// An action that starts, runs for some ticks, and may be halted. `Self` holds what the file fixed, as in any
-/// [`Node`]; `State` is what one run of it remembers, made anew for each activation.
+/// An action that starts, runs for some ticks, and may be halted. `Self` holds the data of the file, as in any
+/// [`Node`]. `State` holds the data of one activation.
 ///
 /// ```
 /// use navtree::bt::builder::{forest, leaf, tree};
 /// use navtree::bt::{Context, Input, NodeStatus, Ports, Registry, StatefulAction, Tick, Time, Tree, compile};
 ///
-/// /// Counts down, one a tick.
+/// /// Counts down by one per tick.
 /// struct Countdown {
 ///     from: Input<i32>,
 /// }
@@ -25,7 +25,7 @@ use super::{HaltReason, NodeStatus};
 ///     type State = i32;
 ///
 ///     fn bind(ports: &mut Ports<'_>) -> Self {
-///         Self { from: ports.input("from").default("3").doc("how many ticks").bind() }
+///         Self { from: ports.input("from").default("3").doc("Number of ticks.").bind() }
 ///     }
 ///
 ///     fn on_start(&self, left: &mut i32, cx: &mut Context<'_>) -> Tick {
@@ -52,7 +52,7 @@ pub trait StatefulAction: Send + Sync + Sized + 'static {
     const ID: &'static str;
     /// One to three sentences for the reference page.
     const DOC: &'static str;
-    /// What one activation remembers.
+    /// The state of one activation.
     type State: Default + Send + 'static;
 
     /// Declares the ports and takes their bindings.
@@ -64,17 +64,17 @@ pub trait StatefulAction: Send + Sync + Sized + 'static {
     /// [`Thrown`](super::Thrown).
     fn on_start(&self, state: &mut Self::State, cx: &mut Context<'_>) -> Tick;
 
-    /// Every further tick, while it is running.
+    /// Every further tick while the action is running.
     ///
     /// # Errors
     /// [`Thrown`](super::Thrown).
     fn on_running(&self, state: &mut Self::State, cx: &mut Context<'_>) -> Tick;
 
-    /// It was halted while running. Must return at once (guarantee G3).
+    /// The running action was halted. Must return at once (guarantee G3).
     fn on_halted(&self, _state: &mut Self::State, _cx: &mut Context<'_>, _reason: HaltReason) {}
 }
 
-/// Makes a [`Node`] of a [`StatefulAction`]: register this.
+/// Makes a [`Node`] from a [`StatefulAction`]. Register this type.
 #[derive(Debug)]
 pub struct Stateful<A> {
     action: A,
@@ -110,7 +110,7 @@ impl<A: StatefulAction> Behavior for Stateful<A> {
                 cx.put_state(state);
                 result
             }
-            // Completed and not reset: the parent asks again for the same result.
+            // Completed and not reset: repeat the result for the parent.
             completed => Ok(completed),
         }
     }
@@ -164,7 +164,7 @@ mod tests {
     use crate::bt::PortValue;
 
     #[test]
-    fn each_activation_starts_with_a_new_state_and_a_halt_sees_it() {
+    fn each_activation_has_a_new_state_that_a_halt_can_read() {
         let tree = reactive_sequence([condition("ok", "SSSFSS"), leaf("Counts")]);
         let scene = Scene::new(tree).registry(|registry| registry.register::<Stateful<Counts>>().unwrap());
         scene.check(

@@ -1,22 +1,22 @@
-//! The outcome of a tick.
+//! The result of a tick.
 
 use std::fmt;
 
-/// What a node reported when it was last ticked. Numbers and texts are BehaviorTree.CPP's
-/// (its `NodeStatus`), because logs, recordings and Groot2 carry them.
+/// The result of a node's last tick. Numbers and names are those of BehaviorTree.CPP's `NodeStatus`, because logs,
+/// recordings and Groot2 contain them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum NodeStatus {
     /// Not started, or reset by its parent.
     #[default]
     Idle = 0,
-    /// Started and not finished; ticked again at the next tick, or halted.
+    /// Started and not finished. Ticked again at the next tick, or halted.
     Running = 1,
-    /// Finished well.
+    /// Finished with success.
     Success = 2,
-    /// Finished badly.
+    /// Finished with failure.
     Failure = 3,
-    /// Chose not to run. Returned to the parent but never stored: a skipped node keeps its stored status.
+    /// Did not run. Returned to the parent but never stored: a skipped node keeps its stored status.
     Skipped = 4,
 }
 
@@ -27,7 +27,7 @@ impl NodeStatus {
         matches!(self, Self::Success | Self::Failure)
     }
 
-    /// Anything but idle and skipped. A completed node is active until its parent resets it.
+    /// Any status except idle and skipped. A completed node is active until its parent resets it.
     #[inline]
     pub fn is_active(self) -> bool {
         !matches!(self, Self::Idle | Self::Skipped)

@@ -1,22 +1,22 @@
-//! Putting other behaviours in the place of a tree's own: mocks, test doubles.
+//! Replaces behaviors of a tree, for mocks and test doubles.
 
 use super::behavior::Behavior;
 use super::definition::NodeInfo;
 use super::port::Ports;
 
-/// Decides, for each node while a tree is compiled, whether something else runs in its place. The node's own ports
-/// were bound and checked before, so a tree with substitutes is refused for the same reasons as without.
+/// Decides for each node, while a tree is compiled, whether another behavior replaces it. The node's own ports are
+/// bound and checked first, so a tree is refused for the same reasons with and without substitutes.
 pub trait Substitute: Send + Sync {
-    /// What runs in the place of a node; `None` leaves it as it is. `ports` are the attributes of the file, each to be
+    /// The behavior that replaces a node; `None` keeps the node. `ports` are the attributes of the file, which may be
     /// bound under any type.
     fn behavior(&self, node: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>>;
 
-    /// What runs in the place of a leaf whose ID is not registered; `None` leaves it unknown.
+    /// The behavior of a leaf whose ID is not registered; `None` leaves it unknown.
     fn adopt(&self, _leaf: &NodeInfo, _ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
         None
     }
 
-    /// Whether it is asked about subtree instances too. One that is replaced is not instantiated.
+    /// Whether it also replaces subtree instances. A replaced subtree is not instantiated.
     fn covers_subtrees(&self) -> bool {
         false
     }

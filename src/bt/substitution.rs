@@ -1,4 +1,4 @@
-//! Substitution rules: which nodes of a tree others stand in for, as BehaviorTree.CPP's JSON says it.
+//! Substitution rules in BehaviorTree.CPP's JSON format: they replace nodes of a tree by other nodes.
 //!
 //! ```
 //! use navtree::bt::builder::{forest, leaf, sequence, tree};
@@ -33,7 +33,8 @@ use super::registry::{NodeType, Registry};
 use super::status::NodeStatus;
 use super::substitute::Substitute;
 
-/// Rules in the order in which they were given: the first that matches a node holds. (BehaviorTree.CPP takes any.)
+/// Rules in the order in which they were added. The first matching rule applies; BehaviorTree.CPP does not define
+/// which.
 #[derive(Clone, Debug, Default)]
 pub struct Substitutions {
     rules: Vec<(String, StandIn)>,
@@ -46,21 +47,21 @@ enum StandIn {
     Test(Arc<TestNodeConfig>),
 }
 
-/// What is wrong with substitution rules.
+/// An error in substitution rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubstitutionError {
-    /// Not JSON, or not of the form.
+    /// The text is not JSON or has the wrong structure.
     #[error("the substitution rules cannot be read: {0}")]
     Form(String),
-    /// A test configuration says nothing about its result.
+    /// A test configuration has no result.
     #[error("the test configuration `{0}` needs a return_status or a return_status_script")]
     NoStatus(String),
-    /// A status that a node cannot return.
+    /// A node cannot return this status.
     #[error("the test configuration `{config}` returns `{status}`: SUCCESS, FAILURE, RUNNING or SKIPPED")]
     BadStatus {
         /// The configuration.
         config: String,
-        /// What it says.
+        /// The status.
         status: String,
     },
     /// A rule names neither a test configuration nor a node type.
@@ -68,9 +69,9 @@ pub enum SubstitutionError {
         "the rule for `{filter}` names `{target}`, which is neither a test configuration nor a registered node"
     )]
     UnknownTarget {
-        /// The rule.
+        /// The filter of the rule.
         filter: String,
-        /// What it names.
+        /// The unknown target.
         target: String,
     },
 }
@@ -104,14 +105,14 @@ impl Substitutions {
         Self::default()
     }
 
-    /// Puts nodes of a registered type in the place of those that the filter matches: their instance name, their
-    /// registered ID, or a pattern for their path (`*` any run, `?` one character).
+    /// Replaces the nodes that match the filter by nodes of a registered type. The filter is an instance name, a
+    /// registered ID, or a path pattern (`*` matches any characters, `?` one).
     pub fn node(&mut self, filter: impl Into<String>, id: impl Into<String>) -> &mut Self {
         self.rules.push((filter.into(), StandIn::Node(id.into())));
         self
     }
 
-    /// Puts test nodes in the place of those that the filter matches.
+    /// Replaces the nodes that match the filter by test nodes.
     pub fn test(&mut self, filter: impl Into<String>, config: TestNodeConfig) -> &mut Self {
         self.rules.push((filter.into(), StandIn::Test(Arc::new(config))));
         self
@@ -175,7 +176,7 @@ impl Config {
 }
 
 impl Registry {
-    /// Lets rules hold for every tree that is compiled from now on; those of before are forgotten.
+    /// Sets the rules for all trees that are compiled from now on. Replaces the previous rules.
     ///
     /// # Errors
     /// [`SubstitutionError::UnknownTarget`].
@@ -201,7 +202,7 @@ impl Registry {
     }
 }
 
-/// Rules with their node types looked up.
+/// Rules with resolved node types.
 struct Rules(Vec<(String, Resolved)>);
 
 enum Resolved {
@@ -221,9 +222,7 @@ impl Substitute for Rules {
                 let (least, most) = stand_in.manifest.children;
                 if children < least || children > most {
                     let id = &stand_in.manifest.id;
-                    ports.problem(format!(
-                        "`{id}` cannot stand in for a node with {children} children"
-                    ));
+                    ports.problem(format!("`{id}` cannot replace a node with {children} children"));
                     return None;
                 }
                 Some((stand_in.make)(ports))
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_gives_the_status_as_text_or_by_name() {
+    fn a_script_returns_the_status_as_text_or_by_name() {
         for (script, letter) in [
             ("'FAILURE'", "F"),
             ("want == 1 ? SUCCESS : FAILURE", "S"),
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_gives_the_status() {
+    fn a_function_returns_the_status() {
         let mut rules = Substitutions::new();
         rules.test(
             "a",
@@ -335,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subtree_is_replaced_whole_and_keeps_its_id() {
+    fn a_subtree_is_replaced_entirely_and_keeps_its_id() {
         let json = r#"{ "SubstitutionRules": { "Inner::2": "AlwaysFailure", "SubTree": "AlwaysSuccess" } }"#;
         let scene = Scene::new(sequence([subtree("Inner"), subtree("Other")]));
         let scene = scene.with("Inner", leaf("a", "S")).with("Other", leaf("b", "F"));
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_still_checked_against_the_original() {
+    fn ports_are_checked_against_the_original_node() {
         let json = r#"{ "SubstitutionRules": { "Sleep": "AlwaysSuccess" } }"#;
         Scene::new(node("Sleep").port("msec", 5))
             .registry(with(json))
@@ -361,11 +360,11 @@ mod tests {
         assert!(refused.contains("msec") || refused.contains("msek"), "{refused}");
         let json = r#"{ "SubstitutionRules": { "a": "Inverter" } }"#;
         let refused = Scene::new(leaf("a", "S")).registry(with(json)).refused();
-        assert_eq!(refused, "`Inverter` cannot stand in for a node with 0 children");
+        assert_eq!(refused, "`Inverter` cannot replace a node with 0 children");
     }
 
     #[test]
-    fn rules_that_mean_nothing_are_refused() {
+    fn invalid_rules_are_refused() {
         let error = |json| Substitutions::from_json(json).unwrap_err().to_string();
         assert!(error("{}").contains("SubstitutionRules"));
         assert!(error("[").contains("cannot be read"));

@@ -1,16 +1,15 @@
-//! "Did you mean": the nearest of a set of names.
+//! Finds the nearest name for a "did you mean" hint.
 
-/// Names longer than this are not compared: no name that people type is, and comparing takes time in proportion to
-/// both lengths.
+/// Maximum length of compared names. Names that people type are shorter, and the cost is proportional to both lengths.
 const LONGEST: usize = 64;
 
-/// Candidates looked at; a file may define a million trees and call a million others.
+/// Maximum number of compared candidates. A file may define a million trees and call a million others.
 const MOST: usize = 2000;
 
-/// The candidate that `name` was probably meant to be, or `None` when nothing is near.
+/// The candidate that `name` probably means, or `None` if none is near.
 ///
-/// Near means: equal but for case and separators, or at most a third of the letters differ (a swap of two
-/// neighbours counts once). The first of equally near candidates wins.
+/// A candidate is near if it is equal except for case and separators, or if at most a third of the letters differ (a
+/// swap of two neighbours counts once). The first of equally near candidates wins.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let typed = letters(name)?;
     let folded = fold(&typed);
@@ -34,7 +33,7 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// The letters of a name worth comparing.
+/// The letters of a name, or `None` if the name is too long.
 fn letters(name: &str) -> Option<Vec<char>> {
     let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
     (!letters.is_empty() && letters.len() <= LONGEST).then_some(letters)
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_the_nearest_name() {
         let nodes = [
             "Sequence",
             "ReactiveSequence",

@@ -1,4 +1,4 @@
-//! A notation for what a tree does: scripted leaves, and one line a tick.
+//! A test notation for trees: scripted leaves, and one line per tick.
 //!
 //! ```
 //! use navtree::bt::builder::sequence;
@@ -11,12 +11,12 @@
 //! );
 //! ```
 //!
-//! The first line names the columns: `=` is the root, the others are leaves. Every further line is one tick: what the
-//! root and each leaf returned (`S F R -`, the last for SKIPPED), `.` for a leaf that was not ticked, several letters
-//! for one that was ticked several times. Behind the columns stand `key=value` for what the main tree's blackboard holds,
-//! then `!leaf` for each halt of a leaf, in order. A `*` behind the root's letter says that a node asked
-//! for another tick at once. `E` is a tick that raised an error. A line may begin with `@250`, the time of the tick in
-//! milliseconds; otherwise 10 ms pass. The word `halt` in place of the root's letter halts the tree instead.
+//! The first line names the columns: `=` is the root, the others are leaves. Every other line is one tick. A column
+//! contains the result of the node (`S F R -`; `-` is SKIPPED), `.` if the node was not ticked, or several letters if
+//! it was ticked several times. After the columns follow `key=value` for the entries of the main tree's blackboard,
+//! then `!leaf` for each halt of a leaf, in order. A `*` after the letter of the root means that a node requested
+//! another execution. `E` is a tick that raised an error. A line may begin with `@250`, the time of the tick in
+//! milliseconds; by default, the time advances by 10 ms. The word `halt` instead of the root's letter halts the tree.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -28,17 +28,17 @@ use super::{
     Registry, Resource, ScopeId, Text, Tick, Time, Tree, TreeSpec, compile,
 };
 
-/// An action named `name` that returns one outcome a tick (`S F R -`), over and over.
+/// An action that returns its scripted outcomes (`S F R -`), one per tick, repeatedly.
 pub fn leaf(name: &'static str, outcomes: &str) -> NodeBuilder {
     node("ScriptedAction").name(name).port("_outcomes", outcomes)
 }
 
-/// A condition named `name` that returns one outcome a tick.
+/// A condition that returns its scripted outcomes, one per tick, repeatedly.
 pub fn condition(name: &'static str, outcomes: &str) -> NodeBuilder {
     node("ScriptedCondition").name(name).port("_outcomes", outcomes)
 }
 
-/// What the leaves did since the last look.
+/// The log of the leaves since the last read.
 #[derive(Default)]
 struct Log(Arc<Mutex<Entries>>);
 
@@ -54,7 +54,7 @@ impl Resource for Log {
     }
 }
 
-/// A leaf that follows a script.
+/// A leaf with scripted outcomes.
 struct Scripted {
     outcomes: Vec<NodeStatus>,
 }
@@ -110,7 +110,7 @@ impl Behavior for Scripted {
     }
 }
 
-/// A tree with scripted leaves, about to be run.
+/// A tree with scripted leaves, before it runs.
 #[must_use = "check() runs it"]
 pub struct Scene {
     trees: Vec<TreeSpec<'static>>,
@@ -124,7 +124,7 @@ pub struct Scene {
 type Set = Box<dyn Fn(&mut Tree, &str)>;
 
 impl Scene {
-    /// A version 4 tree.
+    /// Creates a version 4 tree.
     pub fn new(root: NodeBuilder) -> Self {
         let mut registry = Registry::builtin();
         for (id, kind) in [
@@ -144,37 +144,37 @@ impl Scene {
         }
     }
 
-    /// As a version 3 file.
+    /// Compiles the tree as version 3.
     pub fn v3(mut self) -> Self {
         self.dialect = Dialect::V3;
         self
     }
 
-    /// A line is one call of [`Tree::tick`], which follows wake-ups, instead of one execution of the root.
+    /// Makes each line one call of [`Tree::tick`], which follows wake-ups, instead of one execution of the root.
     pub fn drain(mut self) -> Self {
         self.drain = true;
         self
     }
 
-    /// Where the run's random numbers begin.
+    /// Sets the seed of the random numbers.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// With another tree beside the main one.
+    /// Adds another tree.
     pub fn with(mut self, id: &'static str, root: NodeBuilder) -> Self {
         self.trees.push(tree(id, root));
         self
     }
 
-    /// With more node types.
+    /// Adds node types.
     pub fn registry(mut self, add: impl FnOnce(&mut Registry)) -> Self {
         add(&mut self.registry);
         self
     }
 
-    /// With an entry on the main tree's blackboard.
+    /// Writes an entry of the main tree's blackboard.
     pub fn set<T: PortValue>(mut self, key: &str, value: T) -> Self {
         self.set.push((
             key.to_owned(),
@@ -186,15 +186,15 @@ impl Scene {
         self
     }
 
-    /// With a text on the main tree's blackboard.
+    /// Writes a text to the main tree's blackboard.
     pub fn text(self, key: &str, value: &str) -> Self {
         self.set(key, Text::from(value))
     }
 
-    /// Compiles it.
+    /// Compiles the tree.
     ///
     /// # Errors
-    /// What is wrong with the tree.
+    /// The problems of the tree.
     pub fn compile(mut self) -> Result<Tree, Vec<Problem>> {
         for tree in &mut self.trees {
             tree.dialect = self.dialect;
@@ -210,10 +210,10 @@ impl Scene {
         Ok(tree)
     }
 
-    /// The first problem of a tree that does not compile.
+    /// Returns the first problem of a tree that does not compile.
     ///
     /// # Panics
-    /// Where it does compile.
+    /// If the tree compiles.
     #[expect(clippy::panic, reason = "a test's assertion")]
     pub fn refused(self) -> String {
         match self.compile() {
@@ -225,19 +225,19 @@ impl Scene {
         }
     }
 
-    /// Runs it beside a table.
+    /// Runs the tree and compares it with a table.
     ///
     /// # Panics
-    /// Where it does something else, with both tables in full.
+    /// If they differ. The message shows both tables.
     pub fn check(self, table: &str) {
         let drain = self.drain;
         Running::new(self.compiled(), drain).check(table);
     }
 
-    /// Ticks it beside what the root returns each time, and the status that is stored of it afterwards.
+    /// Ticks the tree and compares each result and the status stored afterwards.
     ///
     /// # Panics
-    /// Where it does something else.
+    /// If they differ.
     pub fn check_stored(self, ticks: &[(NodeStatus, NodeStatus)]) {
         let mut tree = self.compiled();
         for (number, (returned, stored)) in ticks.iter().enumerate() {
@@ -255,14 +255,14 @@ impl Scene {
     }
 }
 
-/// A tree under test that keeps running from table to table.
+/// A running tree under test, for several tables.
 pub struct Running {
     /// The run.
     pub tree: Tree,
     log: Arc<Mutex<Entries>>,
     drain: bool,
     now: Time,
-    /// The last error, for tests that look at its words.
+    /// The last error message.
     pub error: String,
 }
 
@@ -280,10 +280,10 @@ impl Running {
         }
     }
 
-    /// Goes on beside a table.
+    /// Continues the run and compares it with a table.
     ///
     /// # Panics
-    /// Where the tree does something else, with both tables in full.
+    /// If they differ. The message shows both tables.
     #[expect(clippy::panic, reason = "a test's assertion")]
     pub fn check(&mut self, table: &str) {
         let mut lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -381,12 +381,12 @@ impl Running {
     }
 }
 
-/// Collects what an observer is told, one short text a change.
+/// An observer that records each change as a short text.
 #[derive(Clone, Default)]
 pub struct Seen(pub Arc<Mutex<Vec<String>>>);
 
 impl Seen {
-    /// What was told since the last look, in one line.
+    /// The changes since the last call, in one line.
     pub fn take(&self) -> String {
         let mut seen = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         std::mem::take(&mut *seen).join(" ")

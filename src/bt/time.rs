@@ -1,14 +1,14 @@
-//! Time as the engine sees it: passed in, never read.
+//! The time of the engine: passed in by the caller, never read from a clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A point on the clock that drives a tree: nanoseconds since an arbitrary start.
+/// A time on the clock of a tree: nanoseconds since an arbitrary start.
 ///
-/// The navigator passes its monotonic clock, or the simulation clock under `use_sim_time`; tests pass a
-/// number they step by hand. Nothing in this library reads a clock by itself, so the same tree, inputs and
-/// clock give the same trace (guarantee G9).
+/// The navigator passes its monotonic clock, or the simulation clock under `use_sim_time`. Tests pass a number that
+/// they step by hand. Nothing in this library reads a clock by itself, so the same tree, inputs and clock give the same
+/// trace (guarantee G9).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -31,7 +31,7 @@ impl Time {
         self.0
     }
 
-    /// Time since `earlier`, or zero where the clock was set back.
+    /// Time since `earlier`, or zero if the clock was set back.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -20,22 +20,23 @@ use super::types::PortValue;
 use super::value::Value;
 use super::{HaltOrder, HaltReason, NodeStatus, Time};
 
-/// One robot's run of a [`TreeDef`]: the state of each node, and the blackboard. Making one parses nothing.
+/// One run of a [`TreeDef`]: the state of each node, and the blackboard. Creating one parses nothing.
 ///
-/// Owned by one thread. Whoever wants something of a tree asks its owner.
+/// One thread owns a tree. Other threads send their requests to this thread.
 pub struct Tree {
     def: Arc<TreeDef>,
     run: Run,
-    /// The first panic of one of its nodes: what they keep may be half changed since, so it is never ticked again.
+    /// The first panic of a node. A panicked node may have left its state half changed, so the tree is not ticked
+    /// again.
     poison: Option<Box<TickError>>,
 }
 
-/// Wake-ups that [`Tree::tick`] follows within one call before it leaves the rest to the next: BehaviorTree.CPP's
-/// `tickOnce` has no bound, so a node that always yields would never let it return.
+/// Maximum number of repeated executions in one call of [`Tree::tick`]. BehaviorTree.CPP's `tickOnce` has no limit, so
+/// it never returns if a node always requests another execution.
 pub const MOST_WAKE_UPS: usize = 1000;
 
 impl Tree {
-    /// A run at its start.
+    /// Creates a run in its initial state.
     pub fn new(def: Arc<TreeDef>) -> Self {
         let run = Run::new(&def);
         Self {
@@ -45,7 +46,7 @@ impl Tree {
         }
     }
 
-    /// Gives the nodes something to reach the world with. Call [`Tree::attach`] when all are in.
+    /// Adds a resource for the nodes. Call [`Tree::attach`] after the last one.
     pub fn insert_resource<T: Resource>(&mut self, resource: T) {
         self.run.resources.insert(resource);
     }
@@ -55,20 +56,20 @@ impl Tree {
         self.run.resources.get()
     }
 
-    /// Takes all resources out, so that another tree can go on with them.
+    /// Takes all resources out, for use by another tree.
     pub fn take_resources(&mut self) -> Resources {
         std::mem::take(&mut self.run.resources)
     }
 
-    /// Puts resources in that another tree used before.
+    /// Installs resources that another tree used before.
     pub fn put_resources(&mut self, resources: Resources) {
         self.run.resources = resources;
     }
 
-    /// Lets every node open what it needs.
+    /// Lets every node open its endpoints and resources.
     ///
     /// # Errors
-    /// [`TickError`] where a node panicked: the tree cannot be used.
+    /// [`TickError`] if a node panicked. The tree cannot be used.
     pub fn attach(&mut self, now: Time) -> Result<(), TickError> {
         self.run.now = now;
         let def = Arc::clone(&self.def);
@@ -86,13 +87,12 @@ impl Tree {
         self.sound()
     }
 
-    /// Sets in which order what nodes start with [`Context::start_outside`] and what they stop get to the world.
-    /// Resources have their own say.
+    /// Sets whether halts take effect before starts ([`Context::start_outside`]). A resource has its own setting.
     pub fn set_halt_order(&mut self, order: HaltOrder) {
         self.run.starts.get_or_insert_default().order = order;
     }
 
-    /// Where the run is, for other threads; made when first asked for.
+    /// The current node of the run, readable by other threads. Created on the first call.
     pub fn current_node(&mut self) -> CurrentNode {
         let def = &self.def;
         let made = || CurrentNode::new(Arc::clone(def));
@@ -127,28 +127,28 @@ impl Tree {
         self.poison.get_or_insert_with(|| Box::new(error));
     }
 
-    /// Watches the run; the one before, if any, is dropped.
+    /// Sets the observer of the run and drops the previous one.
     pub fn set_observer(&mut self, observer: Option<Box<dyn Observer>>) {
         self.run.observer = observer;
     }
 
-    /// Has the run tell whether its result is one for the newest values of these keys of the main tree: see
-    /// [`Tree::is_current`]. While there is an observer.
+    /// Tracks whether the result of the run is based on the newest values of these keys of the main tree, see
+    /// [`Tree::is_current`]. Works only while there is an observer.
     pub fn track_provenance<'k>(&mut self, keys: impl IntoIterator<Item = &'k str>) {
         let slots = keys.into_iter().filter_map(|key| self.find(ScopeId::ROOT, key));
         let provenance = Provenance::new(&self.def, slots.collect());
         self.run.provenance = Some(Box::new(provenance));
     }
 
-    /// The keys of [`Tree::track_provenance`] were written anew while the tree runs.
+    /// Records that the keys of [`Tree::track_provenance`] were written while the tree runs.
     pub fn renew_sources(&mut self) {
         if let Some(provenance) = &mut self.run.provenance {
             provenance.renew(&self.run.blackboard);
         }
     }
 
-    /// Whether a run that ended so since [`Tree::renew_sources`] has worked on what was written then: on those keys, or on
-    /// what was made of them. Not where that cannot be told.
+    /// Whether a run that ended with `status` used the values that were written at [`Tree::renew_sources`], directly or
+    /// through entries derived from them. False if this is not certain.
     pub fn is_current(&self, status: NodeStatus) -> bool {
         self.run
             .provenance
@@ -156,18 +156,18 @@ impl Tree {
             .is_some_and(|provenance| provenance.is_current(status))
     }
 
-    /// Where the run's random numbers begin; 0 unless set. Of several trees each should have its own:
+    /// Sets the seed of the random numbers; 0 by default. Give each of several trees its own seed:
     /// [`instance_seed`](super::instance_seed).
     pub fn set_seed(&mut self, seed: u64) {
         self.run.random = Random::new(seed);
     }
 
-    /// Shares the keys that the tree addresses with `@` with all trees that were given the same blackboard.
+    /// Shares the keys that the tree addresses with `@` with all trees that use the same [`Globals`].
     pub fn share(&mut self, globals: Globals) {
         self.run.sharing = Some(Box::new(Sharing::new(globals, &self.def)));
     }
 
-    /// Tells the nodes that something happened; the next tick sees it, and no later one.
+    /// Sends an event to the nodes. Only the next tick sees it.
     pub fn emit(&mut self, name: impl Into<Arc<str>>, data: Value) {
         self.run.events.get_or_insert_default().emit(name.into(), data);
     }
@@ -187,11 +187,11 @@ impl Tree {
         self.run.statuses[0]
     }
 
-    /// Executes the root exactly once. A root that completed is idle afterwards, so the next tick starts anew.
+    /// Executes the root once. A completed root is idle afterwards, so the next tick starts it again.
     ///
     /// # Errors
-    /// [`TickError`] where a node raised an error or panicked. Nothing is reset then: halt the tree. One that panicked is
-    /// not ticked again ([`Tree::is_poisoned`]); every further tick has the same error.
+    /// [`TickError`] if a node raised an error or panicked. Nothing is reset: call [`Tree::halt`]. A tree with a
+    /// panicked node is not ticked again ([`Tree::is_poisoned`]); every further tick returns the same error.
     pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
         if self.poison.is_some() {
             return self.refuse();
@@ -202,7 +202,7 @@ impl Tree {
         result
     }
 
-    /// Executes the root, and again at once while it is running and a node asked for it, as `tickOnce` does.
+    /// Executes the root. Repeats while the root is running and a node requested another execution, as `tickOnce` does.
     ///
     /// # Errors
     /// As [`Tree::tick_exactly_once`].
@@ -233,7 +233,7 @@ impl Tree {
         let at = NodeIndex(cx.node);
         match result {
             Ok(Ok(status)) => {
-                // A script in `_onHalted` may have failed although the tick went on.
+                // A script in `_onHalted` may have failed although the tick continued.
                 if let Some(failure) = self.run.failure.take() {
                     return Err(*failure);
                 }
@@ -269,8 +269,8 @@ impl Tree {
         }
     }
 
-    /// Ends the run: halts what runs (guarantee G2), resets the root and lets every node forget what it keeps
-    /// between activations. Returns at once (guarantee G3).
+    /// Ends the run. Halts all running nodes (guarantee G2), resets the root and clears what nodes keep between
+    /// activations. Returns at once (guarantee G3).
     pub fn halt(&mut self, reason: HaltReason, now: Time) {
         self.run.receive(&self.def, now);
         self.run.resources.begin_tick(now);
@@ -279,8 +279,8 @@ impl Tree {
         run.woken = false;
         run.wake_at = None;
         let mut panics = Vec::new();
-        // The root first, and with it all that runs below. Then whatever still runs below nodes that do not: after an
-        // error or a panic, or where a child was left running when its parent completed. BehaviorTree.CPP's order.
+        // Halt the root first, and with it its running descendants. Then halt the remaining running nodes: those left
+        // after an error or a panic, or left running by a parent that completed. This is BehaviorTree.CPP's order.
         for node in 0..def.len() as u32 {
             let mut cx = Context { def, run, node };
             let halted = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -311,25 +311,25 @@ impl Tree {
         self.run.end_tick(now);
     }
 
-    /// Reads a little of all that the run keeps, so that a tick that comes at once waits for memory once and not line by
-    /// line. For hosts of thousands of trees, which find none of them in the cache: a sweep in order over ten thousand
-    /// takes little more than half the time. A tree that is ticked again and again has no use for it.
+    /// Loads the state of the run into the CPU cache. Useful for a host of thousands of trees, where no tree stays in
+    /// the cache: a pass over ten thousand trees takes little more than half the time. Useless for a tree that is
+    /// ticked repeatedly.
     #[inline]
     pub fn preload(&self) {
         std::hint::black_box(self.run.preload());
     }
 
-    /// Whether a node asked for a tick at once during the last one.
+    /// Whether a node requested another execution during the last one.
     pub fn is_woken(&self) -> bool {
         self.run.woken
     }
 
-    /// The earliest point in time at which a node asked to be ticked.
+    /// The earliest time at which a node requested a tick.
     pub fn wake_at(&self) -> Option<Time> {
         self.run.wake_at
     }
 
-    /// Executions of the root so far.
+    /// The number of executions of the root so far.
     pub fn ticks(&self) -> u64 {
         self.run.ticks
     }
@@ -339,12 +339,12 @@ impl Tree {
         &self.run.blackboard
     }
 
-    /// The value of a key of the main tree, where it was written.
+    /// The value of a key of the main tree, if it was written.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.get_in(ScopeId::ROOT, key)
     }
 
-    /// The value of a key of a scope, where it was written.
+    /// The value of a key of a scope, if it was written.
     pub fn get_in(&self, scope: ScopeId, key: &str) -> Option<&Value> {
         self.run.blackboard.get(self.find(scope, key)?)
     }
@@ -360,7 +360,7 @@ impl Tree {
             .set(slot, value.into_value(), T::TYPE, &self.def.enums, self.run.now)
     }
 
-    /// Writes a key of the main tree with a value whose type is known at run time only.
+    /// Writes a key of the main tree with a value whose type is known only at run time.
     ///
     /// # Errors
     /// [`TypeClash`].
@@ -376,8 +376,8 @@ impl Tree {
             .set(slot, value, info, &self.def.enums, self.run.now)
     }
 
-    /// Writes what is given for the value of an entry: asked for every entry, in all scopes, to which the file gives no
-    /// value.
+    /// Replaces the values of entries. Calls `new` for every entry in all scopes, except those with a value from the
+    /// file.
     pub fn rewrite(&mut self, new: impl Fn(&Value) -> Option<Value>) {
         let Self { def, run, .. } = self;
         for slot in (0..run.blackboard.len())
@@ -396,12 +396,12 @@ impl Tree {
         }
     }
 
-    /// The entry that a key leads to.
+    /// The entry of a key.
     pub fn find(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
         keys::find(&self.def, &self.run.blackboard, scope, key)
     }
 
-    /// The own keys of a scope with their values (`null` where not written), as BehaviorTree.CPP exports them.
+    /// The own keys of a scope with their values (`null` if not written), as BehaviorTree.CPP exports them.
     pub fn export(&self, scope: ScopeId) -> serde_json::Map<String, serde_json::Value> {
         let own = self.def.scopes[scope.0 as usize]
             .own

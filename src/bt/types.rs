@@ -1,4 +1,4 @@
-//! The types that ports may have, and how text becomes one of them.
+//! The types of ports, and their conversion from text.
 
 use std::any::TypeId;
 use std::fmt;
@@ -8,49 +8,49 @@ use super::numeral::{parse_bool, parse_integer, parse_real};
 use super::value::{List, Value};
 use super::{Enums, NodeStatus};
 
-/// The declaration of a port type: one static a type.
+/// The declaration of a port type. Each type has one static.
 pub struct TypeInfo {
     /// The name in messages, reference pages and palettes: `int`, `double`, `geometry_msgs/PoseStamped`.
     pub name: &'static str,
-    /// What BehaviorTree.CPP prints for it in a palette: `std::string`.
+    /// The name that BehaviorTree.CPP writes to a palette: `std::string`.
     pub cpp_name: &'static str,
-    /// Identity.
+    /// The Rust type.
     pub id: TypeId,
-    /// Text to value: literals at load, texts on the blackboard at run time.
+    /// Converts text to a value: literals when the tree is loaded, blackboard texts at run time.
     pub parse: fn(&str, &Enums) -> Result<Value, String>,
-    /// How the type takes part in conversions.
+    /// The group of types that it converts to.
     pub family: Family,
 }
 
-/// The groups that convert into each other.
+/// Groups of types that convert into each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// A port of any type: no check, no conversion.
+    /// Any type: no check and no conversion.
     Any,
-    /// `0 1 true false`.
+    /// `0`, `1`, `true`, `false`.
     Bool,
-    /// Signed or unsigned, with its limits.
+    /// A signed or unsigned integer with its limits.
     Integer {
-        /// Least value.
+        /// The minimum.
         least: i128,
-        /// Greatest value.
+        /// The maximum.
         greatest: i128,
     },
     /// `float`, `double`.
     Real,
     /// Text.
     Text,
-    /// Only its own type.
+    /// An object: no conversion to other types.
     Object,
 }
 
 impl TypeInfo {
-    /// Whether entries of this type keep it: all but [`Family::Any`].
+    /// Whether an entry of this type keeps its type. False only for [`Family::Any`].
     pub fn is_strong(&self) -> bool {
         self.family != Family::Any
     }
 
-    /// Whether this is a number or boolean.
+    /// Whether this is a number or a boolean.
     pub fn is_numeric(&self) -> bool {
         matches!(self.family, Family::Bool | Family::Integer { .. } | Family::Real)
     }
@@ -68,18 +68,18 @@ impl fmt::Debug for TypeInfo {
     }
 }
 
-/// A Rust type that a port can have.
+/// A Rust type that a port can hold.
 pub trait PortValue: Clone + Send + Sync + 'static {
     /// Its declaration.
     const TYPE: &'static TypeInfo;
 
-    /// Out of a stored value that is not text (text goes through [`TypeInfo::parse`] first).
+    /// Converts a stored value that is not text. Text goes through [`TypeInfo::parse`] first.
     ///
     /// # Errors
-    /// A sentence that says why the value does not fit.
+    /// The reason why the value does not fit.
     fn from_value(value: &Value) -> Result<Self, String>;
 
-    /// Into a stored value.
+    /// Converts to a stored value.
     fn into_value(self) -> Value;
 }
 
@@ -87,10 +87,10 @@ pub trait PortValue: Clone + Send + Sync + 'static {
 pub type Text = Arc<str>;
 
 fn mismatch(value: &Value, wanted: &TypeInfo) -> String {
-    format!("holds {} where {} is wanted", value.type_name(), wanted.name)
+    format!("holds {}, but {} is required", value.type_name(), wanted.name)
 }
 
-/// Why a number does not fit, or the number.
+/// The integer, or the reason why the value is not one of this type.
 #[inline(never)]
 fn integer_of(value: &Value, info: &TypeInfo) -> Result<i128, String> {
     match value {
@@ -118,7 +118,8 @@ macro_rules! integer {
 
             #[inline]
             fn from_value(value: &Value) -> Result<Self, String> {
-                // What an entry nearly always holds; the way around by 128 bits takes three times as long.
+                // The fast path: most entries hold this type, and the conversion through 128 bits takes three times as
+                // long.
                 if let Value::Int(number) = value
                     && let Ok(number) = <$type>::try_from(*number)
                 {
@@ -130,7 +131,7 @@ macro_rules! integer {
 
             #[inline]
             fn into_value(self) -> Value {
-                // Only a `u64` beyond `i64::MAX` needs the unsigned form.
+                // Only a `u64` above `i64::MAX` needs the unsigned form.
                 i64::try_from(self).map_or_else(|_| Value::UInt(self as u64), Value::Int)
             }
         }
@@ -166,7 +167,7 @@ macro_rules! real {
                     Value::Real(number) => Ok(*number as $type),
                     Value::Int(number) if number.unsigned_abs() < EXACT => Ok(*number as $type),
                     Value::UInt(number) if *number < EXACT => Ok(*number as $type),
-                    Value::Int(_) | Value::UInt(_) => Err("the integer is too large to be exact".to_owned()),
+                    Value::Int(_) | Value::UInt(_) => Err("the integer is too large to be exact as a double".to_owned()),
                     _ => Err(mismatch(value, Self::TYPE)),
                 }
             }
@@ -234,7 +235,7 @@ impl PortValue for Text {
     }
 }
 
-/// A port without a type of its own: takes and gives whatever is there.
+/// A port without a type: it reads and writes any value.
 impl PortValue for Value {
     const TYPE: &'static TypeInfo = &TypeInfo {
         name: "any",
@@ -289,7 +290,8 @@ impl PortValue for NodeStatus {
     }
 }
 
-/// A type that stands on the blackboard as a shared object: ports of it are of type `Arc<T>`. [`object!`](crate::object) implements it.
+/// A type that is stored on the blackboard as a shared object. Its ports are of type `Arc<T>`. Implemented by
+/// [`object!`](crate::object).
 pub trait ObjectType: super::Object + Sized {
     /// Its declaration.
     const TYPE: &'static TypeInfo;
@@ -355,7 +357,8 @@ macro_rules! object {
     };
 }
 
-/// `a;b;c`: no trimming, a trailing separator is ignored, empty text is an empty list; or `json:[…]`.
+/// Parses a list `a;b;c` or `json:[…]`. Elements are not trimmed, a trailing separator is ignored, and an empty text is
+/// an empty list.
 fn parse_list<T: serde::de::DeserializeOwned>(
     text: &str,
     item: fn(&str) -> Result<T, String>,
@@ -451,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_no_long_work() {
+    fn a_long_text_is_parsed_in_linear_time() {
         let text = "1".repeat(300) + &"e".repeat(1_000_000);
         assert_eq!(parsed::<f64>(&text).ok(), "1".repeat(300).parse().ok());
         assert!(parsed::<i64>(&"1".repeat(1_000_000)).is_err());
@@ -468,7 +471,7 @@ mod tests {
         assert_eq!(&*Text::from_value(&Value::Real(1.5)).unwrap(), "1.500000");
     }
 
-    /// A port type of somebody's own.
+    /// A port type of a user.
     #[derive(Clone, Debug, PartialEq)]
     struct Colour(i64);
 
@@ -499,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_an_enumeration_is_for_ports_of_that_type_and_no_plain_number() {
+    fn an_enumeration_name_is_not_a_number_for_other_ports() {
         let mut enums = Enums::default();
         enums.insert("RED", 7).unwrap();
         assert_eq!((Colour::TYPE.parse)("RED", &enums), Ok(Value::Int(7)));

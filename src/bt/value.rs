@@ -1,4 +1,4 @@
-//! What a blackboard entry holds: one small value with its type erased.
+//! The value of a blackboard entry: a small value with its type erased.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -8,23 +8,23 @@ use super::types::TypeInfo;
 
 /// A value on the blackboard or in a script.
 ///
-/// Integers of every width, booleans and enumerations are stored as [`Value::Int`], as BehaviorTree.CPP's `Any`
-/// does; the declared type of the entry remembers what they were. Text and objects are
-/// shared, so handing a path of ten thousand poses from a planner to a controller copies one pointer.
+/// Integers of every width, booleans and enumerations are stored as [`Value::Int`], as in BehaviorTree.CPP's `Any`. The
+/// declared type of the entry keeps the original type. Texts and objects are shared: passing a path of ten thousand
+/// poses from a planner to a controller copies one pointer.
 #[derive(Clone, Default)]
 pub enum Value {
-    /// Declared and not written yet.
+    /// Declared but not written.
     #[default]
     Empty,
     /// Booleans (0 and 1), enumerations and integers up to 64 bits.
     Int(i64),
-    /// Only what was a `uint64`.
+    /// A `uint64` above `i64::MAX`.
     UInt(u64),
     /// `float` and `double`; also every result of script arithmetic.
     Real(f64),
-    /// Text, shared.
+    /// A shared text.
     Text(Arc<str>),
-    /// Anything else: messages, lists, types of the user; shared and immutable.
+    /// Any other shared, immutable value: messages, lists, user types.
     Object(Arc<dyn Object>),
 }
 
@@ -39,12 +39,12 @@ impl Value {
         Self::Object(Arc::new(object))
     }
 
-    /// Whether nothing was written yet.
+    /// Whether the value has not been written.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
 
-    /// The stored object as its own type, shared.
+    /// The object as its own type, shared.
     pub fn downcast<T: Object>(&self) -> Option<Arc<T>> {
         let Self::Object(object) = self else { return None };
         if object.as_any().type_id() != TypeId::of::<T>() {
@@ -53,14 +53,14 @@ impl Value {
         Arc::clone(object).into_any().downcast().ok()
     }
 
-    /// The stored object as its own type, looked at where it is: nothing is counted.
+    /// The object as its own type, borrowed without reference counting.
     #[inline]
     pub fn downcast_ref<T: Object>(&self) -> Option<&T> {
         let Self::Object(object) = self else { return None };
         object.as_any().downcast_ref()
     }
 
-    /// What is stored, for messages: `int`, `string`, `nav_msgs/Path`.
+    /// The type for messages: `int`, `string`, `nav_msgs/Path`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -72,7 +72,7 @@ impl Value {
         }
     }
 
-    /// The form in which BehaviorTree.CPP exports a blackboard; `null` where a type has none.
+    /// The JSON form of BehaviorTree.CPP's blackboard export. `null` if a type has none.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Empty => serde_json::Value::Null,
@@ -112,23 +112,23 @@ impl fmt::Debug for Value {
     }
 }
 
-/// A shared, immutable value of any type: messages, lists, a user's own.
+/// A shared, immutable value of any type: messages, lists, user types.
 ///
 /// Implemented by [`object!`](crate::object) for types that are `Debug + PartialEq + Send + Sync`.
 pub trait Object: Any + Send + Sync + fmt::Debug {
-    /// The type's declaration.
+    /// The declaration of the type.
     fn info(&self) -> &'static TypeInfo;
     /// Equality with an object of any type.
     fn equals(&self, other: &dyn Object) -> bool;
-    /// For monitors and logs; `null` where the type has no such form.
+    /// The JSON form for monitors and logs. `null` if the type has none.
     fn to_json(&self) -> serde_json::Value;
     /// For downcasts by reference.
     fn as_any(&self) -> &dyn Any;
-    /// For downcasts that share.
+    /// For downcasts to a shared pointer.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-/// A list of numbers or texts: what `a;b;c` becomes.
+/// A list of numbers or texts, written `a;b;c`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List<T>(pub Vec<T>);
 
@@ -137,13 +137,13 @@ mod tests {
     use super::{List, Value};
 
     #[test]
-    fn a_value_is_three_words_and_so_is_an_optional_one() {
+    fn a_value_and_an_optional_value_take_three_words() {
         assert_eq!(size_of::<Value>(), 24);
         assert_eq!(size_of::<Option<Value>>(), 24);
     }
 
     #[test]
-    fn objects_are_shared_and_come_back_as_their_own_type() {
+    fn objects_are_shared_and_downcast_to_their_type() {
         let value = Value::object(List(vec![1_i64, 2]));
         let copy = value.clone();
         assert_eq!(copy.downcast::<List<i64>>().unwrap().0, [1, 2]);

@@ -62,7 +62,9 @@ impl MockRun {
     /// Writes a key of the root's blackboard.
     pub(crate) fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), String> {
         if !is_key(key) {
-            return Err(format!("`{key}` is not a key: `@` may stand once, before a name"));
+            return Err(format!(
+                "`{key}` is not a key: write a name with at most one `@` before it"
+            ));
         }
         if value.is_null() {
             return Err(format!("{key}: set to nothing: write a value"));

@@ -1,4 +1,4 @@
-//! The skeleton of every action client: start, poll, update, halt, and one table of what an outcome means.
+//! The common code of all action clients: start, poll, update, halt, and the table of outcomes.
 
 use std::marker::PhantomData;
 
@@ -19,28 +19,28 @@ pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
 /// The feedback type of a node's action.
 pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
 
-/// Why a leaf fails whose goal was cancelled, and not by the leaf.
-const FOREIGN_CANCEL: &str = "the goal was cancelled by another client, or by a Cancel node of a tree";
+/// Error message of a leaf whose goal was cancelled by another node or client.
+const FOREIGN_CANCEL: &str = "another client or a Cancel node cancelled the goal";
 
-/// How a goal ended, for a node's outputs.
+/// The end of a goal, for a node's outputs.
 #[derive(Debug)]
 pub enum Ending<'r, R> {
-    /// It was reached.
+    /// The goal succeeded.
     Succeeded(&'r R),
-    /// It failed on its server.
+    /// The server aborted the goal.
     Aborted(&'r R),
-    /// It was cancelled, and not by the leaf.
+    /// Another node or client cancelled the goal.
     Canceled(&'r R),
-    /// There is no result: not accepted, not answered, lost.
+    /// There is no result: the goal was not accepted, not answered, or its result was lost.
     Failed,
 }
 
-/// Why there is no goal.
+/// The reason why there is no goal.
 #[derive(Debug)]
 pub enum Refusal {
     /// The tree fails.
     Thrown(Thrown),
-    /// The node fails, and this is why.
+    /// The node fails with this message.
     Failure(String),
 }
 
@@ -50,10 +50,10 @@ impl From<Thrown> for Refusal {
     }
 }
 
-/// What is done with feedback when it has come: called in the tick after, with the newest.
+/// Handles feedback. Called in the tick after its arrival, with the newest feedback.
 pub type OnFeedback<N> = fn(&N, &mut Context<'_>, &FeedbackOf<N>) -> Result<(), Thrown>;
 
-/// What tells one action client from another.
+/// The specific part of an action client.
 pub trait ActionNode: Send + Sync + Sized + 'static {
     /// The action.
     type Action: Action;
@@ -61,32 +61,32 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     const ID: &'static str;
     /// Documentation.
     const DOC: &'static str;
-    /// The server, unless the port `server_name` says otherwise.
+    /// The default server, overridden by the port `server_name`.
     const SERVER: &'static str;
-    /// What is done with feedback. Without it, nobody listens to the server's.
+    /// The feedback handler. Without it, the leaf does not subscribe to feedback.
     const ON_FEEDBACK: Option<OnFeedback<Self>> = None;
 
-    /// Declares the node's own ports; those that all action clients share are declared by the skeleton.
+    /// Declares the node's own ports. The common code declares the shared ones.
     fn bind(ports: &mut Ports<'_>) -> Self;
 
-    /// The ports that name the server and say how patient to be with it.
+    /// The ports for the server name and the timeouts.
     fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
         Endpoint::action(ports, Self::Action::TYPE, Self::SERVER)
     }
 
-    /// The tree has got its world: what can be checked before the first tick.
+    /// The tree has its world: checks that are possible before the first tick.
     fn attached(&self, _cx: &mut Context<'_>) {}
 
-    /// Times and policies beyond those of the shared ports.
+    /// Adds timeouts and policies to those of the shared ports.
     fn options(&self, _cx: &Context<'_>, _options: &mut GoalOptions) {}
 
-    /// The goal of an activation, from the ports.
+    /// Makes the goal of an activation from the ports.
     ///
     /// # Errors
     /// [`Refusal`].
     fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal>;
 
-    /// Called once an activation, before the goal is made: recoveries are counted here.
+    /// Called once per activation, before the goal is made. Recoveries are counted here.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -94,35 +94,35 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         Ok(())
     }
 
-    /// A number that tells the inputs of a goal from later ones: the write counter of a large input.
+    /// A number that changes when the inputs change: the write count of a large input.
     fn version(&self, _cx: &Context<'_>) -> u64 {
         0
     }
 
-    /// Whether the goal in work should be compared with the inputs: asked every tick, so it has to be cheap. `sent` is
-    /// the goal in work, `version` that of its inputs.
+    /// Whether the inputs should be compared with the active goal. Called in every tick, so it must be cheap. `sent` is
+    /// the active goal, `version` that of its inputs.
     fn is_outdated(&self, _cx: &Context<'_>, _sent: &GoalOf<Self>, _version: u64) -> bool {
         false
     }
 
-    /// Whether to replace the goal in work by what the inputs make of it now, with what is to be kept of the old one put
-    /// into the new.
+    /// Whether to replace the active goal by `new`, made from the current inputs. May copy parts of the active goal
+    /// into `new`.
     fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
         *sent != *new
     }
 
-    /// Whether the inputs say nothing of what is to be done, so that the goal in work goes on without them: it is not
-    /// made of these inputs then, even if something else of them replaces it.
+    /// Whether the inputs contain no task, so the active goal continues. The active goal then does not count as made
+    /// from these inputs, even if another input replaces it.
     fn is_nothing(&self, _new: &GoalOf<Self>) -> bool {
         false
     }
 
-    /// Whether this node of this tree wants feedback: not where none of its ports takes anything of it.
+    /// Whether this node needs feedback. False if none of its ports uses feedback.
     fn hears_feedback(&self) -> bool {
         Self::ON_FEEDBACK.is_some()
     }
 
-    /// Called every tick of a running goal, after feedback: outputs that do not come from the server.
+    /// Called in every tick with an active goal, after feedback: writes outputs that do not come from the server.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -130,7 +130,7 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         Ok(())
     }
 
-    /// Writes the outputs of an activation that has ended. Error code and message are written by the skeleton.
+    /// Writes the outputs of an activation that has ended. The common code writes the error code and the message.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -138,7 +138,7 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         Ok(())
     }
 
-    /// Writes outputs of the result that may not fit their keys; `Err` says why, and the node fails.
+    /// Writes outputs that may not fit their keys. `Err` contains the reason, and the node fails.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -146,12 +146,13 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         Ok(Ok(()))
     }
 
-    /// The code for what no other code says. Wait has none on Jazzy: 740 is what Nav2's main branch gives it.
+    /// The code for errors without their own code. Wait has none on Jazzy; 740 is the code of Nav2's main branch.
     fn unknown_code() -> u16 {
         code_named::<Self>(&["UNKNOWN"]).unwrap_or(740)
     }
 
-    /// The code for a server that is too slow. Where Jazzy has none for the action, UNKNOWN; for Wait main's 741.
+    /// The code for a server that is too slow: UNKNOWN if Jazzy has none for the action; 741, the code of main, for
+    /// Wait.
     fn timeout_code() -> u16 {
         code_named::<Self>(&["TIMEOUT", "CONTROLLER_TIMED_OUT", "UNKNOWN"]).unwrap_or(741)
     }
@@ -161,11 +162,11 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
         NodeStatus::Failure
     }
 
-    /// The node was halted while its goal was in work, or the run has ended: outputs to forget.
+    /// The node was halted with an active goal, or the run has ended: clears outputs.
     fn halted(&self, _cx: &mut Context<'_>) {}
 }
 
-/// An action client as a behaviour.
+/// The behavior of an action client.
 #[derive(Debug)]
 pub struct ActionLeaf<N> {
     node: N,
@@ -174,13 +175,13 @@ pub struct ActionLeaf<N> {
     error_message: Output<Text>,
 }
 
-/// The state of one leaf. The ticket is in the node's [`Memory`](crate::bt::Memory): it has to survive a panic in the
-/// middle of a tick, so that the halt which follows finds the goal (guarantee G8).
+/// The state of one leaf. The ticket is in the node's [`Memory`](crate::bt::Memory), because it must survive a panic
+/// during a tick: the following halt then finds the goal (guarantee G8).
 struct State<N> {
     client: Client,
-    /// The goal in work.
+    /// The active goal.
     sent: Option<Payload>,
-    /// The goal before it: its memory is used for the next one as soon as nobody else holds it.
+    /// The previous goal. Its memory is reused for the next goal when no other owner is left.
     spent: Option<Payload>,
     version: u64,
     node: PhantomData<fn(N)>,
@@ -199,7 +200,7 @@ impl<N> Default for State<N> {
 }
 
 impl<N: ActionNode> State<N> {
-    /// The message of the next goal, which is in work from now on.
+    /// Makes the message of the next goal, which becomes the active one.
     fn renew(&mut self, goal: GoalOf<N>) -> Payload {
         let before = self.sent.take();
         let payload = Payload::renewed(self.spent.take(), goal);
@@ -208,7 +209,7 @@ impl<N: ActionNode> State<N> {
         payload
     }
 
-    /// The goal in work is over.
+    /// Ends the active goal.
     fn retire(&mut self) {
         if let Some(sent) = self.sent.take() {
             self.spent = Some(sent);
@@ -229,11 +230,12 @@ impl<N: ActionNode> Node for ActionLeaf<N> {
             endpoint,
             error_code: ports
                 .output("error_code_id")
-                .doc("0, or why it failed: the action's code, 1 if the server rejected the goal, 2 if it could not be sent, the action's TIMEOUT if it was not answered.")
+                .doc("0, or an error code: the code of the action; 1 if the server rejected the goal; 2 if the \
+                    goal could not be sent; the action's TIMEOUT code if the server did not answer.")
                 .bind(),
             error_message: ports
                 .output("error_msg")
-                .doc("Why it failed, in words; empty if it did not.")
+                .doc("Error message; empty without an error.")
                 .bind(),
         }
     }
@@ -244,8 +246,8 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
         match cx.status() {
             NodeStatus::Running => self.poll(cx),
             NodeStatus::Idle | NodeStatus::Skipped => self.activate(cx),
-            // Ticked again without a reset, as PipelineSequence does with earlier children: the same answer, and no
-            // new goal.
+            // A node that is ticked again without a reset, as by PipelineSequence, repeats its result and sends no new
+            // goal.
             status @ (NodeStatus::Success | NodeStatus::Failure) => Ok(status),
         }
     }
@@ -256,7 +258,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
             world.halt(ticket, reason);
         }
         cx.state::<State<N>>().retire();
-        // What halting leaves behind is a result too: no stale error code.
+        // A halted node clears its error code.
         if self.report(cx, 0, "").is_ok() {
             self.node.halted(cx);
         }
@@ -314,7 +316,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                 progress.outcome.is_some(),
                 progress.feedback.take(),
             ),
-            None => return self.fail(cx, N::unknown_code(), "the goal was forgotten"),
+            None => return self.fail(cx, N::unknown_code(), "the state of the goal was lost"),
         };
         if let Some(on_feedback) = N::ON_FEEDBACK
             && let Some(feedback) = feedback.as_ref().and_then(Payload::get)
@@ -326,7 +328,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         }
         let state = cx.state::<State<N>>();
         let version = state.version;
-        // Shared rather than borrowed: the node needs the context.
+        // Shared rather than borrowed, because the node needs the context.
         if let Some(sent) = state.sent.clone()
             && let Some(goal) = sent.get::<GoalOf<N>>()
             && self.node.is_outdated(cx, goal, version)
@@ -344,7 +346,7 @@ impl<N: ActionNode> ActionLeaf<N> {
             Ok(goal) => goal,
             Err(Refusal::Thrown(thrown)) => return Err(thrown),
             Err(Refusal::Failure(why)) => {
-                // The goal in work goes on; its inputs are looked at again when they are written again.
+                // The active goal continues. Its inputs are compared again when they are written again.
                 cx.state::<State<N>>().version = version;
                 let path = path_of(cx);
                 world!(cx).note(&path, why);
@@ -365,7 +367,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         Ok(())
     }
 
-    /// Sends the goal in work as a new one: the one before it ended before the update was sent.
+    /// Sends the active goal as a new goal, because the previous goal ended before the update was sent.
     #[cold]
     fn send_again(&self, cx: &mut Context<'_>, payload: Payload) -> Tick {
         let mut state = cx.take_state::<State<N>>();
@@ -383,8 +385,8 @@ impl<N: ActionNode> ActionLeaf<N> {
         let outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
-        // What the server said of an earlier goal says nothing of the one in work. Its silence or absence, and a cancel
-        // that is not the leaf's, count for both.
+        // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,
+        // and a cancel from outside of the leaf apply to both.
         if is_of_earlier_goal
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
             && let Some(payload) = cx.state::<State<N>>().sent.clone()
@@ -444,25 +446,31 @@ impl<N: ActionNode> ActionLeaf<N> {
                 })
             }
             Some(Outcome::Rejected) => self.fail(cx, GOAL_REJECTED, "the server rejected the goal"),
-            Some(Outcome::SendFailed) => self.fail(cx, SEND_GOAL_FAILURE, "the goal could not be sent"),
+            Some(Outcome::SendFailed) => {
+                self.fail(cx, SEND_GOAL_FAILURE, "the goal request could not be sent")
+            }
             Some(Outcome::AcceptTimeout) => {
                 self.fail(cx, timeout, "the server did not answer the goal request in time")
             }
             Some(Outcome::ResultTimeout) => self.fail(cx, timeout, "the goal took longer than allowed"),
-            Some(Outcome::ResultLost) => self.fail(cx, N::unknown_code(), "the result of the goal was lost"),
+            Some(Outcome::ResultLost) => self.fail(
+                cx,
+                N::unknown_code(),
+                "the server did not return the result of the goal",
+            ),
             Some(Outcome::ServerGone) if accepted => self.fail(
                 cx,
                 N::unknown_code(),
-                "the server vanished or was replaced while it had the goal",
+                "the server disappeared or was replaced while the goal was active",
             ),
             Some(Outcome::ServerGone) => self.fail(
                 cx,
                 SEND_GOAL_FAILURE,
-                "the server is not there, or was replaced before it answered",
+                "the server is not available, or was replaced before it answered",
             ),
             Some(Outcome::ShuttingDown) => self.fail(cx, SEND_GOAL_FAILURE, "the node shuts down"),
             Some(Outcome::Response(_) | Outcome::ResponseTimeout | Outcome::CancelAnswered(_)) | None => {
-                self.fail(cx, N::unknown_code(), "the goal ended in a way that no goal ends")
+                self.fail(cx, N::unknown_code(), "the goal ended with an unexpected outcome")
             }
         }
     }
@@ -477,7 +485,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         Ok(NodeStatus::Failure)
     }
 
-    /// Keeps a failure for the result of the navigation.
+    /// Records a failure for the result of the navigation.
     #[cold]
     fn record(&self, cx: &mut Context<'_>, code: u16, words: &str) {
         let code_name = <N::Action as Action>::code_name(code);
@@ -487,7 +495,7 @@ impl<N: ActionNode> ActionLeaf<N> {
     fn report(&self, cx: &mut Context<'_>, code: u16, message: &str) -> Result<(), Thrown> {
         self.error_code.set(cx, code)?;
         if self.error_message.slot().is_some() {
-            // An empty text of its own would be an allocation.
+            // The conversion of an empty text would allocate; the default does not.
             let message = if message.is_empty() {
                 Text::default()
             } else {
@@ -508,8 +516,8 @@ fn code_named<N: ActionNode>(names: &[&str]) -> Option<u16> {
     })
 }
 
-/// The blackboard key in which recoveries are counted: the root's, wherever the node stands. Nav2 counts in the
-/// node's own scope, so that recoveries in a subtree are lost.
+/// The blackboard key of the recovery counter, always on the root blackboard. Nav2 counts in the scope of the node and
+/// loses the recoveries of subtrees.
 pub(crate) const RECOVERIES: &str = "@number_recoveries";
 
 /// Counts a recovery.
@@ -547,7 +555,7 @@ mod tests {
         assert_eq!(
             bench.active("spin"),
             0,
-            "what was accepted too late was cancelled"
+            "a goal that was accepted too late is cancelled"
         );
     }
 
@@ -612,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn g5_the_next_goal_waits_for_the_one_that_stops() {
+    fn g5_the_next_goal_waits_for_the_stopping_one() {
         let mut bench = Bench::new("<Wait/>");
         bench.action::<Wait>("wait", |_| Plan::endless().stop_after(100));
         bench.run(3);
@@ -625,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_leaf_that_is_not_reset_gives_the_same_answer_without_a_new_goal() {
+    fn a_completed_leaf_that_is_not_reset_repeats_its_result_without_a_new_goal() {
         // PipelineSequence ticks its first child again while the second runs.
         let mut bench = Bench::new("<PipelineSequence><Wait/><Spin/></PipelineSequence>");
         bench.action::<Wait>("wait", |_| Plan::success());
@@ -635,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_may_have_another_name_also_from_the_blackboard() {
+    fn the_server_name_may_be_on_the_blackboard() {
         let mut bench = Bench::new("<Wait server_name=\"{server}\"/>");
         bench.action::<Wait>("other", |_| Plan::success());
         bench.set("server", crate::bt::Text::from("other"));

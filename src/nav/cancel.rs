@@ -1,14 +1,14 @@
-//! Nodes that cancel the goals of an action server: a table, one row a node, with one behaviour for all ([`CancelLeaf`]).
+//! Nodes that cancel all goals of an action server: a table, one row per node. [`CancelLeaf`] has the behaviour.
 
 use super::cancel_leaf::{CancelLeaf, CancelNode};
 use crate::bt::{Registry, RegistryError};
 use crate::msg::action as actions;
 
-/// A row: the node, what it stops, the action, and the server unless the port `server_name` says otherwise.
+/// A row: the node, what it cancels, the action, and the server if the port `server_name` does not name another.
 macro_rules! cancel_nodes {
-    ($($node:ident stops $what:literal: $action:ident on $server:literal,)*) => {
+    ($($node:ident cancels $what:literal: $action:ident on $server:literal,)*) => {
         $(
-            #[doc = concat!("Stops ", $what, ": cancels every goal of the server, from every client.")]
+            #[doc = concat!("Cancels ", $what, ": all goals of the server, from any client.")]
             #[derive(Debug)]
             pub struct $node;
 
@@ -16,7 +16,7 @@ macro_rules! cancel_nodes {
                 type Action = actions::$action;
                 const ID: &'static str = stringify!($node);
                 const DOC: &'static str =
-                    concat!("Stops ", $what, ", whoever asked for it. SUCCESS when the server has answered.");
+                    concat!("Cancels ", $what, " of any client. SUCCESS when the server has answered.");
                 const SERVER: &'static str = $server;
             }
         )*
@@ -30,12 +30,12 @@ macro_rules! cancel_nodes {
 }
 
 cancel_nodes! {
-    CancelAssistedTeleop stops "assisted teleoperation": AssistedTeleop on "assisted_teleop",
-    CancelBackUp stops "driving backwards": BackUp on "backup",
-    CancelComputeAndTrackRoute stops "route tracking": ComputeAndTrackRoute on "compute_and_track_route",
-    CancelControl stops "path following": FollowPath on "follow_path",
-    CancelDriveOnHeading stops "driving on a heading": DriveOnHeading on "drive_on_heading",
-    CancelFollowObject stops "object following": FollowObject on "follow_object",
-    CancelSpin stops "spinning": Spin on "spin",
-    CancelWait stops "waiting": Wait on "wait",
+    CancelAssistedTeleop cancels "assisted teleoperation": AssistedTeleop on "assisted_teleop",
+    CancelBackUp cancels "driving backwards": BackUp on "backup",
+    CancelComputeAndTrackRoute cancels "route tracking": ComputeAndTrackRoute on "compute_and_track_route",
+    CancelControl cancels "path following": FollowPath on "follow_path",
+    CancelDriveOnHeading cancels "driving on a heading": DriveOnHeading on "drive_on_heading",
+    CancelFollowObject cancels "object following": FollowObject on "follow_object",
+    CancelSpin cancels "rotations": Spin on "spin",
+    CancelWait cancels "waits": Wait on "wait",
 }

@@ -1,4 +1,4 @@
-//! The skeleton of the nodes that cancel whatever an action server is doing, whoever asked for it.
+//! The common code of nodes that cancel all goals of an action server.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports
 use crate::goal::{Outcome, Selection, Stamp, Ticket};
 use crate::msg::Action;
 
-/// What tells one cancel node from another.
+/// The specific part of a cancel node.
 pub trait CancelNode: Send + Sync + Sized + 'static {
     /// The action.
     type Action: Action;
@@ -16,12 +16,12 @@ pub trait CancelNode: Send + Sync + Sized + 'static {
     const ID: &'static str;
     /// Documentation.
     const DOC: &'static str;
-    /// The server, unless the port `server_name` says otherwise.
+    /// The default server, overridden by the port `server_name`.
     const SERVER: &'static str;
 }
 
-/// A cancel node as a behaviour: RUNNING until the server has answered, then SUCCESS, whatever the answer says, as in
-/// Nav2. That nothing is executing any more is not known then.
+/// The behavior of a cancel node: RUNNING until the server has answered, then SUCCESS, whatever the answer is, as in
+/// Nav2. Goals may still be executing at that time.
 #[derive(Debug)]
 pub struct CancelLeaf<N> {
     endpoint: Endpoint,
@@ -79,9 +79,9 @@ impl<N: CancelNode> CancelLeaf<N> {
                 return Ok(NodeStatus::Failure);
             }
         };
-        // Up to now, and not simply everything: a goal that this tree starts next, in the same tick, must not be
-        // caught when the two requests overtake each other. Nav2 spares the last 10 ms, also what somebody else
-        // started in them.
+        // Cancels goals up to now rather than all goals: a goal that this tree starts later in the same tick must not
+        // be cancelled if the two requests overtake each other. Nav2 excludes the last 10 ms, including goals of other
+        // clients.
         let now = Stamp {
             nanoseconds: world.stamp().as_nanos(),
         };
@@ -106,7 +106,7 @@ impl<N: CancelNode> CancelLeaf<N> {
             return Ok(NodeStatus::Success);
         }
         let path = path_of(cx);
-        world!(cx).note(&path, "the cancel request was not answered");
+        world!(cx).note(&path, "the server did not answer the cancel request");
         Ok(NodeStatus::Failure)
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_whose_goal_a_node_of_its_own_tree_cancels_blames_no_other_client_alone() {
+    fn a_goal_cancelled_by_a_node_of_its_own_tree_names_both_possible_causes() {
         let mut bench = Bench::new(
             "<ParallelAll max_failures=\"1\"><Spin error_msg=\"{why}\"/>\
              <Delay delay_msec=\"30\"><CancelSpin/></Delay></ParallelAll>",
@@ -154,12 +154,12 @@ mod tests {
         assert_eq!(bench.run(10), Failure);
         assert_eq!(
             bench.get::<Text>("why").as_deref(),
-            Some("the goal was cancelled by another client, or by a Cancel node of a tree")
+            Some("another client or a Cancel node cancelled the goal")
         );
     }
 
     #[test]
-    fn nothing_to_cancel_is_a_success_and_no_server_a_failure() {
+    fn no_goal_is_a_success_and_no_server_is_a_failure() {
         let mut bench = Bench::new("<CancelSpin server_timeout=\"50\"/>");
         assert_eq!(bench.run(10), Failure);
         bench.action::<Spin>("spin", |_| Plan::success());

@@ -1,15 +1,16 @@
-//! Tries a tree before it runs: whether all that its nodes name can be had.
+//! Checks a tree before it runs: whether all names, interfaces and fields of its nodes are available.
 
 use std::sync::Arc;
 
 use super::{Fault, Link, Settings, World};
 use crate::bt::{Resources, Span, Time, Tree, TreeDef};
 
-/// Gives a tree a world, and takes it away again: what its nodes asked for in vain (interfaces, names, fields, literals
-/// that do not fit), each with its place. With a link that makes nothing, nothing was made (guarantee G7).
+/// Attaches a tree to a world and detaches it again. Returns the faults of its nodes (interfaces, names, fields,
+/// literals that do not fit), each with its place. With a link that creates nothing, no entity is created (guarantee
+/// G7).
 ///
 /// # Errors
-/// The tree could not even be tried.
+/// The tree could not be checked.
 pub fn dry_run(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Result<Vec<Fault>, String> {
     let mut resources = Resources::default();
     resources.insert(World::new(link, Settings::default()));
@@ -20,7 +21,8 @@ pub fn dry_run(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Result<Vec<Fault>, St
     Ok(world.map(World::take_faults).unwrap_or_default())
 }
 
-/// The same with the span of each fault, and the texts without their places: for who shows places otherwise.
+/// Like [`dry_run`], but returns the span of each fault, and texts without places. For callers that show places
+/// themselves.
 pub fn dry_run_with_spans(def: &Arc<TreeDef>, link: Box<dyn Link>) -> Vec<(Span, String)> {
     match dry_run(def, link) {
         Ok(faults) => faults.into_iter().map(|fault| (fault.span, fault.text)).collect(),

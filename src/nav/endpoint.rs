@@ -1,4 +1,4 @@
-//! The ports by which a leaf finds its server, and the client behind them.
+//! The ports that select a leaf's server, and the client of the server.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use super::world::World;
 use crate::bt::{Context, Input, PortError, Ports, SlotId, Text};
 use crate::goal::{GoalOptions, ServerId};
 
-/// Fails the tree: leaves that act need a [`World`].
+/// Fails the tree, because leaves that act need a [`World`].
 #[cold]
 pub(crate) fn no_world(cx: &mut Context<'_>) -> crate::bt::Thrown {
     cx.throw(
-        "this node acts on a robot, and the tree runs without one: tick it in the navtree node, or mock it",
+        "this node needs a robot, but the tree runs without one: run it in the navtree node, or mock this node",
     )
 }
 
-/// The tree's [`World`], or an error from the function that asks.
+/// The tree's [`World`]. Returns an error from the calling function if there is none.
 macro_rules! world {
     ($cx:expr) => {
         match $cx.resource::<$crate::nav::World>() {
@@ -34,7 +34,7 @@ pub(crate) fn path_of(cx: &Context<'_>) -> Arc<str> {
     Arc::clone(&cx.definition().node(cx.node()).path)
 }
 
-/// Keeps the failure of a leaf for the result of the navigation. `entry`: where its code was written to.
+/// Records the failure of a leaf for the result of the navigation. `entry` is the entry that holds its error code.
 #[cold]
 pub(crate) fn record_failure(
     cx: &mut Context<'_>,
@@ -56,8 +56,8 @@ pub(crate) fn record_failure(
     }
 }
 
-/// Tells whoever loads the tree that what a port says cannot be served, with the place in its file: that of the port's
-/// attribute, or of the node where there is none.
+/// Reports to the loader of the tree that the value of a port is not possible, with its place in the file: that of the
+/// port's attribute, or of the node if there is none.
 pub(crate) fn report_fault(cx: &mut Context<'_>, port: &str, text: impl Into<String>) {
     let span = cx.definition().span_of(cx.node(), port);
     let fault = Fault {
@@ -71,18 +71,18 @@ pub(crate) fn report_fault(cx: &mut Context<'_>, port: &str, text: impl Into<Str
     }
 }
 
-/// Why there is no server where a port for its interface leads to an empty entry.
-pub(crate) const NO_INTERFACE_YET: &str = "the interface was not written to the blackboard yet";
+/// Error message for a port whose entry does not contain the interface yet.
+pub(crate) const NO_INTERFACE_YET: &str = "the blackboard entry with the interface has not been written yet";
 
-/// Refuses a node whose port names nothing.
+/// Refuses a node whose port has an empty name.
 pub(crate) fn refuse_empty(ports: &mut Ports<'_>, port: &Input<Text>) {
     if port.literal().is_some_and(|name| name.is_empty()) {
-        let fault = format!("port `{}` is empty: it has to be a name", port.name());
+        let fault = format!("port `{}` is empty: set a name", port.name());
         ports.problem_of(port.name(), fault);
     }
 }
 
-/// Which server, and how patient to be with it: the ports that leaves of one kind share.
+/// The server and its timeouts: the ports that leaves of one kind share.
 #[derive(Debug)]
 pub struct Endpoint {
     kind: EndpointKind,
@@ -102,31 +102,34 @@ enum TypeName {
     Port(Input<Text>),
 }
 
-/// What a leaf keeps of its server.
+/// The state of a leaf's client.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     server: Option<ServerId>,
-    /// What was opened, and with which interface: both may stand on the blackboard, and change.
+    /// The opened name and interface. Both may come from the blackboard and change.
     opened: Option<(Text, Text)>,
     fault: String,
-    /// The port at fault is the one of the type, not of the name.
+    /// Whether the faulty port is that of the type, not of the name.
     is_of_type: bool,
 }
 
 impl Endpoint {
-    /// The ports of an action client.
+    /// Declares the ports of an action client.
     pub(crate) fn action(ports: &mut Ports<'_>, type_name: &'static str, default_name: &'static str) -> Self {
         let mut endpoint = Self::cancel(ports, type_name, default_name);
         let cancel_timeout = ports
             .input("cancel_timeout")
             .unit("ms")
-            .doc("How long a goal that was halted may take to stop before the next one is sent all the same; else the parameter default_cancel_timeout.")
+            .doc(
+                "How long a halted goal may take to stop before the next goal is sent anyway. Default: the \
+                parameter default_cancel_timeout.",
+            )
             .bind();
         endpoint.cancel_timeout = Some(cancel_timeout);
         endpoint
     }
 
-    /// The ports of a node that cancels the goals of an action server.
+    /// Declares the ports of a node that cancels the goals of an action server.
     pub(crate) fn cancel(ports: &mut Ports<'_>, type_name: &'static str, default_name: &'static str) -> Self {
         Self {
             kind: EndpointKind::Action,
@@ -140,7 +143,7 @@ impl Endpoint {
         }
     }
 
-    /// The ports of a service client; the name is required where there is no usual one.
+    /// Declares the ports of a service client. The name is required if there is no default.
     pub(crate) fn service(
         ports: &mut Ports<'_>,
         type_name: &'static str,
@@ -166,16 +169,16 @@ impl Endpoint {
     ) -> Input<Text> {
         let port = ports.input(port);
         if default_name.is_empty() {
-            let port = port.doc(format!("The {what}.")).required().bind();
+            let port = port.doc(format!("Name of the {what}.")).required().bind();
             refuse_empty(ports, &port);
             port
         } else {
-            port.doc(format!("The {what}; {default_name} if absent or empty."))
+            port.doc(format!("Name of the {what}. Absent or empty: {default_name}."))
                 .bind()
         }
     }
 
-    /// A service of another node, whose name a leaf makes by itself.
+    /// A service of another node, with a name that the leaf composes.
     pub(crate) fn of_node(
         ports: &mut Ports<'_>,
         node: Input<Text>,
@@ -194,7 +197,7 @@ impl Endpoint {
         }
     }
 
-    /// The same for an interface that a port names, with messages as JSON.
+    /// Sets a port that names the interface. Messages are JSON.
     #[must_use]
     pub(crate) fn of_type(mut self, type_name: Input<Text>) -> Self {
         self.form = Form::Json;
@@ -202,8 +205,8 @@ impl Endpoint {
         self
     }
 
-    /// The same, listening to the action's feedback or not. A controller sends it at 20 Hz and more, and most leaves have
-    /// no use for it.
+    /// Sets whether the client subscribes to feedback. A controller sends it at 20 Hz or more, and most leaves do not
+    /// need it.
     #[must_use]
     pub(crate) fn hearing(mut self, feedback: bool) -> Self {
         self.hears_feedback = feedback;
@@ -214,7 +217,10 @@ impl Endpoint {
         ports
             .input("server_timeout")
             .unit("ms")
-            .doc("How long the server may take to answer, and to appear; else the parameters response_timeout and wait_for_service_timeout.")
+            .doc(
+                "How long the server may take to answer and to become available. Default: the parameters \
+                response_timeout and wait_for_service_timeout.",
+            )
             .bind()
     }
 
@@ -227,7 +233,7 @@ impl Endpoint {
         }
     }
 
-    /// The interface; `Ok(None)` where it was not written to the blackboard yet.
+    /// The interface. `Ok(None)` if its entry has not been written.
     fn wanted_type(&self, cx: &Context<'_>) -> Result<Option<Text>, String> {
         match &self.type_name {
             TypeName::Fixed(name) => Ok(Some(Text::from(*name))),
@@ -239,9 +245,9 @@ impl Endpoint {
         }
     }
 
-    /// Opens the client as soon as the tree has its world; a fault is reported to whoever loads the tree.
+    /// Opens the client when the tree gets its world. Reports a fault to the loader of the tree.
     pub(crate) fn attach(&self, cx: &mut Context<'_>, client: &mut Client) {
-        // What stands on the blackboard may be written later: no fault yet.
+        // A blackboard entry may be written later, so this is not a fault yet.
         let (Some(name), Ok(Some(type_name))) = (self.wanted(cx), self.wanted_type(cx)) else {
             return;
         };
@@ -275,7 +281,7 @@ impl Endpoint {
         client.opened = Some((name, type_name));
     }
 
-    /// Whether the file fixes what is opened.
+    /// Whether the file contains both the name and the interface.
     fn is_fixed(&self) -> bool {
         let is_fixed = |port: &Input<Text>| port.slot().is_none();
         is_fixed(&self.name)
@@ -285,7 +291,7 @@ impl Endpoint {
             }
     }
 
-    /// The server of this activation, or why there is none.
+    /// The server of this activation, or the reason why there is none.
     pub(crate) fn server(&self, cx: &mut Context<'_>, client: &mut Client) -> Result<ServerId, String> {
         if client.server.is_none() || !self.is_fixed() {
             let Some(name) = self.wanted(cx) else {
@@ -302,7 +308,7 @@ impl Endpoint {
         client.server.ok_or_else(|| client.fault.clone())
     }
 
-    /// The times of this activation.
+    /// The timeouts of this activation.
     pub(crate) fn options(&self, cx: &Context<'_>, world_defaults: GoalOptions) -> GoalOptions {
         let mut options = world_defaults;
         if let Ok(timeout) = self.server_timeout.get(cx) {

@@ -1,4 +1,4 @@
-//! The last failures of leaves, in the words that the client of a navigation, the console and `/diagnostics` read.
+//! The last failures of leaves, for the navigation result, the console and `/diagnostics`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use rustc_hash::FxHashMap;
 
 use crate::bt::SlotId;
 
-/// A leaf that failed, and why.
+/// The failure of a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafFailure {
     /// The path of the leaf.
     pub leaf: Arc<str>,
-    /// Its type.
+    /// The registered ID of its node type.
     pub id: Arc<str>,
-    /// Its error code; 0 is none.
+    /// The error code; 0 means none.
     pub code: u16,
     /// The name of the code.
     pub code_name: Option<&'static str>,
-    /// The words of the server, or of the leaf; may be empty.
+    /// The message of the server or of the leaf; may be empty.
     pub words: String,
 }
 
@@ -47,13 +47,13 @@ impl fmt::Display for LeafFailure {
 /// The last failures of one navigation.
 #[derive(Debug, Default)]
 pub struct Failures {
-    /// The last one that wrote each entry for an error code.
+    /// The last failure that wrote each error code entry.
     by_entry: FxHashMap<SlotId, LeafFailure>,
     last: Option<LeafFailure>,
 }
 
 impl Failures {
-    /// Takes in a failure, and the entry that its code was written to.
+    /// Adds a failure, with the entry of its error code.
     pub(crate) fn add(&mut self, failure: LeafFailure, entry: Option<SlotId>) {
         if let Some(entry) = entry {
             self.by_entry.insert(entry, failure.clone());
@@ -61,17 +61,17 @@ impl Failures {
         self.last = Some(failure);
     }
 
-    /// The failure that wrote the code that an entry holds.
+    /// The failure that wrote the code of an entry.
     pub fn of_code(&self, entry: SlotId, code: u16) -> Option<&LeafFailure> {
         self.by_entry.get(&entry).filter(|failure| failure.code == code)
     }
 
-    /// The last failure of all.
+    /// The last failure.
     pub fn last(&self) -> Option<&LeafFailure> {
         self.last.as_ref()
     }
 
-    /// Another run begins.
+    /// Starts another run.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_leaf_code_and_words_as_far_as_they_are_known() {
+    fn a_failure_names_leaf_code_and_message_if_known() {
         let mut failure = LeafFailure {
             leaf: "/Plan/ComputePathToPose".into(),
             id: "ComputePathToPose".into(),

@@ -1,19 +1,19 @@
-//! What a tree asks for and cannot have.
+//! Faults: requests of a tree that are not possible.
 
 use std::sync::Arc;
 
 use crate::bt::Span;
 
-/// What a leaf asks for in vain.
+/// A request of a leaf that is not possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The path of the leaf.
     pub leaf: Arc<str>,
-    /// The attribute that asks, or the leaf.
+    /// The attribute with the fault, or the leaf.
     pub span: Span,
-    /// `file:line:column` of it, where the tree is of a file.
+    /// `file:line:column`, if the tree came from a file.
     pub place: Option<String>,
-    /// What.
+    /// The message.
     pub text: String,
 }
 

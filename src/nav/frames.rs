@@ -1,10 +1,10 @@
-//! Where the robot is: the frame ports that many nodes have, and what they read.
+//! The pose of the robot: the frame ports of many nodes, and the access to the pose.
 
 use super::endpoint::{path_of, world};
 use crate::bt::{Context, Input, Ports, Text, Thrown};
 use crate::msg::{FrameId, PoseStamped};
 
-/// A port that names a frame: absent or empty, a parameter of the node holds.
+/// A port that names a frame. Without a value, a parameter of the node applies.
 #[derive(Debug)]
 pub(crate) struct FramePort(Input<Text>);
 
@@ -13,7 +13,7 @@ impl FramePort {
     pub(crate) fn global(ports: &mut Ports<'_>) -> Self {
         let port = ports.input("global_frame");
         Self(
-            port.doc("The frame to measure in; absent or empty: the parameter global_frame.")
+            port.doc("Reference frame. Default: the parameter global_frame.")
                 .bind(),
         )
     }
@@ -22,16 +22,16 @@ impl FramePort {
     pub(crate) fn base(ports: &mut Ports<'_>) -> Self {
         let port = ports.input("robot_base_frame");
         Self(
-            port.doc("The robot's frame; absent or empty: the parameter robot_base_frame.")
+            port.doc("Frame of the robot. Default: the parameter robot_base_frame.")
                 .bind(),
         )
     }
 
-    /// `robot_base_frame`, which a node called `alias` before.
+    /// `robot_base_frame`, with its former name `alias`.
     pub(crate) fn base_once(ports: &mut Ports<'_>, alias: &'static str) -> Self {
         let port = ports.input("robot_base_frame").alias(alias);
         Self(
-            port.doc("The robot's frame; absent or empty: the parameter robot_base_frame.")
+            port.doc("Frame of the robot. Default: the parameter robot_base_frame.")
                 .bind(),
         )
     }
@@ -56,13 +56,13 @@ impl FramePorts {
         }
     }
 
-    /// The robot in the global frame; `None` where its transform is not to be had, which is said to people.
+    /// The robot's pose in the global frame. `None` and a log message if the transform is not available.
     pub(crate) fn robot(&self, cx: &mut Context<'_>) -> Result<Option<PoseStamped>, Thrown> {
         robot_in(cx, self.global.get(cx).as_ref(), &self.base)
     }
 }
 
-/// The robot in `frame`, or in the global frame where that is `None` or empty.
+/// The robot's pose in `frame`, or in the global frame if `frame` is `None` or empty.
 pub(crate) fn robot_in(
     cx: &mut Context<'_>,
     frame: Option<&FrameId>,
@@ -86,7 +86,7 @@ pub(crate) fn robot_in(
     }
 }
 
-/// A pose in another frame; `None` where it cannot be transformed, which is said to people.
+/// A pose in another frame. `None` and a log message if it cannot be transformed.
 pub(crate) fn in_frame(
     cx: &mut Context<'_>,
     pose: &PoseStamped,
@@ -110,7 +110,7 @@ mod tests {
 
     // test_bt_utils
     #[test]
-    fn a_port_wins_over_the_parameter_and_an_absent_or_empty_one_is_it() {
+    fn a_port_overrides_the_parameter_unless_it_is_absent_or_empty() {
         for (attributes, x) in [
             ("", 1.0),
             ("robot_base_frame=\"\"", 1.0),

@@ -1,19 +1,19 @@
-//! Noticing that the goal has changed.
+//! Detects changes of the goal.
 
 use std::sync::Arc;
 
 use crate::bt::{Context, Input, Ports};
 use crate::msg::{Goals, PoseStamped};
 
-/// The ports `goals` and `goal`; absent, the keys of the same names are read.
+/// The ports `goals` and `goal`. Without attributes, they read the keys of the same names.
 #[derive(Debug)]
 pub(crate) struct GoalPorts {
     goals: Input<Arc<Goals>>,
     goal: Input<Arc<PoseStamped>>,
 }
 
-/// A goal that was seen. Write counters make the common case, nothing written, a comparison of two numbers; only what
-/// was written is compared by value, because preemption writes the same goal again where only its time has changed.
+/// A goal that was read. In the common case nothing was written, and the check compares two write counts. Only a
+/// written goal is compared by value, because a preemption may write the same goal with another time.
 #[derive(Default)]
 pub(crate) struct SeenGoal {
     sequences: (u64, u64),
@@ -27,13 +27,9 @@ impl GoalPorts {
             goals: ports
                 .input("goals")
                 .default("{goals}")
-                .doc("The goals to watch, of a navigation through poses.")
+                .doc("Goals to watch, for a navigation through poses.")
                 .bind(),
-            goal: ports
-                .input("goal")
-                .default("{goal}")
-                .doc("The goal to watch.")
-                .bind(),
+            goal: ports.input("goal").default("{goal}").doc("Goal to watch.").bind(),
         }
     }
 
@@ -41,7 +37,7 @@ impl GoalPorts {
         (self.goals.sequence(cx), self.goal.sequence(cx))
     }
 
-    /// What is there now.
+    /// The current goal.
     pub(crate) fn see(&self, cx: &Context<'_>) -> SeenGoal {
         SeenGoal {
             sequences: self.sequences(cx),
@@ -50,7 +46,7 @@ impl GoalPorts {
         }
     }
 
-    /// Whether it differs from what was seen; then, what is there now takes the place of it.
+    /// Whether the goal differs from `seen`, which then becomes the current goal.
     #[inline]
     pub(crate) fn changed(&self, cx: &Context<'_>, seen: &mut SeenGoal) -> bool {
         seen.sequences != self.sequences(cx) && self.compare(cx, seen)
@@ -65,7 +61,7 @@ impl GoalPorts {
     }
 }
 
-/// Equality that looks at a shared message only where it is not the same one.
+/// Equality that compares the contents only of different objects.
 pub(crate) fn same<T: PartialEq>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
@@ -74,11 +70,11 @@ pub(crate) fn same<T: PartialEq>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool
     }
 }
 
-/// Whether an activation is new although the stored status may say so wrongly: a reactive parent resets its other
-/// children on every tick of a running sibling, and a condition that then takes its reference anew
-/// can never fire (E7; nav2 #6082, #4842). So what was ticked in the tick before is taken to go on.
+/// Whether an activation is really new. A reactive parent resets its other children in every tick of a running sibling;
+/// a condition that then takes a new reference can never fire (E7; nav2 #6082, #4842). Therefore a node that was ticked
+/// in the previous tick counts as continued.
 ///
-/// `last` is the number of the tick in which the node was last ticked; it is brought up to date.
+/// `last` is the number of the tick in which the node was last ticked. This function updates it.
 #[inline]
 pub(crate) fn begins_anew(cx: &Context<'_>, last: &mut u64, latch_on_activation: bool) -> bool {
     let tick = cx.tick_number();

@@ -1,4 +1,4 @@
-//! The traits by which nodes ask for the world: implemented by room `ros`, and by tests on a virtual clock.
+//! The link between nodes and the world. Implemented by room `ros`, and by tests on a virtual clock.
 
 use std::any::Any;
 use std::fmt;
@@ -8,8 +8,8 @@ use crate::bt::Time;
 use crate::goal::{Command, Notice, ServerId, Ticket};
 use crate::msg::{Stamp, TransformStamped};
 
-/// What goals, requests, results and topic messages are while they travel: shared, never copied, of a type that both
-/// ends know by the interface's name.
+/// A goal, request, result or topic message in transit. Shared, never copied. Both ends know its type from the
+/// interface name.
 #[derive(Clone)]
 pub struct Payload(Arc<dyn Any + Send + Sync>);
 
@@ -19,8 +19,7 @@ impl Payload {
         Self(Arc::new(message))
     }
 
-    /// Wraps a message, in the place of one that is over: nothing is allocated where nobody else holds that one any
-    /// more and it was of the same type.
+    /// Wraps a message and reuses the memory of an earlier one if it has the same type and no other owner.
     pub fn renewed<T: Any + Send + Sync>(spent: Option<Self>, message: T) -> Self {
         if let Some(Self(mut shared)) = spent
             && let Some(place) = Arc::get_mut(&mut shared).and_then(|any| any.downcast_mut::<T>())
@@ -48,7 +47,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// What is opened under a name.
+/// The kind of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EndpointKind {
     /// A client of an action server.
@@ -57,17 +56,17 @@ pub enum EndpointKind {
     Service,
 }
 
-/// How a payload is represented on our side.
+/// The representation of a payload in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Form {
     /// The plain struct of room `msg`.
     #[default]
     Plain,
-    /// A `serde_json::Value` of the interface's fields: for interfaces that room `msg` does not know.
+    /// A `serde_json::Value` of the interface's fields, for interfaces that room `msg` does not know.
     Json,
 }
 
-/// Which message of an interface.
+/// A message of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Part {
     /// The goal of an action.
@@ -80,24 +79,24 @@ pub enum Part {
     Request,
     /// The response of a service.
     Response,
-    /// The message itself, of a topic.
+    /// The message of a topic.
     Message,
 }
 
 /// A topic to subscribe to or publish on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TopicSpec {
-    /// Its name, relative to the node unless it begins with `/`.
+    /// The name, relative to the node unless it begins with `/`.
     pub name: Arc<str>,
-    /// `std_msgs/msg/String`.
+    /// The type, for example `std_msgs/msg/String`.
     pub type_name: Arc<str>,
-    /// Messages kept for late readers.
+    /// Number of messages kept for late subscribers.
     pub depth: u16,
-    /// Whether messages are delivered again when lost.
+    /// Whether lost messages are delivered again.
     pub reliable: bool,
-    /// Whether a late subscriber gets what was published before.
+    /// Whether a late subscriber receives earlier messages.
     pub transient_local: bool,
-    /// How payloads look.
+    /// The representation of payloads.
     pub form: Form,
 }
 
@@ -105,10 +104,10 @@ pub struct TopicSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct TopicId(pub u32);
 
-/// What arrived between two ticks.
+/// An event between two ticks.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Something for a leaf that waits.
+    /// A notice for a waiting leaf.
     Notice(Notice<Payload>),
     /// A message on a subscribed topic.
     Message {
@@ -116,85 +115,85 @@ pub enum Event {
         topic: TopicId,
         /// The message.
         payload: Payload,
-        /// When this process received it, by the clock that no simulation stops.
+        /// Time of reception, on the clock that a simulation does not stop.
         received: Time,
     },
 }
 
-/// Why something could not be opened.
+/// The reason why an endpoint could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// The interface was not there when navtree was built.
+    /// The interface was not available when navtree was built.
     #[error("the interface `{0}` is unknown: {why}", why = why_unknown(.0))]
     UnknownInterface(String),
-    /// The name is not a ROS name.
+    /// The name is not a valid ROS name.
     #[error("`{0}` is not a valid ROS name")]
     BadName(String),
-    /// A topic has one type.
+    /// The topic already has another type.
     #[error("the topic `{topic}` has the type {has} here, not {wanted}")]
     OtherType {
-        /// Its name.
+        /// The name.
         topic: String,
-        /// The type that it has already.
+        /// The existing type.
         has: String,
-        /// The type that was asked for.
+        /// The requested type.
         wanted: String,
     },
-    /// The middleware refused.
+    /// The middleware refused the request.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What to do about an interface that is unknown.
+/// Advice for an unknown interface.
 fn why_unknown(name: &str) -> &'static str {
     match *name.split('/').collect::<Vec<_>>() {
-        [_, "msg" | "srv" | "action", _] => "it has to be present when navtree is built",
-        _ => "it is written package/msg/Name, package/srv/Name or package/action/Name",
+        [_, "msg" | "srv" | "action", _] => "build navtree with this interface package sourced",
+        _ => "write package/msg/Name, package/srv/Name or package/action/Name",
     }
 }
 
-/// Why a transform is not to be had now.
+/// The reason why a transform is not available.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TransformError {
-    /// A frame was never heard of.
+    /// The frame was never received.
     #[error("the frame `{0}` does not exist")]
     UnknownFrame(String),
-    /// Both exist, in trees that do not meet.
+    /// Both frames exist but are not connected.
     #[error("there is no chain of transforms from `{from}` to `{to}`")]
     NotConnected {
-        /// Where it starts.
+        /// The source frame.
         from: String,
-        /// Where it should lead.
+        /// The target frame.
         to: String,
     },
-    /// There is one, but not for this time.
+    /// The transform is too old.
     #[error("the transform from `{from}` to `{to}` is {age_seconds:.3} s old, more than the tolerance")]
     TooOld {
-        /// Where it starts.
+        /// The source frame.
         from: String,
-        /// Where it should lead.
+        /// The target frame.
         to: String,
         /// Its age.
         age_seconds: f64,
     },
-    /// The wanted time lies outside of what is buffered.
+    /// The requested time is outside of the buffered range.
     #[error("no transform from `{from}` to `{to}` at the wanted time")]
     OutOfRange {
-        /// Where it starts.
+        /// The source frame.
         from: String,
-        /// Where it should lead.
+        /// The target frame.
         to: String,
     },
 }
 
-/// The way out of the tick thread. No method waits (guarantee G1): whatever needs the network is queued for the
-/// threads that own it.
+/// The interface from the tick thread to the network threads. No method blocks (guarantee G1): network operations are
+/// queued for the threads that own the network.
 pub trait Link: Send {
-    /// Opens a client; the same name and type give the same number, so that trees share it and a tree swap makes no
-    /// new entity. The server need not exist.
+    /// Opens a client. The same name and type return the same number, so trees share a client and a tree swap creates
+    /// no new entity. The server does not need to exist.
     ///
     /// # Errors
-    /// [`LinkError`], all of which are faults of the tree, not of the moment.
+    /// [`LinkError`]. Every error is permanent and an error of the tree.
     fn open(
         &mut self,
         kind: EndpointKind,
@@ -203,17 +202,17 @@ pub trait Link: Send {
         form: Form,
     ) -> Result<ServerId, LinkError>;
 
-    /// Has the feedback of an action server delivered from now on, which is not before somebody asks for it.
+    /// Subscribes to the feedback of an action server. Without this call, feedback is not delivered.
     fn hear(&mut self, server: ServerId);
 
-    /// Subscribes; an equal specification gives the same number.
+    /// Subscribes to a topic. An equal specification returns the same number.
     ///
     /// # Errors
     /// As [`Link::open`].
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
 
-    /// A message as JSON with every field at its default: what fields there are, and of which types. `Null` where this
-    /// link cannot tell.
+    /// A message as JSON with default values in all fields, which shows the fields and their types. `Null` if this link
+    /// does not know them.
     ///
     /// # Errors
     /// [`LinkError::UnknownInterface`].
@@ -221,65 +220,64 @@ pub trait Link: Send {
         Ok(serde_json::Value::Null)
     }
 
-    /// Whether JSON is a message of an interface, with all that a type has beyond its fields: ranges of numbers,
-    /// lengths of arrays, texts. What passes here can be sent.
+    /// Checks that JSON is a valid message of an interface, including ranges of numbers, lengths of arrays, and texts.
+    /// A message that passes can be sent.
     ///
     /// # Errors
-    /// [`LinkError::UnknownInterface`]; [`LinkError::Refused`] with what does not fit.
+    /// [`LinkError::UnknownInterface`], or [`LinkError::Refused`] with the reason.
     fn check(&self, _part: Part, _type_name: &str, _message: &serde_json::Value) -> Result<(), LinkError> {
         Ok(())
     }
 
-    /// Prepares to publish; an equal specification gives the same number.
+    /// Creates a publisher. An equal specification returns the same number.
     ///
     /// # Errors
     /// As [`Link::open`].
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError>;
 
-    /// What keeps a topic that was opened from being of use now: others publish it with another type.
+    /// The fault of an open topic: others publish it with another type.
     fn topic_fault(&self, _topic: TopicId) -> Option<LinkError> {
         None
     }
 
-    /// Serves `std_srvs/srv/Trigger` under a name: every request is answered with success by the threads that own the
-    /// network, and comes in as a message of this number without content (a `()` payload). An equal name gives the
-    /// same number.
+    /// Serves `std_srvs/srv/Trigger` under a name. The network threads answer every request with success and deliver it
+    /// as a message of this topic with an empty (`()`) payload. An equal name returns the same number.
     ///
     /// # Errors
     /// As [`Link::open`].
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         Err(LinkError::Refused(format!(
-            "cannot serve `{name}`: this build serves no services to trees"
+            "cannot serve `{name}`: this build does not support services of trees"
         )))
     }
 
-    /// Publishes.
+    /// Publishes a message.
     fn publish(&mut self, topic: TopicId, payload: Payload);
 
     /// Hands commands to the GoalTracker, in order, and leaves the vector empty.
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>);
 
-    /// The tick is over, and how long it took was noted: what was submitted and published in it leaves at the latest now. Also
-    /// called at the end of a tick that starts jobs, before the first of them.
-    /// For links that hand it to another thread, which may take the processor from the one that wakes it.
+    /// Called at the end of a tick, after its duration was recorded: sends at the latest now what the tick submitted
+    /// and published. Also called at the end of a tick that starts jobs, before the first job. For links that pass
+    /// messages to another thread, which may take the CPU from the thread that wakes it.
     fn hand_over(&mut self) {}
 
-    /// Whether everything submitted so far was handled by the GoalTracker and no goal keeps the session that began with
-    /// ticket `since` from being over, see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up): what a navigator
-    /// waits for, with a deadline, before it reports CANCELED.
+    /// Whether the GoalTracker has handled all submitted commands and no goal keeps the session that began with ticket
+    /// `since` open, see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up). A navigator waits for this, with a
+    /// deadline, before it reports CANCELED.
     fn is_settled(&self, since: Ticket) -> bool;
 
-    /// What has not stopped, one text a goal: its server, its leaf, its phase. Also what nobody waits for any more, see
-    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
+    /// The goals that have not stopped, one text per goal with its server, leaf and phase. Includes abandoned goals,
+    /// see [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
     fn unsettled(&self, since: Ticket) -> Vec<String>;
 
-    /// Takes what has arrived since the last call.
+    /// Takes the events since the last call.
     fn receive(&mut self, into: &mut Vec<Event>);
 
-    /// The newest transform that takes coordinates in `source` to coordinates in `target`, or the one at a stamp.
+    /// The newest transform from `source` to `target`, or the one at a stamp.
     ///
     /// # Errors
-    /// [`TransformError`]; it is not waited for.
+    /// [`TransformError`]. The call does not wait.
     fn transform(
         &self,
         target: &str,
@@ -287,9 +285,9 @@ pub trait Link: Send {
         at: Option<Stamp>,
     ) -> Result<TransformStamped, TransformError>;
 
-    /// The node's ROS time: for stamps, not for deadlines.
+    /// The node's ROS time, for stamps. Do not use it for deadlines.
     fn stamp(&self, now: Time) -> Stamp;
 
-    /// A parameter of the node, as text in the form of a port value.
+    /// A parameter of the node as text, in the form of a port value.
     fn parameter(&self, name: &str) -> Option<String>;
 }

@@ -1,15 +1,15 @@
-//! Nav2's node library: one file a node, one skeleton for all. No r2r.
+//! Nav2's node library; one file per node. Does not use r2r.
 //!
-//! Nodes reach the world through the [`World`] resource of their tree; behind it is a [`Link`], which room `ros`
-//! implements over the middleware and tests implement on a virtual clock. [`registry`] has every node that a Nav2
-//! tree can name, beside those of BehaviorTree.CPP.
+//! Nodes use the [`World`] resource of their tree. It contains a [`Link`], which room `ros` implements with the
+//! middleware and tests implement with a virtual clock. [`registry`] contains all nodes that a Nav2 tree can name,
+//! including those of BehaviorTree.CPP.
 //!
 //! | folder | what |
 //! |---|---|
 //! | [`action`] | clients of actions, by [`ActionLeaf`] |
 //! | [`service`] | clients of services, by [`ServiceLeaf`] |
 //! | [`cancel`] | nodes that cancel an action server's goals, by [`CancelLeaf`] |
-//! | [`condition`], [`control`], [`decorator`] | what the names say |
+//! | [`condition`], [`control`], [`decorator`] | conditions, control nodes and decorators |
 //! | [`sync`] | actions that need no server |
 //! | [`any`] | actions, services, topics and parameters of any interface |
 #![forbid(unsafe_code)]
@@ -70,10 +70,10 @@ use std::sync::Arc;
 use crate::bt::{Registry, RegistryError};
 use crate::msg::{Goals, Path, PoseStamped};
 
-/// Adds every node of Nav2 to a registry.
+/// Adds all Nav2 nodes to a registry.
 ///
 /// # Errors
-/// [`RegistryError`] where one of the IDs is taken.
+/// [`RegistryError`] if one of the IDs is already registered.
 pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     action::register(registry)?;
     any::register(registry)?;
@@ -87,8 +87,8 @@ pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     sync::selectors::register(registry)
 }
 
-/// What a navigator writes to the blackboard before it ticks: under the default names in
-/// [`registry`], under others where its parameters say so.
+/// The keys that a navigator writes to the blackboard before it ticks. [`registry`] declares the default names; the
+/// parameters may change them.
 #[derive(Clone, Copy, Debug)]
 pub struct ProvidedKeys<'k> {
     /// `goal_blackboard_id`.
@@ -109,7 +109,7 @@ impl ProvidedKeys<'_> {
         error_codes: &["follow_path_error_code", "compute_path_error_code"],
     };
 
-    /// Says so to a registry, in place of the default names.
+    /// Declares the keys in a registry and replaces the default names.
     pub fn declare(self, registry: &mut Registry) {
         let default = Self::DEFAULT;
         for key in [default.goal, default.goals, default.path]
@@ -144,7 +144,7 @@ mod tests {
     use crate::xml::{Loaded, Loader};
     use std::path::{Path as FilePath, PathBuf};
 
-    /// Nav2's own trees. They are not part of this repository: they are looked for beside it.
+    /// Nav2's own trees. They are not part of this repository, but expected beside it.
     fn corpus() -> Vec<PathBuf> {
         let places = FilePath::new(env!("CARGO_MANIFEST_DIR")).ancestors();
         let mut roots = places.map(|place| place.join("shared/corpus"));
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn nav2s_own_trees_compile() {
+    fn the_trees_of_nav2_compile() {
         let files = corpus();
         if files.is_empty() {
             println!("skipped: Nav2's trees are not here");
         }
         let registry = registry();
         for file in files {
-            // Nav2's docking example writes `inverter`, which BehaviorTree.CPP refuses too.
+            // Nav2's docking example writes `inverter`, which BehaviorTree.CPP refuses as well.
             if file.ends_with("application_example.xml") {
                 continue;
             }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_fires_where_activations_latch_is_reported() {
+    fn conditions_that_never_fire_with_latch_on_activation_are_reported() {
         for condition in ["GoalUpdated", "DistanceTraveled", "TimeExpired"] {
             for (latch, expected) in [(false, 0), (true, 1)] {
                 let mut registry = registry();
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// What loading a tree of one node with such keys says.
+    /// The problems of a tree of one node with such keys.
     fn said(node: &str, keys: ProvidedKeys<'_>) -> String {
         let mut registry = registry();
         keys.declare(&mut registry);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_navigators_own_keys_have_types() {
+    fn the_keys_of_the_navigator_have_types() {
         for (node, column, key, is, port) in [
             (
                 "<ComputePathThroughPoses goals=\"{goal}\" path=\"{path}\"/>",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_types_follow_the_navigators_parameters() {
+    fn the_typed_keys_follow_the_parameters_of_the_navigator() {
         let keys = ProvidedKeys {
             goal: "target",
             error_codes: &["code"],
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_a_subtree_hands_on_keeps_its_type() {
+    fn a_key_passed_to_a_subtree_keeps_its_type() {
         let text = "<root BTCPP_format=\"4\" main_tree_to_execute=\"A\">\n\
             <BehaviorTree ID=\"A\"><SubTree ID=\"B\" way=\"{goal}\"/></BehaviorTree>\n\
             <BehaviorTree ID=\"B\"><FollowPath path=\"{way}\"/></BehaviorTree></root>";
@@ -298,9 +298,9 @@ mod tests {
     #[test]
     fn every_node_is_documented() {
         for manifest in registry().manifests() {
-            assert!(!manifest.doc.is_empty(), "{}", manifest.id);
+            assert!(manifest.doc.ends_with('.'), "{}", manifest.id);
             for port in &manifest.ports {
-                assert!(!port.doc.is_empty(), "{} {}", manifest.id, port.name);
+                assert!(port.doc.ends_with('.'), "{} {}", manifest.id, port.name);
             }
         }
     }

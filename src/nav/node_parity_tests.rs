@@ -1,9 +1,10 @@
-//! What Nav2's trees may rely on: every node of Jazzy and of main, with the ports and defaults it has there.
+//! The nodes that Nav2's trees use: every node of Jazzy and of main exists, with its ports and defaults.
 
 use crate::bt::Direction;
 
-/// A line a node: its ID, then its ports; `name=default`, `>name` for an output, `name` for an input without default.
-/// Both names where main has another one than Jazzy.
+/// One line per node: its ID, then its ports; `name=default`, `>name` for an output, `name` for an input without
+/// default.
+/// Both names if main has another name than Jazzy.
 const NODES: &str = "
     ComputePathToPose goal start use_start planner_id= viapoints >path >error_code_id >error_msg server_name server_timeout
     ComputePathThroughPoses goals start planner_id= >path >error_code_id >error_msg >last_reached_index server_name server_timeout
@@ -98,7 +99,7 @@ fn same_default(wanted: &str, have: &str) -> bool {
 }
 
 #[test]
-fn every_node_of_nav2_is_there_with_its_ports_and_defaults() {
+fn every_node_of_nav2_exists_with_its_ports_and_defaults() {
     let registry = super::registry();
     let manifests: Vec<_> = registry.manifests().collect();
     let mut missing = Vec::new();
@@ -129,7 +130,7 @@ fn every_node_of_nav2_is_there_with_its_ports_and_defaults() {
             };
             let have = port.default.as_deref();
             let same = match (default, have) {
-                // An empty text is what an absent port without default means for these.
+                // For these, an empty text means an absent port without default.
                 (Some(""), None) => true,
                 (Some(wanted), Some(have)) => same_default(wanted, have),
                 (Some(_), None) => false,
@@ -147,7 +148,7 @@ fn every_node_of_nav2_is_there_with_its_ports_and_defaults() {
 }
 
 #[test]
-fn ports_that_jazzys_interfaces_lack_say_so_at_load() {
+fn ports_without_field_in_jazzy_are_reported_at_load() {
     let registry = super::registry();
     for (node, port) in [
         (

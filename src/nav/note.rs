@@ -1,36 +1,36 @@
-//! What leaves have to say to people.
+//! Log messages of leaves.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bt::Time;
 
-/// Something that a leaf has to say to people, and that is no error of the tree.
+/// A log message of a leaf that is not an error of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The path of the leaf.
     pub leaf: Arc<str>,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
-/// How many notes wait for somebody to take them, and how many are remembered.
+/// Maximum number of waiting messages, and of remembered ones.
 const MOST: usize = 64;
-/// How long a leaf says the same thing once: a condition that finds no transform would say so at every tick, a hundred
-/// times a second, and bury everything else in the log.
+/// Minimum time between equal messages of a leaf. A condition without transform would log at every tick, a hundred
+/// times a second, and hide everything else.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The notes of all leaves.
+/// The log messages of all leaves.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Not taken yet.
+    /// Messages that have not been taken.
     waiting: Vec<Note>,
-    /// What was said in the last second, and when.
+    /// The messages of the last second, with their times.
     said: Vec<(Note, Time)>,
 }
 
 impl Notes {
-    /// Takes in what a leaf says.
+    /// Adds a message of a leaf.
     pub(super) fn add(&mut self, leaf: &Arc<str>, text: String, now: Time) {
         self.said.retain(|(_, at)| now.since(*at) < PAUSE);
         let is_repeated =
@@ -44,18 +44,18 @@ impl Notes {
         self.waiting.push(note);
     }
 
-    /// Takes out what was said since the last call.
+    /// Takes the messages since the last call.
     pub(super) fn take(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// What was said before counts no longer: another goal is another story.
+    /// Clears the history of messages, for a new goal.
     pub(super) fn forget(&mut self) {
         self.said.clear();
     }
 }
 
-/// Whether two texts are the same, or differ in numbers only: an age, a distance.
+/// Whether two texts are equal except for numbers, for example an age or a distance.
 fn differs_in_numbers(a: &str, b: &str) -> bool {
     fn words(text: &str) -> impl Iterator<Item = u8> {
         text.bytes().filter(|byte| !byte.is_ascii_digit())
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_tick_by_tick_is_said_once_a_second() {
+    fn a_repeated_message_is_logged_once_per_second() {
         let mut notes = Notes::default();
         let count: usize = (0..250)
             .map(|tick| said(&mut notes, "a", &format!("it is 1.{tick:03} s old"), 10 * tick))
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_does_not_grow() {
+    fn the_number_of_waiting_messages_is_limited() {
         let mut notes = Notes::default();
         for second in 0..1_000 {
             notes.add(&"a".into(), "again".to_owned(), Time::from_millis(1_000 * second));

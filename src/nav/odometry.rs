@@ -1,20 +1,20 @@
-//! The robot's velocity over the last moments.
+//! The velocity of the robot during the last moments.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::msg::{Odometry, Stamp, Twist, Vector3};
 
-/// One message, as far as anybody asks.
+/// The used part of an odometry message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OdometrySample {
-    /// When it was measured.
+    /// Time of measurement.
     pub stamp: Stamp,
-    /// How fast it moved.
+    /// Velocity.
     pub twist: Twist,
 }
 
-/// The mean twist over a window (`filter_duration`), and the samples in it. Fed with messages, without a clock: the
+/// The mean twist over a window (`filter_duration`), with its samples. Uses the time of messages, not a clock: the
 /// window ends at the newest message.
 #[derive(Clone, Debug)]
 pub struct OdometrySmoother {
@@ -22,13 +22,13 @@ pub struct OdometrySmoother {
     samples: VecDeque<OdometrySample>,
 }
 
-/// Samples that are kept although they are older than the window: `IsStuck` looks at the last three.
+/// Minimum number of samples, kept even if they are older than the window: `IsStuck` uses the last three.
 const FEWEST: usize = 3;
-/// Samples kept at most, whatever the rate: 0.3 s at 3 kHz.
+/// Maximum number of samples at any rate: 0.3 s at 3 kHz.
 const MOST: usize = 1000;
 
 impl OdometrySmoother {
-    /// One without samples.
+    /// Creates a smoother without samples.
     pub fn new(window: Duration) -> Self {
         Self {
             window,
@@ -36,8 +36,7 @@ impl OdometrySmoother {
         }
     }
 
-    /// Takes in a message. One that is older than the newest means that time was set back: what was known is
-    /// forgotten.
+    /// Adds a message. A message older than the newest one means that time was set back; all samples are dropped.
     pub fn add(&mut self, message: &Odometry) {
         let stamp = message.header.stamp;
         if self.samples.back().is_some_and(|newest| stamp < newest.stamp) {
@@ -63,7 +62,7 @@ impl OdometrySmoother {
         self.samples.back()
     }
 
-    /// All samples of the window, oldest first, and at least the last three there were.
+    /// All samples of the window, oldest first; at least the last three if there are so many.
     pub fn samples(&self) -> impl DoubleEndedIterator<Item = &OdometrySample> + ExactSizeIterator {
         self.samples.iter()
     }
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_shorter_than_the_period_gives_the_newest() {
+    fn a_window_shorter_than_the_period_returns_the_newest_sample() {
         let mut smoother = OdometrySmoother::new(Duration::ZERO);
         for (at, speed) in [(0, 9.0), (100, 1.0), (200, 2.0), (300, 5.0)] {
             smoother.add(&message(at, speed));

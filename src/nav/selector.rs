@@ -1,4 +1,4 @@
-//! The skeleton of the selectors: a plugin name from a topic, or a default.
+//! The common code of the selectors: a plugin name from a topic, or a default.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,23 +11,23 @@ use crate::bt::{
     Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Text, Tick,
 };
 
-/// What tells one selector from another.
+/// The specific part of a selector.
 pub trait SelectorNode: Send + Sync + 'static {
     /// The ID in tree files.
     const ID: &'static str;
-    /// What is selected, for texts.
+    /// The selected thing, for texts.
     const WHAT: &'static str;
     /// The port of the default.
     const DEFAULT_PORT: &'static str;
     /// The port of the selection.
     const OUTPUT_PORT: &'static str;
-    /// The topic, unless the port `topic_name` says otherwise.
+    /// The default topic, overridden by the port `topic_name`.
     const TOPIC: &'static str;
     /// Documentation.
     const DOC: &'static str;
 }
 
-/// A selector as a behaviour.
+/// The behavior of a selector.
 pub struct Selector<N> {
     default: Input<Text>,
     topic: Input<Text>,
@@ -44,9 +44,9 @@ impl<N> fmt::Debug for Selector<N> {
 #[derive(Default)]
 struct State {
     subscription: Subscription,
-    /// Messages looked at.
+    /// Number of messages read.
     count: u64,
-    /// What was last selected; a default, once used, counts as selected.
+    /// The last selection. A default counts as selected after its first use.
     selected: Option<Text>,
 }
 
@@ -59,16 +59,16 @@ impl<N: SelectorNode> Node for Selector<N> {
         Self {
             default: ports
                 .input(N::DEFAULT_PORT)
-                .doc(format!("The {} until one is published.", N::WHAT))
+                .doc(format!("Default {}, used until one is published.", N::WHAT))
                 .bind(),
             topic: ports
                 .input("topic_name")
                 .default(N::TOPIC)
-                .doc(format!("The topic on which the {} is published.", N::WHAT))
+                .doc(format!("Topic of the {}.", N::WHAT))
                 .bind(),
             selected: ports
                 .output(N::OUTPUT_PORT)
-                .doc(format!("The selected {}.", N::WHAT))
+                .doc(format!("Selected {}.", N::WHAT))
                 .bind(),
             node: PhantomData,
         }
@@ -97,13 +97,13 @@ impl<N: SelectorNode> Behavior for Selector<N> {
                 let state = cx.state::<State>();
                 state.count = count;
                 if text.is_some() {
-                    // As in Nav2, an empty text takes the choice back: the default counts again.
+                    // As in Nav2, an empty text removes the selection, and the default applies again.
                     state.selected = text.filter(|text| !text.is_empty());
                     held = None;
                 }
             }
         }
-        // In nearly every tick it is what was written in the last one.
+        // In nearly every tick the text is the same as in the last one.
         if held.is_some_and(|text| self.selected.set_same(cx, text)) {
             return Ok(NodeStatus::Success);
         }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_is_no_choice() {
+    fn an_empty_text_is_not_a_selection() {
         for (default, status) in [("Default", Success), ("", Failure)] {
             let mut bench = Bench::new(&format!(
                 "<PlannerSelector selected_planner=\"{{selected}}\" default_planner=\"{default}\"/>"
@@ -192,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn another_topic_is_heard_from_its_first_message() {
-        // The second node has heard as much of its topic as the first of the one that it leaves.
+    fn another_topic_counts_from_its_first_message() {
+        // The second node has received as many messages of its topic as the first node of the topic that it leaves.
         let mut bench = Bench::new(
             "<Sequence><PlannerSelector selected_planner=\"{selected}\" topic_name=\"{topic}\"/>
              <ForceSuccess><PlannerSelector selected_planner=\"{other}\" topic_name=\"b\"/></ForceSuccess></Sequence>",

@@ -1,4 +1,4 @@
-//! The skeleton of every service client: ask, wait for the answer without waiting, read it.
+//! The common code of all service clients: send the request, poll for the response, read it.
 
 use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
@@ -14,39 +14,39 @@ pub type RequestOf<N> = <<N as ServiceNode>::Service as Service>::Request;
 /// The response type of a node's service.
 pub type ResponseOf<N> = <<N as ServiceNode>::Service as Service>::Response;
 
-/// What tells one service client from another.
+/// The specific part of a service client.
 pub trait ServiceNode: Send + Sync + Sized + 'static {
     /// The service.
     type Service: Service;
     /// The ID in tree files.
     const ID: &'static str;
-    /// Whether the server does something with the request, rather than only answers; see [`Behavior::acts`].
+    /// Whether the request has effects on the server; see [`Behavior::acts`].
     const ACTS: bool = false;
-    /// What palettes call it.
+    /// The node kind for palettes.
     const KIND: NodeKind = NodeKind::Action;
     /// Documentation.
     const DOC: &'static str;
-    /// The service, unless the port `service_name` says otherwise; empty where that port is required.
+    /// The default service, overridden by the port `service_name`. Empty if that port is required.
     const SERVER: &'static str = "";
 
-    /// Declares the node's own ports; those that all service clients share are declared by the skeleton.
+    /// Declares the node's own ports. The common code declares the shared ones.
     fn bind(ports: &mut Ports<'_>) -> Self;
 
-    /// The ports that name the service and say how patient to be with it.
+    /// The ports for the service name and the timeouts.
     fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
         Endpoint::service(ports, Self::Service::TYPE, Self::SERVER)
     }
 
-    /// The tree has got its world: what can be checked before the first tick.
+    /// The tree has its world: checks that are possible before the first tick.
     fn attached(&self, _cx: &mut Context<'_>) {}
 
-    /// The request, from the ports; `Err(status)` where there is nothing to ask.
+    /// Makes the request from the ports. `Err(status)` if there is nothing to request.
     ///
     /// # Errors
     /// [`Thrown`].
     fn request(&self, cx: &mut Context<'_>) -> Result<Result<RequestOf<Self>, NodeStatus>, Thrown>;
 
-    /// Whether the inputs have changed so that the answer is of no use: then the node asks again.
+    /// Whether the inputs have changed and make the response useless. The node then sends another request.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -54,8 +54,8 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
         Ok(false)
     }
 
-    /// What an answer means; where a node says nothing else, that there is one is the success. It is about what was asked,
-    /// and not about what the ports say by now.
+    /// Handles the response. By default, any response is a success. `request` is the request that was sent; the ports
+    /// may have changed.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -68,7 +68,7 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
         Ok(NodeStatus::Success)
     }
 
-    /// There was no answer: outputs to write before the failure.
+    /// Writes outputs before a failure without response.
     ///
     /// # Errors
     /// [`Thrown`].
@@ -77,10 +77,10 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     }
 }
 
-/// A service client as a behaviour.
+/// The behavior of a service client.
 ///
-/// A node that is ticked again after it has finished asks again, as Nav2's does: not the stored
-/// status tells, but whether a request is open. Its ticket is the node's [`Memory`](crate::bt::Memory) mark.
+/// A completed node that is ticked again sends a new request, as in Nav2: an open request decides, not the stored
+/// status. The ticket is the mark of the node's [`Memory`](crate::bt::Memory).
 #[derive(Debug)]
 pub struct ServiceLeaf<N> {
     node: N,
@@ -91,7 +91,7 @@ pub struct ServiceLeaf<N> {
 #[derive(Default)]
 struct State {
     client: Client,
-    /// The request that is open.
+    /// The open request.
     asked: Option<Payload>,
 }
 
@@ -136,12 +136,12 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         N::ACTS
     }
 
-    /// The answer may come before what was asked for begins.
+    /// The response may arrive before the requested operation begins.
     fn sees_end(&self) -> bool {
         false
     }
 
-    /// An action whatever it is called: the answer takes its time.
+    /// Always an action, independent of its kind: the response takes time.
     fn node_effects(&self, _kind: NodeKind, _children: &[NodeEffects]) -> NodeEffects {
         NodeEffects::of(NodeKind::Action, &[])
     }
@@ -174,7 +174,7 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         let world = world!(cx);
         let Some(progress) = world.progress(ticket) else {
             cx.memory().mark = 0;
-            return self.fail(cx, "the request was forgotten");
+            return self.fail(cx, "the state of the request was lost");
         };
         if progress.outcome.is_none() {
             return Ok(NodeStatus::Running);
@@ -194,10 +194,10 @@ impl<N: ServiceNode> ServiceLeaf<N> {
                 _ => self.fail(cx, "the response is not of the service's type"),
             },
             Some(Outcome::ResponseTimeout) => self.fail(cx, "the service did not answer in time"),
-            Some(Outcome::ServerGone) => self.fail(cx, "the service is not there"),
+            Some(Outcome::ServerGone) => self.fail(cx, "the service is not available"),
             Some(Outcome::SendFailed) => self.fail(cx, "the request could not be sent"),
             Some(Outcome::ShuttingDown) => self.fail(cx, "the node shuts down"),
-            _ => self.fail(cx, "the request ended in a way that no request ends"),
+            _ => self.fail(cx, "the request ended with an unexpected outcome"),
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
     const LEAF: &str = "<ReinitializeGlobalLocalization service_name=\"reinit\" server_timeout=\"50\"/>";
 
     #[test]
-    fn no_answer_in_time_is_a_failure_and_a_late_one_is_dropped() {
+    fn a_missing_response_is_a_failure_and_a_late_one_is_dropped() {
         let mut bench = Bench::new(LEAF);
         bench.service::<Empty>("reinit", |_| None);
         assert_eq!(bench.letters(6), "RRRRRF");
@@ -232,13 +232,13 @@ mod tests {
     fn an_absent_service_is_a_failure() {
         let mut bench = Bench::new(LEAF);
         assert_eq!(bench.run(10), Failure);
-        assert_eq!(bench.notes(), ["the service is not there"]);
+        assert_eq!(bench.notes(), ["the service is not available"]);
         bench.service::<Empty>("reinit", |_| Some(Default::default()));
         assert_eq!(bench.run(10), Success);
     }
 
     #[test]
-    fn a_halted_call_does_not_answer_the_next_one() {
+    fn the_response_of_a_halted_call_does_not_reach_the_next_one() {
         let mut bench = Bench::new(LEAF);
         bench.service::<Empty>("reinit", |_| None);
         assert_eq!(bench.tick(), Running);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_leaf_that_is_not_reset_asks_again() {
+    fn a_completed_leaf_that_is_not_reset_sends_a_new_request() {
         // PipelineSequence ticks its first child again while the second runs.
         let mut bench = Bench::new(&format!("<PipelineSequence>{LEAF}<Spin/></PipelineSequence>"));
         bench.service::<Empty>("reinit", |_| Some(Default::default()));

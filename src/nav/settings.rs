@@ -1,31 +1,31 @@
-//! The node parameters that leaves go by.
+//! The node parameters that leaves use.
 
 use std::time::Duration;
 
 use crate::bt::HaltOrder;
 use crate::goal::GoalOptions;
 
-/// Defaults for ports that a tree leaves out, and the switches that bring back Nav2's behaviour where navtree differs
-/// (`docs/differences.md`). Names and defaults are Nav2's.
+/// Defaults for omitted ports, and the switches that restore Nav2's behavior where navtree differs
+/// (`docs/differences.md`). Names and defaults are those of Nav2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// `global_frame`.
     pub global_frame: String,
     /// `robot_base_frame`.
     pub robot_base_frame: String,
-    /// `transform_tolerance`: accepted, and used by nothing here. In Nav2 it is the time for which a tick is blocked
-    /// to wait for a transform; as an age limit its default of 0.1 s would fail with odometry of 10 Hz.
+    /// `transform_tolerance`: accepted and not used. In Nav2 a tick blocks for this time to wait for a transform. As an
+    /// age limit, its default of 0.1 s would fail with odometry at 10 Hz.
     pub transform_tolerance: Duration,
-    /// `transform_age_limit`: a newest transform older than this counts as missing; `None`: of any age, as in Nav2.
+    /// `transform_age_limit`: maximum age of a newest transform. `None`: no limit, as in Nav2.
     pub transform_age_limit: Option<Duration>,
-    /// The larger of `response_timeout` and `default_server_timeout`: for the acceptance of a goal or the answer of a
-    /// service.
+    /// The larger of `response_timeout` and `default_server_timeout`: timeout for the acceptance of a goal or the
+    /// response of a service.
     pub response_timeout: Duration,
-    /// The larger of `response_timeout` above and `wait_for_service_timeout`: for a server that is absent.
+    /// The larger of `response_timeout` above and `wait_for_service_timeout`: timeout for an absent server.
     pub absent_timeout: Duration,
-    /// `default_cancel_timeout`: how long a stopping goal may hold back the next on the same server.
+    /// `default_cancel_timeout`: maximum time for which a stopping goal delays the next goal on the same server.
     pub cancel_timeout: Duration,
-    /// `give_up_timeout`: how long stopping a goal is tried in all.
+    /// `give_up_timeout`: maximum time to stop a goal.
     pub give_up_timeout: Duration,
     /// `odom_topic`.
     pub odom_topic: String,
@@ -37,23 +37,23 @@ pub struct Settings {
     pub goal_updater_topic: String,
     /// `goals_updater_topic`.
     pub goals_updater_topic: String,
-    /// `max_goal_poses`: how many poses a goal, or a list of goals on a topic, may have.
+    /// `max_goal_poses`: maximum number of poses of a goal, or of a list of goals on a topic.
     pub max_goal_poses: usize,
-    /// A goal that another client or a Cancel node cancelled counts as a success of its leaf, as in Nav2. Default false: a failure.
+    /// Whether a leaf succeeds if another client or a Cancel node cancels its goal, as in Nav2. Default false: the leaf
+    /// fails.
     pub canceled_is_success: bool,
-    /// `GoalUpdated` and its kin forget their reference when a reactive parent resets them, as in Nav2 (E7), where
-    /// they then never fire. Default false.
+    /// Whether `GoalUpdated` and similar nodes drop their reference when a reactive parent resets them, as in Nav2
+    /// (E7). They then never fire. Default false.
     pub latch_on_activation: bool,
-    /// `battery_unknown_is_low`: `IsBatteryLow` holds as long as no battery has said anything. Default false, as in
+    /// `battery_unknown_is_low`: whether `IsBatteryLow` succeeds before the first battery message. Default false, as in
     /// Nav2.
     pub battery_unknown_is_low: bool,
-    /// `halt_before_start`: in which order what a tick stops and starts gets to the servers. The default is
-    /// [`HaltOrder::BeforeStarts`].
+    /// `halt_before_start`: the order of halts and starts of one tick. Default [`HaltOrder::BeforeStarts`].
     pub halt_order: HaltOrder,
 }
 
 impl Settings {
-    /// The times of a goal or call whose leaf says nothing else.
+    /// The default timeouts of a goal or call.
     pub fn goal_options(&self) -> GoalOptions {
         GoalOptions {
             accept_timeout: self.response_timeout,
@@ -72,7 +72,8 @@ impl Default for Settings {
             robot_base_frame: "base_link".to_owned(),
             transform_tolerance: Duration::from_millis(100),
             transform_age_limit: Some(Duration::from_secs(1)),
-            // Nav2's 20 ms fail in the field (nav2 #4278, #5666): nothing waits here, so patience costs nothing.
+            // Nav2's 20 ms are too short in practice (nav2 #4278, #5666). No thread waits here, so a long timeout costs
+            // nothing.
             response_timeout: Duration::from_secs(1),
             absent_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(2),

@@ -1,22 +1,22 @@
-//! `json:` texts read to the letter: every field that is written must be one of the message.
+//! Strict reading of `json:` texts: every written field must be a field of the message.
 //!
-//! A misspelt field read as a default is a robot that drives to (0, 0). What is *not* written has its default, as in the
-//! interfaces. The check compares with the message as it would be written back, so that it knows no type by itself;
-//! serde's `deny_unknown_fields` was rejected: the interfaces have fields that the plain structs leave out, and its
-//! message has no path.
+//! A misspelt field that is read as its default would send a robot to (0, 0). A missing field gets its default, as in
+//! the interfaces. The check compares the text with the message when written back, so it does not need to know any
+//! type. serde's `deny_unknown_fields` was rejected: the interfaces have fields that the plain structs omit, and its
+//! error message has no path.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as JsonValue;
 
-/// The name of the type that the export adds to its outermost objects.
+/// The name of the type field that the export adds to outermost objects.
 const TYPE: &str = "__type";
 
-/// Reads a message from what follows `json:`. `type_name` is its name as exported (`nav_msgs::msg::Path`), of a list its
-/// items'; `left_out` are fields of the interface that the message does without.
+/// Reads a message from the text after `json:`. `type_name` is its exported name (`nav_msgs::msg::Path`), or that of
+/// the items of a list. `left_out` lists the fields of the interface that the message omits.
 ///
 /// # Errors
-/// A sentence with the path of the field at fault.
+/// A sentence with the path of the faulty field.
 pub(crate) fn read<T: DeserializeOwned + Serialize>(
     text: &str,
     type_name: &str,
@@ -52,10 +52,10 @@ pub(crate) fn refuse_zero_bytes(value: &JsonValue) -> Result<(), String> {
     Err(format!("{place}{ZERO_BYTE}"))
 }
 
-/// What is said of a text with a zero byte.
+/// The error message for a text with a zero byte.
 pub(crate) const ZERO_BYTE: &str = "the text contains a zero byte, which a ROS string cannot hold; remove it";
 
-/// The way to a text with a zero byte, innermost part first.
+/// The path of a text with a zero byte, innermost part first.
 fn zero_byte(value: &JsonValue) -> Option<Vec<String>> {
     let below = |value: &JsonValue, part: String| {
         let mut path = zero_byte(value)?;
@@ -79,11 +79,11 @@ fn is_of_type(given: &JsonValue, type_name: &str) -> Result<(), String> {
     match given.get(TYPE) {
         None => Ok(()),
         Some(JsonValue::String(name)) if plain(name) == plain(type_name) => Ok(()),
-        Some(other) => Err(format!("`{TYPE}` is {other}, and this has to be a {type_name}")),
+        Some(other) => Err(format!("`{TYPE}` is {other}, but {type_name} is required")),
     }
 }
 
-/// `nav_msgs::msg::Path`, `nav_msgs/msg/Path` and `nav_msgs/Path` are one.
+/// `nav_msgs::msg::Path`, `nav_msgs/msg/Path` and `nav_msgs/Path` are equal.
 fn plain(name: &str) -> String {
     name.replace("::", "/").replace("/msg/", "/")
 }
@@ -121,16 +121,16 @@ fn compare(
             }
             Ok(())
         }
-        // serde reads a list as the fields of a message in their order; no interface is written so.
+        // serde reads a list as the fields of a message in order; interfaces do not use this form.
         (JsonValue::Array(_), JsonValue::Object(_)) if path.is_empty() => {
-            Err("a list is no message".to_owned())
+            Err("a list is not a message".to_owned())
         }
         (JsonValue::Array(_), JsonValue::Object(_)) => Err(format!("`{path}` is a message, not a list")),
         _ => Ok(()),
     }
 }
 
-/// Says that a message has no such field, and which it has. `path` leads to the message.
+/// An error message for an unknown field, with the existing fields. `path` is the path of the message.
 pub(crate) fn no_field(path: &str, message: &JsonValue, name: &str) -> String {
     let place = if path.is_empty() {
         String::new()
@@ -138,13 +138,13 @@ pub(crate) fn no_field(path: &str, message: &JsonValue, name: &str) -> String {
         format!(" in `{path}`")
     };
     let Some(fields) = message.as_object() else {
-        return format!("there is no field `{name}` in what is no message");
+        return format!("there is no field `{name}`: the value is not a message");
     };
     let names = || fields.keys().map(String::as_str);
     match crate::bt::nearest(name, names()) {
         Some(near) => format!("there is no field `{name}`{place}: did you mean `{near}`?"),
         None => format!(
-            "there is no field `{name}`{place}: there are {}",
+            "there is no field `{name}`{place}: the fields are {}",
             names().collect::<Vec<_>>().join(", ")
         ),
     }
@@ -162,21 +162,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_has_its_default() {
+    fn missing_fields_get_their_defaults() {
         assert_eq!(read::<PoseStamped>("{}", POSE, &[]), Ok(PoseStamped::default()));
         let pose: PoseStamped = read("{\"header\":{\"frame_id\":\"map\"}}", POSE, &[]).unwrap();
         assert_eq!(&*pose.header.frame_id, "map");
     }
 
     #[test]
-    fn a_field_that_does_not_exist_is_named_with_its_place() {
+    fn an_unknown_field_is_named_with_its_path() {
         assert_eq!(
             refusal("{\"headr\":{\"frame_id\":\"map\"}}"),
             "there is no field `headr`: did you mean `header`?"
         );
         assert_eq!(
             refusal("{\"pose\":{\"position\":{\"width\":1}}}"),
-            "there is no field `width` in `pose.position`: there are x, y, z"
+            "there is no field `width` in `pose.position`: the fields are x, y, z"
         );
         let goals = read::<Goals>("[{},{\"pos\":{}}]", POSE, &[]).unwrap_err();
         assert_eq!(goals, "there is no field `pos` in `[1]`: did you mean `pose`?");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn g8_a_text_with_a_zero_byte_is_refused_with_its_place() {
+    fn g8_a_text_with_a_zero_byte_is_refused_with_its_path() {
         for (text, place) in [
             (r#"{"header":{"frame_id":"ma\u0000p"}}"#, "`header.frame_id`: "),
             (
@@ -199,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_message() {
-        assert_eq!(refusal("[]"), "a list is no message");
+    fn a_list_is_not_a_message() {
+        assert_eq!(refusal("[]"), "a list is not a message");
         assert_eq!(
             refusal("{\"pose\":{\"position\":[1,2,3]}}"),
             "`pose.position` is a message, not a list"
@@ -208,14 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_is_written_must_be_the_type() {
+    fn a_written_type_must_match() {
         for name in [POSE, "geometry_msgs/PoseStamped", "geometry_msgs/msg/PoseStamped"] {
             let text = format!("{{\"__type\":\"{name}\"}}");
             assert!(read::<PoseStamped>(&text, POSE, &[]).is_ok(), "{name}");
         }
         assert_eq!(
             refusal("{\"__type\":\"nav_msgs::msg::Path\"}"),
-            "`__type` is \"nav_msgs::msg::Path\", and this has to be a geometry_msgs::msg::PoseStamped"
+            "`__type` is \"nav_msgs::msg::Path\", but geometry_msgs::msg::PoseStamped is required"
         );
         assert!(read::<Goals>("[{\"__type\":3}]", POSE, &[]).is_err());
     }

@@ -1,7 +1,7 @@
 //! The table of the nodes of a folder.
 
-/// One row a node: its file, the node, the behaviour that it shares with others (`in`), or another ID that it has (`as`).
-/// A row exports the node and registers it. `mod FILE;` stands outside of the table: rustfmt formats no module that a macro
+/// One row per node: its file, the node, and the behaviour that it shares with others (`in`) or its second ID (`as`). A row
+/// exports the node and registers it. `mod FILE;` is outside the table because rustfmt ignores a module that a macro
 /// declares.
 macro_rules! nodes {
     ($($file:ident: $node:ident $(in $leaf:ident)? $(as $alias:literal)?,)*) => {

@@ -1,11 +1,11 @@
-//! Subscriptions of nodes: made when the tree gets its world, shared between trees, never in the way of a tick.
+//! Subscriptions of nodes: created when the tree gets its world, and shared between trees.
 
 use super::endpoint::report_fault;
 use super::link::{Form, TopicId, TopicSpec};
 use super::world::World;
 use crate::bt::{Context, Input, Text};
 
-/// What a subscription is, apart from its name.
+/// The properties of a subscription, except its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TopicKind {
     pub(crate) type_name: &'static str,
@@ -14,25 +14,25 @@ pub(crate) struct TopicKind {
 }
 
 impl TopicKind {
-    /// What selectors listen to: the last word of a publisher counts, also when it came before.
+    /// For selectors: the last message counts, even if it was published earlier.
     pub(crate) const SELECTION: Self = Self {
         type_name: "std_msgs/msg/String",
         reliable: true,
         transient_local: true,
     };
-    /// Batteries. Best effort: it hears reliable publishers too.
+    /// For batteries. Best effort also receives from reliable publishers.
     pub(crate) const BATTERY: Self = Self {
         type_name: "sensor_msgs/msg/BatteryState",
         reliable: false,
         transient_local: false,
     };
-    /// Goals that are updated on their way.
+    /// For goals that change during the navigation.
     pub(crate) const GOAL: Self = Self {
         type_name: "geometry_msgs/msg/PoseStamped",
         reliable: true,
         transient_local: false,
     };
-    /// Lists of them; the payload is a [`StampedGoals`](crate::msg::StampedGoals).
+    /// For lists of goals; the payload is a [`StampedGoals`](crate::msg::StampedGoals).
     pub(crate) const GOALS: Self = Self {
         type_name: "nav_msgs/msg/Goals",
         reliable: true,
@@ -51,21 +51,21 @@ impl TopicKind {
     }
 }
 
-/// One subscription of a node, in its state.
+/// One subscription of a node, part of its state.
 #[derive(Debug, Default)]
 pub(crate) struct Subscription {
     topic: Option<TopicId>,
-    /// What was subscribed to: a name on the blackboard may change.
+    /// The subscribed name. A name on the blackboard may change.
     name: Option<Text>,
 }
 
 impl Subscription {
-    /// The topic, once there is one.
+    /// The topic, if it is open.
     pub(crate) fn topic(&self) -> Option<TopicId> {
         self.topic
     }
 
-    /// Subscribes to a name that a port gives; what is wrong with it is reported to whoever loads the tree.
+    /// Subscribes to the name of a port. Reports faults to the loader of the tree.
     pub(crate) fn open(&mut self, cx: &mut Context<'_>, kind: TopicKind, name: &Text, port: &str) {
         let Some(world) = cx.resource::<World>() else {
             return;
@@ -80,7 +80,7 @@ impl Subscription {
         }
     }
 
-    /// Subscribes to what a port names, if it can be read yet.
+    /// Subscribes to the name of a port, if the port has a value.
     pub(crate) fn open_port(&mut self, cx: &mut Context<'_>, kind: TopicKind, port: &Input<Text>) {
         if let Ok(name) = port.get(cx)
             && self.name.as_ref() != Some(&name)

@@ -1,4 +1,5 @@
-//! How well a path is followed, from the path and the robot's transform: what Jazzy's controller does not say.
+//! Path tracking errors, computed from the path and the robot's transform, because Jazzy's controller does not report
+//! them.
 
 use super::endpoint::world;
 use crate::bt::{Context, Thrown};
@@ -9,7 +10,7 @@ use crate::msg::{Header, Path, Point, PoseStamped, TrackingFeedback, angle_betwe
 pub(crate) struct Tracker;
 
 impl Tracker {
-    /// Where the robot is on the path; `None` for an empty path or without the robot's transform.
+    /// The robot's position on the path. `None` for an empty path or without the robot's transform.
     pub(crate) fn track(
         &self,
         cx: &mut Context<'_>,
@@ -28,7 +29,7 @@ impl Tracker {
 fn tracking(path: &Path, robot: PoseStamped, speed: f64) -> Option<TrackingFeedback> {
     let at = robot.pose.position;
     let index = path.closest_index(&at)?;
-    // The segment that leaves the closest pose; the last pose has only the one that leads to it.
+    // The segment that starts at the closest pose. For the last pose, the segment that ends there.
     let (from, to) = if index + 1 < path.poses.len() {
         (index, index + 1)
     } else {
@@ -49,7 +50,7 @@ fn tracking(path: &Path, robot: PoseStamped, speed: f64) -> Option<TrackingFeedb
     })
 }
 
-/// Metres to the left of the line from one point to another; the plain distance where the two are one.
+/// Metres to the left of the line between two points. The distance if both points are equal.
 fn left_of(from: &Point, to: &Point, at: &Point) -> f64 {
     let length = distance_xy(from, to);
     if length == 0.0 {

@@ -1,8 +1,8 @@
 //! Messages as blackboard values: Nav2's text forms, `json:`, and their export.
 //!
-//! Reading: `x;y;z` and its kin without any trimming, as BehaviorTree.CPP splits; or `json:{…}` with the field names
-//! of the interface, where missing fields have their defaults, and fields that do not exist or a `__type` of something
-//! else are refused. Writing: the same JSON, with `__type` on the outermost object, as BehaviorTree.CPP's exporter does.
+//! Reading: `x;y;z` and similar forms without trimming, as BehaviorTree.CPP splits them, or `json:{…}` with the field
+//! names of the interface. Missing fields get their defaults. Unknown fields and a `__type` of another interface are
+//! refused. Writing: the same JSON with `__type` on the outermost object, as BehaviorTree.CPP's exporter does.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl PortValue for Milliseconds {
     }
 }
 
-/// What [`BatteryState`] leaves out of its interface.
+/// Fields of the interface that [`BatteryState`] does not contain.
 const BATTERY_LEFT_OUT: &[&str] = &[
     "temperature",
     "design_capacity",
@@ -74,7 +74,7 @@ fn parse_milliseconds(text: &str) -> Result<Milliseconds, String> {
     text[..digits].parse().map(Milliseconds).map_err(|_| refuse())
 }
 
-/// Reads `json:…`; `None` where the text is not of that form.
+/// Reads `json:…`. `None` if the text does not have this form.
 fn from_json<T: DeserializeOwned + Serialize>(
     text: &str,
     type_name: &str,
@@ -85,13 +85,13 @@ fn from_json<T: DeserializeOwned + Serialize>(
     Some(read.map_err(|error| format!("json: {error}")))
 }
 
-/// Reads a type that has no other form, of whose interface some fields are left out.
+/// Reads a type that has only the JSON form and omits some fields of its interface.
 fn only_json<T: DeserializeOwned + Serialize>(
     text: &str,
     type_name: &str,
     left_out: &[&str],
 ) -> Result<T, String> {
-    from_json(text, type_name, left_out).unwrap_or_else(|| Err("has no text form but `json:…`".to_owned()))
+    from_json(text, type_name, left_out).unwrap_or_else(|| Err("has only the text form `json:…`".to_owned()))
 }
 
 fn to_json<T: Serialize>(value: &T, type_name: &str) -> serde_json::Value {
@@ -106,7 +106,7 @@ fn list_to_json<T: Serialize>(values: &[T], type_name: &str) -> serde_json::Valu
     values.iter().map(|value| to_json(value, type_name)).collect()
 }
 
-/// The parts of `a;b;c`: a trailing separator is ignored, an empty text has no parts.
+/// Splits `a;b;c`. A trailing separator is ignored; an empty text has no parts.
 fn parts(text: &str) -> Vec<&str> {
     let text = text.strip_suffix(';').unwrap_or(text);
     if text.is_empty() {
@@ -117,7 +117,7 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 fn wrong_count(what: &str, wanted: &str, given: usize) -> String {
-    format!("{what} is written as {wanted}, and this has {given} fields")
+    format!("{what} is written as {wanted}, but this text has {given} fields")
 }
 
 fn real(text: &str) -> Result<f64, String> {
@@ -185,7 +185,7 @@ fn poses(what: &str, parts: &[&str]) -> Result<Vec<PoseStamped>, String> {
     parts.chunks(9).map(pose_stamped).collect()
 }
 
-/// Nav2 of Jazzy writes each pose's stamp into the header of the path; here it goes into the pose.
+/// Nav2 of Jazzy writes the stamp of each pose into the header of the path; navtree writes it into the pose.
 fn path(parts: &[&str]) -> Result<Path, String> {
     match parts {
         [time, frame, rest @ ..] => Ok(Path {
@@ -325,7 +325,7 @@ object!(
     |value| list_to_json(&value.0, "nav2_msgs::msg::WaypointStatus")
 );
 
-/// A duration as the message that trees carry it in.
+/// A duration as the message for the blackboard.
 pub fn duration_value(duration: Duration) -> Arc<RosDuration> {
     Arc::new(duration.into())
 }
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// A leaf with a port of each type that has a text form.
+    /// A leaf with one port of each type that has a text form.
     struct Everything;
 
     impl crate::bt::Node for Everything {
@@ -410,7 +410,7 @@ mod tests {
 
     // test_bt_utils
     #[test]
-    fn wrong_field_counts_refuse_the_tree_at_the_place() {
+    fn wrong_field_counts_refuse_the_tree_with_the_place() {
         for attribute in [
             "point=\"1;2\"",
             "point=\"1;2;3;4\"",
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_object_says_its_type() {
+    fn the_outermost_object_contains_its_type() {
         let pose: Arc<PoseStamped> = parsed("0;map;1;2;3;0;0;0;1").unwrap();
         assert_eq!(
             crate::bt::Object::to_json(&*pose),

@@ -1,4 +1,4 @@
-//! What leaves see of the world during a tick: a snapshot taken at its start, and an outbox that leaves at its end.
+//! The world that leaves see during a tick: a snapshot from its start, and an outbox that is sent at its end.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::bt::{HaltOrder, HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
-/// How far a goal, a call or a cancel request has come.
+/// The progress of a goal, a call or a cancel request.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// The server took the goal.
+    /// The server accepted the goal.
     pub accepted: bool,
-    /// Feedback that was not looked at yet; only the newest is kept.
+    /// The newest feedback that has not been read.
     pub feedback: Option<Payload>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Option<Outcome<Payload>>,
-    /// Updates of the goal that were asked for.
+    /// Number of requested updates of the goal.
     asked: u64,
-    /// Updates that the goal which has ended includes.
+    /// Number of updates that the ended goal includes.
     applied: u64,
 }
 
 impl Progress {
-    /// Whether the outcome is that of an earlier goal: the goal ended before an update of it was sent.
+    /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
     pub fn is_of_earlier_goal(&self) -> bool {
         self.outcome.is_some() && self.applied < self.asked
     }
@@ -44,39 +44,39 @@ impl Progress {
 pub struct Sample {
     /// The message.
     pub payload: Option<Payload>,
-    /// Messages so far: a leaf that wants a fresh one remembers this number.
+    /// Number of messages. A leaf that waits for a fresh message remembers it.
     pub count: u64,
-    /// Messages of all topics until the last one of this: tells which of two topics spoke last.
+    /// Number of messages on all topics at the last message of this topic: tells which of two topics received the later
+    /// one.
     pub order: u64,
-    /// When this process received the last one, by the clock that no simulation stops.
+    /// Time of reception of the last message, on the clock that a simulation does not stop.
     pub received: Time,
 }
 
-/// Told of every message when it is taken in.
+/// Receives every message on arrival.
 type Listener = Box<dyn FnMut(TopicId, &Payload, Time) + Send>;
 
-/// The resource through which Nav2's nodes act. A leaf that is halted has its ticket forgotten here, at once, so that
-/// nothing that arrives later can reach it or its next activation (guarantee G4); what became of its goal is the
-/// GoalTracker's business.
+/// The resource that Nav2's nodes act through. A halt removes the ticket of the leaf here at once, so later messages
+/// cannot reach the leaf or its next activation (guarantee G4). The GoalTracker follows the goal to its end.
 pub struct World {
     link: Box<dyn Link>,
     /// Node parameters.
     pub settings: Settings,
     now: Time,
     next_ticket: u64,
-    /// The first ticket of the session that runs.
+    /// The first ticket of the current session.
     since: Ticket,
-    /// When the navigation that runs was accepted; see [`World::current_sample`].
+    /// Time of acceptance of the current navigation; see [`World::current_sample`].
     accepted: Time,
-    /// Since when commands to the run count; see [`World::run_sample`].
+    /// Start time of the run, from which commands to the run are valid; see [`World::run_sample`].
     run_accepted: Time,
     waiting: FxHashMap<Ticket, Progress>,
     topics: FxHashMap<TopicId, Sample>,
-    /// Cancels leave first, then everything else in the order asked for (guarantee G2); the old order needs no halts.
+    /// Cancels, which are sent before all other commands (guarantee G2). Unused with the old order.
     halts: Vec<Command<Payload>>,
     requests: Vec<Command<Payload>>,
     events: Vec<Event>,
-    /// Messages so far, of all topics.
+    /// Number of messages on all topics.
     messages: u64,
     listeners: Vec<Listener>,
     odometry: Option<(TopicId, OdometrySmoother)>,
@@ -84,12 +84,12 @@ pub struct World {
     notes: Notes,
     /// The last failures of leaves, for the result of the navigation.
     pub failures: Failures,
-    /// Servers that were opened since somebody last asked.
+    /// Servers opened since the last [`World::take_opened`].
     opened: Vec<ServerId>,
 }
 
 impl World {
-    /// A world behind a link.
+    /// Creates a world with a link.
     pub fn new(link: Box<dyn Link>, settings: Settings) -> Self {
         Self {
             link,
@@ -130,13 +130,13 @@ impl World {
         Ok(server)
     }
 
-    /// Has the feedback of an action server delivered to the leaves that have goals on it.
+    /// Subscribes to the feedback of an action server, for the leaves with goals on it.
     pub fn hear(&mut self, server: ServerId) {
         self.link.hear(server);
     }
 
-    /// The servers that were opened since the last call: those of the tree that was given this world meanwhile, or that
-    /// was ticked with it.
+    /// The servers opened since the last call: those of the tree that received this world or was ticked with it since
+    /// then.
     pub fn take_opened(&mut self) -> Vec<ServerId> {
         std::mem::take(&mut self.opened)
     }
@@ -151,20 +151,21 @@ impl World {
         Ok(id)
     }
 
-    /// The newest message of a topic, as of the start of this tick.
+    /// The newest message of a topic at the start of this tick.
     pub fn sample(&self, topic: TopicId) -> Option<&Sample> {
         self.topics.get(&topic)
     }
 
-    /// As [`World::sample`], where the message was received since the navigation that runs was accepted. For messages
-    /// that are commands: one for an earlier navigation is none for this one.
+    /// Like [`World::sample`], if the message was received after the current navigation was accepted. For messages that
+    /// are commands: a command for an earlier navigation does not apply to this one.
     pub fn current_sample(&self, topic: TopicId) -> Option<&Sample> {
         self.sample(topic)
             .filter(|sample| sample.received >= self.accepted)
     }
 
-    /// As [`World::sample`], where the message was received since the run began: since the first goal was accepted of
-    /// those that replaced one another. For commands to the run, which such a goal leaves in force.
+    /// Like [`World::sample`], if the message was received after the run began: after the first of the goals that
+    /// replaced one another was accepted. For commands to the run, which stay in effect when another goal replaces the
+    /// current one.
     pub fn run_sample(&self, topic: TopicId) -> Option<&Sample> {
         self.sample(topic)
             .filter(|sample| sample.received >= self.run_accepted)
@@ -188,12 +189,12 @@ impl World {
         self.link.advertise(topic)
     }
 
-    /// What keeps a topic from being of use now; see [`Link::topic_fault`].
+    /// The fault of an open topic; see [`Link::topic_fault`].
     pub fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
         self.link.topic_fault(topic)
     }
 
-    /// A message with every field at its default; see [`Link::template`].
+    /// A message with default values in all fields; see [`Link::template`].
     ///
     /// # Errors
     /// [`LinkError`].
@@ -201,7 +202,7 @@ impl World {
         self.link.template(part, type_name)
     }
 
-    /// Whether JSON is a message of an interface; see [`Link::check`].
+    /// Checks that JSON is a message of an interface; see [`Link::check`].
     ///
     /// # Errors
     /// [`LinkError`].
@@ -221,7 +222,7 @@ impl World {
         ticket
     }
 
-    /// Asks for a goal to be sent when the tick ends.
+    /// Requests a goal, which is sent at the end of the tick.
     pub fn start_goal(
         &mut self,
         server: ServerId,
@@ -241,7 +242,7 @@ impl World {
         ticket
     }
 
-    /// Replaces a running goal by a newer one for the same server; of several within a tick the last counts.
+    /// Replaces an active goal by a newer one on the same server. Within a tick, the last call counts.
     pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
         if let Some(progress) = self.waiting.get_mut(&ticket) {
             progress.asked += 1;
@@ -249,7 +250,7 @@ impl World {
         self.requests.push(Command::Update { ticket, payload });
     }
 
-    /// Asks for a service to be called when the tick ends.
+    /// Requests a service call, which is sent at the end of the tick.
     pub fn call(
         &mut self,
         server: ServerId,
@@ -269,7 +270,7 @@ impl World {
         ticket
     }
 
-    /// Asks for goals of any client to be cancelled on a server, as Nav2's `Cancel*` nodes do.
+    /// Requests the cancellation of all clients' goals on a server, as Nav2's `Cancel*` nodes do.
     pub fn cancel_server(
         &mut self,
         server: ServerId,
@@ -289,23 +290,24 @@ impl World {
         ticket
     }
 
-    /// How far something has come, as of the start of this tick.
+    /// The progress of a request at the start of this tick.
     pub fn progress(&mut self, ticket: Ticket) -> Option<&mut Progress> {
         self.waiting.get_mut(&ticket)
     }
 
-    /// Takes the outcome of something that has ended, and forgets it.
+    /// Takes the outcome of an ended request and removes the request.
     pub fn finish(&mut self, ticket: Ticket) -> Option<Outcome<Payload>> {
         self.waiting.get(&ticket)?.outcome.as_ref()?;
         self.waiting.remove(&ticket)?.outcome
     }
 
-    /// Stops something: its cancel leaves first when the tick ends, and nothing of it is heard again (G3, G4).
+    /// Stops a request. Its cancel is sent first at the end of the tick, and no later message about it is delivered
+    /// (G3, G4).
     pub fn halt(&mut self, ticket: Ticket, reason: HaltReason) {
         if self.waiting.remove(&ticket).is_none() {
             return;
         }
-        // Asked for in this very tick: it has not left yet, and never will.
+        // A request of the current tick has not left yet and is dropped.
         let before = self.requests.len();
         self.requests.retain(|command| !starts(command, ticket));
         if self.requests.len() == before {
@@ -319,8 +321,7 @@ impl World {
         }
     }
 
-    /// Stops everything that is under way, whoever asked for it: for the owner of a tree that can no longer be halted
-    /// leaf by leaf.
+    /// Stops all requests of all leaves, for the owner of a tree that can no longer be halted leaf by leaf.
     pub fn halt_all(&mut self, reason: HaltReason) {
         let mut tickets: Vec<Ticket> = self
             .waiting
@@ -335,8 +336,9 @@ impl World {
         self.waiting.clear();
     }
 
-    /// What is started from now on belongs to a session of its own, whose end waits for no goal of an earlier one
-    /// that did not stop in time. The run it belongs to began at this time, by the clock that no simulation stops.
+    /// Starts a new session for all following requests. The end of a session does not wait for goals of an earlier
+    /// session that did not stop in time. `run_accepted` is the start of its run, on the clock that a simulation does
+    /// not stop.
     pub fn begin_session(&mut self, run_accepted: Time) {
         self.run_accepted = run_accepted;
         self.since = Ticket(self.next_ticket);
@@ -344,26 +346,26 @@ impl World {
         self.failures.forget();
     }
 
-    /// The navigation that runs from now on was accepted at this time, by the clock that no simulation stops.
+    /// Sets the time of acceptance of the current navigation, on the clock that a simulation does not stop.
     pub fn begin_navigation(&mut self, accepted: Time) {
         self.accepted = accepted;
     }
 
-    /// Whether everything that the session started is over; see [`Link::is_settled`].
+    /// Whether all requests of the session have ended; see [`Link::is_settled`].
     pub fn is_settled(&self) -> bool {
         self.link.is_settled(self.since)
     }
 
-    /// What has not stopped; see [`Link::unsettled`].
+    /// The requests that have not stopped; see [`Link::unsettled`].
     pub fn unsettled(&self) -> Vec<String> {
         self.link.unsettled(self.since)
     }
 
-    /// The newest transform that takes coordinates in `source` to coordinates in `target`, refused when it is older
-    /// than [`Settings::transform_age_limit`]; or the one at a stamp.
+    /// The newest transform from `source` to `target`, or the one at a stamp. The newest one is refused if it is older
+    /// than [`Settings::transform_age_limit`].
     ///
     /// # Errors
-    /// [`TransformError`]; it is not waited for.
+    /// [`TransformError`]. The call does not wait.
     pub fn transform(
         &self,
         target: &str,
@@ -371,7 +373,7 @@ impl World {
         at: Option<Stamp>,
     ) -> Result<TransformStamped, TransformError> {
         let transform = self.link.transform(target, source, at)?;
-        // A stamp of zero: only fixed transforms take part, which do not age.
+        // A stamp of zero: the chain consists of static transforms, which have no age.
         let stamp = transform.header.stamp;
         if at.is_none()
             && !stamp.is_zero()
@@ -389,7 +391,7 @@ impl World {
         Ok(transform)
     }
 
-    /// Where the robot's base frame is in `frame`, now.
+    /// The current pose of the robot's base frame in `frame`.
     ///
     /// # Errors
     /// As [`World::transform`].
@@ -402,7 +404,8 @@ impl World {
         })
     }
 
-    /// A pose in another frame: at the pose's own stamp, or by the newest transform where it has none (E12).
+    /// Transforms a pose to another frame: at the stamp of the pose, or with the newest transform if the pose has no
+    /// stamp (E12).
     ///
     /// # Errors
     /// As [`World::transform`].
@@ -419,7 +422,7 @@ impl World {
         })
     }
 
-    /// Subscribes to odometry, once for all who want it.
+    /// Subscribes to odometry, once for all leaves.
     ///
     /// # Errors
     /// [`LinkError`].
@@ -439,28 +442,28 @@ impl World {
         Ok(())
     }
 
-    /// The odometry of the last moments; `None` where nobody asked for it with [`World::open_odometry`].
+    /// The odometry of the last moments. `None` without a call of [`World::open_odometry`].
     pub fn odometry(&self) -> Option<&OdometrySmoother> {
         self.odometry.as_ref().map(|(_, smoother)| smoother)
     }
 
-    /// Records that a leaf's configuration cannot be served: for whoever loads the tree, after
+    /// Records that a leaf's configuration is not possible. The loader of the tree reads the faults after
     /// [`Tree::attach`](crate::bt::Tree::attach).
     pub fn report_fault(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
 
-    /// Takes what [`World::report_fault`] recorded.
+    /// Takes the recorded faults.
     pub fn take_faults(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.faults)
     }
 
-    /// Says something to people: at most once a second, however often a leaf repeats it.
+    /// Records a message for the log, at most once per second even if a leaf repeats it.
     pub fn note(&mut self, leaf: &Arc<str>, text: impl Into<String>) {
         self.notes.add(leaf, text.into(), self.now);
     }
 
-    /// Takes what leaves said since the last call.
+    /// Takes the messages recorded since the last call.
     pub fn take_notes(&mut self) -> Vec<Note> {
         self.notes.take()
     }
@@ -480,7 +483,7 @@ impl World {
         self.link.parameter(name)
     }
 
-    /// Has a function told of every message, when it is taken in: for histories such as the odometry smoother's.
+    /// Adds a function that receives every message on arrival, for histories such as the odometry smoother.
     pub fn listen(&mut self, listener: impl FnMut(TopicId, &Payload, Time) + Send + 'static) {
         self.listeners.push(Box::new(listener));
     }
@@ -572,7 +575,7 @@ mod tests {
     use crate::nav::Settings;
     use crate::nav::testing::{Bench, Plan};
 
-    /// What gets to the servers when `Spin` takes over from `BackUp` under a reactive parent.
+    /// The messages to the servers when `Spin` preempts `BackUp` under a reactive parent.
     fn change_over(halt_order: HaltOrder) -> Vec<String> {
         let settings = Settings {
             halt_order,
@@ -594,12 +597,12 @@ mod tests {
     }
 
     #[test]
-    fn g2_what_loses_is_cancelled_before_what_wins_is_started() {
+    fn g2_the_preempted_goal_is_cancelled_before_the_new_one_is_sent() {
         let order = change_over(HaltOrder::BeforeStarts);
         assert_eq!(order, ["goal to backup", "cancel to backup", "goal to spin"]);
     }
 
-    /// What leaves the tick thread, in order.
+    /// The messages from the tick thread, in order.
     #[derive(Clone, Default)]
     struct Order(Arc<Mutex<Vec<&'static str>>>);
 
@@ -664,7 +667,7 @@ mod tests {
     }
 
     #[test]
-    fn g2_the_cancel_of_a_goal_that_lost_leaves_the_tick_thread_before_a_job_that_won_is_started() {
+    fn g2_the_cancel_of_a_preempted_goal_leaves_before_a_job_is_started() {
         let order = Order::default();
         let mut registry = crate::nav::registry();
         let executor = {
@@ -692,7 +695,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_order_starts_what_wins_first() {
+    fn the_old_order_sends_the_new_goal_first() {
         let order = change_over(HaltOrder::AsTicked);
         assert_eq!(order, ["goal to backup", "goal to spin", "cancel to backup"]);
     }

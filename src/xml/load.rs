@@ -404,7 +404,7 @@ mod tests {
         };
         assert_eq!(
             said(""),
-            ["main.xml:1:112: warning[NT0406]: nothing ever writes the key `text`"]
+            ["main.xml:1:112: warning[NT0406]: the key `text` is never written"]
         );
         // Of two, each may be there for others to use.
         assert_eq!(said("<BehaviorTree ID='C'><IsDay/></BehaviorTree>"), [""; 0]);
@@ -429,7 +429,7 @@ mod tests {
     fn a_place_in_a_script_is_exact_whatever_it_takes_to_write_it() {
         assert_eq!(
             of_tree("<Wait _skipIf='d &lt; 1 &amp;&amp;\r\n b == 2'/>"),
-            ["main.xml:4:2: warning[NT0406]: nothing ever writes the key `b`"]
+            ["main.xml:4:2: warning[NT0406]: the key `b` is never written"]
         );
         assert_eq!(
             of_tree("<Wait _skipIf='d &lt; )'/>"),
@@ -445,7 +445,7 @@ mod tests {
                 "main.xml:3:18: warning[NT0110]: `<` in the value of an attribute",
                 "main.xml:3:22: warning[NT0111]: a bare `&&`",
                 "main.xml:3:27: warning[NT0111]: a bare `&&`",
-                "main.xml:3:30: warning[NT0406]: nothing ever writes the key `b`",
+                "main.xml:3:30: warning[NT0406]: the key `b` is never written",
             ]
         );
     }
@@ -506,7 +506,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let [lib, main] = ["lib.xml", "main.xml"].map(PathBuf::from);
-        let never = "lib.xml:1:59: warning[NT0406]: nothing ever writes the key `text`";
+        let never = "lib.xml:1:59: warning[NT0406]: the key `text` is never written";
         assert_eq!(said(&gives, &[lib.clone(), main.clone()]), [""; 0]);
         assert_eq!(said(&forgets, &[lib.clone(), main]), [never]);
         assert_eq!(said(&gives, &[lib]), [never]);
@@ -656,14 +656,14 @@ mod tests {
                     "main.xml:3:17: error[NT0401]: `Wait` has no port `duratoin`",
                     "main.xml:3:32: error[NT0402]: `Say` needs the port `message`",
                     "main.xml:3:53: error[NT0403]: port `duration` is of type double: `long` is not a number",
-                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: `@` may stand once, before a name",
+                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: write a name with at most one `@` before it",
                 ],
             ),
             (
                 "<Sequence><Ask answer='yes'/><Ask answer=''/><Ask answer='1 2'/><Ask answer=' {x} '/></Sequence>",
                 &[
-                    "main.xml:3:24: error[NT0410]: port `answer` is an output, and `yes` is no entry to write to",
-                    "main.xml:3:59: error[NT0410]: port `answer` is an output, and `1 2` is no entry to write to",
+                    "main.xml:3:24: error[NT0410]: port `answer` is an output, and `yes` is not a blackboard key",
+                    "main.xml:3:59: error[NT0410]: port `answer` is an output, and `1 2` is not a blackboard key",
                 ],
             ),
             (
@@ -864,7 +864,7 @@ mod tests {
             assert_eq!(
                 said,
                 [format!(
-                    "a subtree has keys of its own: hand it over with {advice} where `B` is used"
+                    "a subtree has its own keys: pass the key with {advice} where `B` is used"
                 )]
             );
         }
@@ -882,7 +882,7 @@ mod tests {
             [
                 "main.xml:2:48: warning[NT0307]: in version 3 a `<SubTree>` takes keys without braces; these become part of the key",
                 "main.xml:2:115: warning[NT0307]: `_while` has no effect in version 3",
-                "main.xml:3:38: warning[NT0406]: nothing ever writes the key `d`",
+                "main.xml:3:38: warning[NT0406]: the key `d` is never written",
                 "main.xml:4:19: warning[NT0213]: the tree `B` is defined again",
             ]
         );

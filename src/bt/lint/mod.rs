@@ -1,7 +1,7 @@
-//! What a tree may do and most likely does not want: one file a warning.
+//! Warnings about trees that are valid but probably wrong; one file per warning.
 //!
-//! All of it rests on what nodes say of themselves ([`NodeEffects`]). Nodes that are known from a palette or from mocks only
-//! are given the benefit of the doubt: a warning must be true.
+//! The warnings use the declared results and effects of nodes ([`NodeEffects`]). For a node known only from a palette
+//! or from mocks, no warning is given: a warning must be true.
 
 mod never_fires;
 mod never_written;
@@ -18,7 +18,7 @@ use super::guard::Guards;
 use super::node_effects::{NodeEffects, Outcomes};
 use super::problem::Problem;
 
-/// The parts of a definition that is about to be finished.
+/// The parts of a definition before it is finished.
 pub(crate) struct Subject<'l> {
     pub(crate) info: &'l [NodeInfo],
     pub(crate) behaviors: &'l [(Box<dyn Behavior>, u32)],
@@ -28,7 +28,7 @@ pub(crate) struct Subject<'l> {
     pub(crate) guards: &'l FxHashMap<u32, Guards>,
     pub(crate) dialect: Dialect,
     pub(crate) written: Written<'l>,
-    /// [`NodeEffects::latches_on_request`]: it is requested.
+    /// Whether [`NodeEffects::latches_on_request`] is requested.
     pub(crate) latch_on_activation: bool,
 }
 
@@ -37,7 +37,7 @@ impl Subject<'_> {
         &self.children[self.first_child[node] as usize..self.first_child[node + 1] as usize]
     }
 
-    /// The children that a node may tick: one that is never ticked neither runs on nor resets anything.
+    /// The children that a node may tick. A child that is never ticked neither runs nor resets anything.
     fn ticked(&self, node: usize, node_effects_list: &[NodeEffects]) -> impl Iterator<Item = usize> {
         let children = self.children(node).iter().take(node_effects_list[node].reached);
         children.map(|child| *child as usize)
@@ -51,7 +51,7 @@ impl Subject<'_> {
         self.info[node].parent.map(NodeIndex::index)
     }
 
-    /// Every node's node_effects, from the leaves up: children have higher numbers.
+    /// The effects of every node, computed from the leaves up: children have higher indices.
     fn node_effects_list(&self) -> Vec<NodeEffects> {
         let mut node_effects_list = vec![NodeEffects::synchronous(); self.info.len()];
         let mut of_children = Vec::new();
@@ -71,10 +71,10 @@ impl Subject<'_> {
         let (behavior, flags) = &self.behaviors[node];
         let kind = self.info[node].kind;
         let mut node_effects = if flags & NodeDef::UNKNOWN != 0 {
-            // Whether it runs on is not known, and what is not known is not warned of.
+            // It is unknown whether this node keeps running, so it causes no warning.
             NodeEffects::always(Outcomes::COMPLETED | Outcomes::SKIPPED)
         } else if flags & NodeDef::PRIORITY != 0 {
-            // Its children come in any order.
+            // An unknown control node may tick its children in any order.
             NodeEffects {
                 reactive: behavior.node_effects(kind, children).reactive,
                 ..NodeEffects::of(kind, children)
@@ -99,7 +99,7 @@ impl Subject<'_> {
     }
 }
 
-/// Looks a compiled tree over.
+/// Checks a compiled tree.
 pub(crate) fn lint(subject: &Subject<'_>, problems: &mut Vec<Problem>) {
     never_written::lint(&subject.written, problems);
     let node_effects_list = subject.node_effects_list();
@@ -108,7 +108,7 @@ pub(crate) fn lint(subject: &Subject<'_>, problems: &mut Vec<Problem>) {
     two_asynchronous::lint(subject, &node_effects_list, problems);
 }
 
-/// What the checker says of trees of a few leaves.
+/// The warnings for small trees.
 #[cfg(test)]
 mod testing {
     use crate::bt::builder::{NodeBuilder, forest, tree};
@@ -175,12 +175,12 @@ mod testing {
         registry
     }
 
-    /// What is said of a tree.
+    /// The warnings for a tree.
     pub(super) fn messages(root: NodeBuilder) -> Vec<String> {
         messages_of([("Main", root)])
     }
 
-    /// What is said of several trees, `Main` the main one.
+    /// The warnings for several trees; `Main` is the main tree.
     pub(super) fn messages_of<const N: usize>(trees: [(&'static str, NodeBuilder); N]) -> Vec<String> {
         let forest = forest(trees.map(|(id, root)| tree(id, root)));
         let problems = match compile(&forest, "Main", &registry()) {

@@ -1,6 +1,6 @@
-//! Conditions that compare with a reference, where a reactive parent makes them take it anew at every tick
-//! (nav2 #6082, #4842). Nav2's own conditions are among them where the parameter
-//! `latch_on_activation` is set; otherwise they tell an activation from a reset by themselves.
+//! Warns of conditions that compare with a reference value under a reactive parent that makes them take a new reference
+//! at every tick (nav2 #6082, #4842). Nav2's own conditions are affected only if the parameter `latch_on_activation` is
+//! set; otherwise they recognize the reset.
 
 use super::Subject;
 use crate::bt::node_effects::{NodeEffects, Outcomes};
@@ -14,8 +14,8 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
     {
         if let Some((parent, sibling)) = who_resets(subject, node_effects_list, node) {
             let message = format!(
-                "`{}` can never fire: it compares with what it saw when it was activated, and `{}` activates it \
-                 anew at every tick",
+                "`{}` can never fire: it compares with the value at its activation, and `{}` activates it \
+                 again at every tick",
                 subject.id(node),
                 subject.id(parent)
             );
@@ -23,15 +23,15 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
                 Problem::new(ProblemKind::NeverFires, subject.info[node].span, message)
                     .related(
                         subject.info[sibling].span,
-                        "while this runs, all its siblings are reset at every tick",
+                        "while this child is running, all its siblings are reset at every tick",
                     )
-                    .help("put it beside a node that does not reset it, for example a Parallel"),
+                    .help("move it below a node that does not reset it, for example a Parallel"),
             );
         }
     }
 }
 
-/// The reactive node above and the sibling whose running makes it reset this one.
+/// The reactive ancestor, and the running sibling that makes it reset this node.
 fn who_resets(
     subject: &Subject<'_>,
     node_effects_list: &[NodeEffects],
@@ -41,7 +41,7 @@ fn who_resets(
     let mut below = node;
     while let Some(parent) = subject.parent(below) {
         if runs_on(below) {
-            // While this branch runs it is not reset.
+            // A node is not reset while its own branch is running.
             return None;
         }
         if node_effects_list[parent].reactive
@@ -64,7 +64,7 @@ mod tests {
     use crate::bt::lint::testing::messages;
 
     #[test]
-    fn a_latching_condition_beside_a_child_that_runs_on_is_reported() {
+    fn a_latching_condition_beside_a_running_child_is_reported() {
         let fires = |tree| {
             messages(tree)
                 .iter()
@@ -80,7 +80,7 @@ mod tests {
         assert!(!fires(reactive_fallback([moved(), leaf("IsDay")])));
         assert!(!fires(parallel([moved(), leaf("Drive")])));
         assert!(!fires(fallback([moved(), leaf("Drive")])));
-        // Its own branch is the one that runs.
+        // The running branch is the node's own.
         assert!(!fires(reactive_fallback([
             leaf("IsDay"),
             parallel([moved(), leaf("Drive")])

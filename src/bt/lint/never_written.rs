@@ -1,4 +1,4 @@
-//! Keys that are read and that nothing ever writes, and keys that are assigned to and that nothing ever makes.
+//! Warns of keys that are read but never written, and of keys that are assigned to but never created.
 
 use crate::bt::blackboard::ScopeId;
 use crate::bt::problem::{Problem, ProblemKind};
@@ -7,12 +7,12 @@ use crate::bt::scope::{Scopes, SlotUse};
 use crate::bt::spec::ModelPort;
 use crate::bt::suggest::nearest;
 
-/// Who writes what.
+/// The writers of keys outside of the tree.
 pub(crate) struct Written<'l> {
     pub(crate) scopes: &'l Scopes,
-    /// Keys that the program around the tree writes to its blackboard.
+    /// Keys that the calling program writes.
     pub(crate) provided: &'l Provided,
-    /// The ports that the main tree declares: whoever uses it as a subtree gives them.
+    /// Ports that the main tree declares. A parent sets them if the tree is used as a subtree.
     pub(crate) ports: &'l [ModelPort],
 }
 
@@ -28,7 +28,7 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
     if written.scopes.writes_any {
         return;
     }
-    // Enough to find a slip of the pen; a hostile file may have a million keys.
+    // Enough to find a typing error. A hostile file may have a million keys.
     let known: Vec<&str> = written
         .scopes
         .slots
@@ -43,18 +43,18 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         let Some(span) = slot.assigned_at.or(slot.read_at) else {
             continue;
         };
-        // A port that names the key makes the entry that `=` needs.
+        // A port that names the key creates the entry that `=` needs.
         let is_assigned = slot.assigned_at.is_some() && slot.initial.is_some();
-        // A key with `@` may belong to a blackboard that several trees share.
+        // A key with `@` may be on a blackboard shared by several trees.
         if slot.written || is_assigned || slot.global || written.is_provided(slot) {
             continue;
         }
         let message = match slot.assigned_at {
             Some(_) => format!(
-                "nothing ever makes the key `{}`, and `=` writes to what is there",
+                "the key `{}` is never created, and `=` writes only to existing keys",
                 slot.key
             ),
-            None => format!("nothing ever writes the key `{}`", slot.key),
+            None => format!("the key `{}` is never written", slot.key),
         };
         looked_up += 1;
         let near = match slot.scope {
@@ -63,9 +63,9 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         };
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
-            None if slot.assigned_at.is_some() => format!("write `{} := …` where it begins", slot.key),
+            None if slot.assigned_at.is_some() => format!("write `{} := …` for its first value", slot.key),
             None if slot.scope == ScopeId::ROOT => {
-                "a node's output, a script or the program around the tree has to".to_owned()
+                "write it with the output of a node, with a script or from the calling program".to_owned()
             }
             None => {
                 let key = &slot.key;
@@ -76,7 +76,7 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
                 };
                 let tree = written.scopes.tree_id(slot.scope);
                 format!(
-                    "a subtree has keys of its own: hand it over with {key}=\"{value}\" where `{tree}` is used"
+                    "a subtree has its own keys: pass the key with {key}=\"{value}\" where `{tree}` is used"
                 )
             }
         };
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_only_readers_know_is_reported() {
-        let never = |key: &str| vec![format!("NeverWritten: nothing ever writes the key `{key}`")];
+    fn a_key_without_writer_is_reported() {
+        let never = |key: &str| vec![format!("NeverWritten: the key `{key}` is never written")];
         let none: Vec<String> = Vec::new();
         let set = || leaf("SetBlackboard").port("value", 1);
         let script = |code: &str| leaf("Script").port("code", code);
         let unmade = |key: &str| {
             vec![format!(
-                "NeverWritten: nothing ever makes the key `{key}`, and `=` writes to what is there"
+                "NeverWritten: the key `{key}` is never created, and `=` writes only to existing keys"
             )]
         };
         let cases: [(NodeBuilder, Vec<String>); 17] = [
@@ -119,7 +119,7 @@ mod tests {
             (read("x"), never("x")),
             (sequence([read("x"), set().port("output_key", "x")]), none.clone()),
             (sequence([read("x"), set().port("output_key", "y")]), never("x")),
-            // Which key that writes is known at run time only.
+            // The key of a writer is known only at run time.
             (
                 sequence([
                     read("x"),
@@ -134,7 +134,7 @@ mod tests {
             ),
             (leaf("Say").port("text", "{=}"), never("text")),
             (read("@x"), none.clone()),
-            // Provided by the program, and given by default.
+            // Written by the program, and set by default.
             (read("charge"), none.clone()),
             (leaf("Say"), none.clone()),
             (leaf("Script").port("code", "y := x"), never("x")),
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn keys_are_followed_into_subtrees() {
         let inner = |outer: NodeBuilder| messages_of([("Main", outer), ("Inner", read("x"))]);
-        let never = |key: &str| [format!("NeverWritten: nothing ever writes the key `{key}`")];
+        let never = |key: &str| [format!("NeverWritten: the key `{key}` is never written")];
         let sub = || subtree("Inner");
         assert_eq!(inner(sub()), never("x"));
         assert_eq!(inner(sub().port("x", "five")), [""; 0]);
         assert_eq!(inner(sub().port("x", "{y}")), never("y"));
         assert_eq!(inner(sub().port("x", "{charge}")), [""; 0]);
-        // A subtree does not see what its caller has.
+        // A subtree does not see the keys of its parent.
         assert_eq!(
             messages_of([("Main", sub()), ("Inner", read("charge"))]),
             never("charge")

@@ -1,7 +1,7 @@
-//! Two children of one reactive node that run on: whenever the second runs, the first is started again, and its running
-//! halts the second.
+//! Warns of two asynchronous children of one reactive node: the first is started again whenever the second is running,
+//! and then halts the second.
 //!
-//! A child that runs on only where a condition before it says so is not meant: that is how backchained trees are built.
+//! A child that runs only if a condition before it allows it is not meant: backchained trees are built in this way.
 
 use super::Subject;
 use crate::bt::behavior::Dialect;
@@ -27,15 +27,15 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
             continue;
         };
         let message = format!(
-            "`{}` runs for one tick only: in the next, `{}` starts `{}` again and halts it",
+            "`{}` runs for one tick only: in the next tick, `{}` starts `{}` again and halts it",
             subject.id(second),
             subject.id(node),
             subject.id(first)
         );
         problems.push(
             Problem::new(ProblemKind::TwoAsynchronous, subject.info[second].span, message)
-                .related(subject.info[first].span, "this runs on too")
-                .help("a reactive node has one child that runs on, after its conditions; use a Sequence or a Fallback"),
+                .related(subject.info[first].span, "this child is asynchronous too")
+                .help("give a reactive node only one asynchronous child, after its conditions, or use a Sequence or a Fallback"),
         );
     }
 }
@@ -54,7 +54,7 @@ fn asynchronous_sequences(subject: &Subject<'_>, node: usize, problems: &mut Vec
         Problem::new(
             ProblemKind::Refused,
             subject.info[second].span,
-            "a ReactiveSequence may have one AsyncSequence only: each would halt the other",
+            "a ReactiveSequence may have only one AsyncSequence: two would halt each other",
         )
         .related(subject.info[first].span, "the first one"),
     );
@@ -81,12 +81,12 @@ mod tests {
             inverter(wait())
         ])));
         assert!(!warns(reactive_sequence([leaf("IsDay"), drive()])));
-        // The second is never ticked, which is said of it already.
+        // The second child is never ticked, which is already reported.
         assert!(!warns(reactive_fallback([wait(), drive()])));
         assert!(!warns(reactive_sequence([leaf("Say"), drive()])));
         assert!(!warns(reactive_sequence([drive(), leaf("Say")])));
         assert!(!warns(sequence([drive(), wait()])));
-        // Each action runs only until its condition holds.
+        // Each action runs only until its condition is true.
         assert!(!warns(reactive_sequence([
             reactive_fallback([leaf("IsDay"), drive()]),
             reactive_fallback([leaf("IsDay"), wait()]),
@@ -99,7 +99,7 @@ mod tests {
         let yielding = || node("AsyncSequence").children([leaf("IsDay"), leaf("IsDay")]);
         assert_eq!(
             messages(reactive_sequence([yielding(), yielding()])),
-            ["Refused: a ReactiveSequence may have one AsyncSequence only: each would halt the other"]
+            ["Refused: a ReactiveSequence may have only one AsyncSequence: two would halt each other"]
         );
     }
 }

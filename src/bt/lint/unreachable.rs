@@ -1,4 +1,4 @@
-//! Children that are never ticked, because one before them always decides.
+//! Warns of children that are never ticked, because an earlier child always decides.
 
 use super::Subject;
 use crate::bt::node_effects::NodeEffects;
@@ -13,7 +13,7 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
         let last = children[node_effects.reached - 1] as usize;
         let message = format!("`{}` is never ticked", subject.id(*first as usize));
         let because = format!(
-            "`{}` never lets `{}` go on to the next child",
+            "`{}` never returns a result with which `{}` continues to the next child",
             subject.id(last),
             subject.id(node)
         );
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn subtrees_are_looked_through() {
+    fn subtrees_are_checked_too() {
         let tree = fallback([subtree("Inner"), leaf("Drive")]);
         assert_eq!(
             messages_of([("Main", tree), ("Inner", force_success(leaf("IsDay")))]),

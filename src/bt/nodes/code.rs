@@ -1,4 +1,4 @@
-//! The scripts in ports: compiled with the tree, or when their text is known.
+//! Scripts in ports: compiled with the tree, or at run time if an entry holds the text.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use crate::bt::scope::{PortText, port_text};
 use crate::bt::script::{Access, Names, Script, ScriptResult};
 use crate::bt::{Context, Input, Ports, SlotId, Text, Thrown, Value};
 
-/// A port whose text is a script, or whose entry holds one.
+/// A port with a script, or with an entry that holds one.
 #[derive(Debug)]
 pub(super) enum Code {
-    /// The file has the script itself. `None` where it was refused.
+    /// The file contains the script. `None` if it was refused.
     Fixed(Option<Script>),
-    /// An entry holds it: compiled again whenever it has changed.
+    /// An entry holds the script, which is compiled again when it changes.
     Entry(Input<Text>),
 }
 
@@ -66,7 +66,7 @@ impl Code {
     }
 }
 
-/// The state with the script of an entry, compiled if its text is new. Put it back.
+/// The state with the compiled script of an entry. Compiles a changed text. Put the state back.
 fn compiled(cx: &mut Context<'_>, entry: &Input<Text>) -> Result<Box<Compiled>, Thrown> {
     let text = entry.require(cx)?;
     let mut state = cx.take_state::<Compiled>();

@@ -1,4 +1,4 @@
-//! What the nodes share that wait for an entry to change.
+//! Common code of the nodes that wait for a change of an entry.
 
 use crate::bt::scope::{PortText, port_text};
 use crate::bt::script::Access;
@@ -14,20 +14,17 @@ impl Watch {
     pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
         let dialect = ports.dialect();
         let bare = ports.raw("entry").filter(|text| {
-            // Only a pointer is a pointer; any other text is the key itself.
+            // Only `{key}` is a pointer; any other text is the key.
             matches!(port_text(text, dialect), PortText::Literal(_))
         });
         let port: Input<Value> = ports
             .input::<Value>("entry")
             .required()
-            .doc("the entry that is watched")
+            .doc("Entry to watch.")
             .bind();
         let slot = match bare {
             Some(key) if key.is_empty() => {
-                ports.problem_of(
-                    "entry",
-                    "port `entry` is empty: it names the entry that is watched",
-                );
+                ports.problem_of("entry", "port `entry` is empty: set the entry to watch");
                 None
             }
             Some(key) => ports.key(&key, Access::Read),
@@ -36,14 +33,14 @@ impl Watch {
         Self { slot }
     }
 
-    /// The number of writes to the entry; `None` where there is no such entry.
+    /// The write count of the entry. `None` if there is no such entry.
     #[inline]
     pub(super) fn sequence(&self, cx: &Context<'_>) -> Option<u64> {
         let entry = cx.blackboard().entry(self.slot?);
         entry.exists().then(|| entry.sequence())
     }
 
-    /// Whether the entry was written since the last look, which `memory.mark` remembers.
+    /// Whether the entry was written since the last check, whose write count is in `memory.mark`.
     #[inline]
     pub(super) fn is_updated(&self, cx: &mut Context<'_>) -> bool {
         let Some(sequence) = self.sequence(cx) else {

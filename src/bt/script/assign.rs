@@ -1,4 +1,4 @@
-//! What an assignment may put into an entry.
+//! Assigns values to entries.
 
 use super::ScriptError;
 use super::evaluate::{Evaluation, Outcome, fault};
@@ -10,7 +10,7 @@ use crate::bt::types::{Family, PortValue};
 use crate::bt::value::Value;
 
 impl Evaluation<'_> {
-    /// Writes an entry, and gives what it then holds. `place` is the name's.
+    /// Writes an entry and returns its new value. `place` is the place of the name.
     pub(super) fn assign(
         &mut self,
         operator: AssignOperator,
@@ -37,14 +37,14 @@ impl Evaluation<'_> {
     }
 }
 
-/// The result of `+=` and its kin, before it is made to fit.
+/// The result of `+=`, `-=` and the like, before it is converted to the entry's type.
 fn combined(operator: AssignOperator, entry: &Entry, value: &Value) -> Result<Value, Refusal> {
     let Some(before) = entry.value() else {
-        return Err("it has no value yet: write it with = first".to_owned());
+        return Err("it has no value yet: assign one with = first".to_owned());
     };
     if let Value::Text(_) = value {
         if operator != AssignOperator::Add {
-            return Err("of the assignments that calculate, text knows += only".to_owned());
+            return Err("of these operators, text supports += only".to_owned());
         }
         return operators::joined(before, value);
     }
@@ -57,8 +57,8 @@ fn combined(operator: AssignOperator, entry: &Entry, value: &Value) -> Result<Va
     }))
 }
 
-/// A value for `:=` and `=`: text also goes through the parser of a typed entry, or becomes the number that an
-/// untyped entry holds.
+/// The value for `:=` and `=`. A text is parsed by the type of the entry, or becomes a number if an untyped entry holds
+/// one.
 fn fitted(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> {
     let strong = entry.info().filter(|info| info.is_strong());
     let before = entry.value();
@@ -70,7 +70,7 @@ fn fitted(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
                 operators::number_in_text(text, enums).map(Value::Real)
             }
             (None, Some(before)) => Err(format!(
-                "it holds {}, which text cannot become",
+                "it holds {}, and text does not convert to it",
                 described(before)
             )),
         };
@@ -78,15 +78,16 @@ fn fitted(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
     copied(entry, value, enums)
 }
 
-/// A value made to fit what an entry holds or was declared to hold, without loss.
+/// Converts a value without loss to the type of the entry or of its current value.
 fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> {
     let number = operators::is_number(&value);
     let strong = entry.info().filter(|info| info.is_strong());
     match (entry.value(), strong) {
-        // An entry that was declared as text takes a number first and gives it as text to whoever reads it so.
+        // An entry declared as text stores a number first and converts it to text when it is read.
         (None, None) => Ok(value),
         (None, Some(info)) if number && info.family == Family::Text => Ok(value),
-        // The first number of an entry may be of any type; a port that cannot read it says so. A double stays one.
+        // The first number of an entry may have any type; a port that cannot read it reports an error. A double stays a
+        // double.
         (None, Some(info)) if number && info.family == Family::Real => {
             Ok(convert(&value, f64::TYPE, info, enums).unwrap_or(value))
         }
@@ -94,7 +95,7 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
         (Some(Value::Text(_)), _) => match value {
             Value::Text(_) => Ok(value),
             other => Err(format!(
-                "it holds text and cannot take {}; '' .. x makes a text of a number",
+                "it holds text and cannot hold {}; '' .. x converts a number to text",
                 described(&other)
             )),
         },
@@ -114,11 +115,11 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
                 Value::Empty => return Ok(value),
             };
             if let (Value::Text(_), true) = (&value, info.family != Family::Text) {
-                return Err(format!("it is of type {} and cannot take text here", info.name));
+                return Err(format!("it is of type {} and cannot hold text here", info.name));
             }
             convert(&value, from, info, enums).map_err(|clash| {
                 format!(
-                    "it is of type {} and cannot take {}: {}",
+                    "it is of type {} and cannot hold {}: {}",
                     info.name,
                     described(&value),
                     clash.reason
@@ -129,20 +130,20 @@ fn copied(entry: &Entry, value: Value, enums: &Enums) -> Result<Value, Refusal> 
         (Some(Value::Object(before)), None) => match &value {
             Value::Object(object) if object.info() == before.info() => Ok(value),
             other => Err(format!(
-                "it holds {} and cannot take {}",
+                "it holds {} and cannot hold {}",
                 before.info().name,
                 described(other)
             )),
         },
         (Some(before), None) => Err(format!(
-            "it holds {} and cannot take {}",
+            "it holds {} and cannot hold {}",
             described(before),
             described(&value)
         )),
     }
 }
 
-/// A number in the form of the one that was there.
+/// Converts a number to the form of the previous one.
 fn number_like(before: &Value, value: &Value, enums: &Enums) -> Result<Value, Refusal> {
     let into = match before {
         Value::Int(_) => i64::TYPE,
@@ -152,7 +153,7 @@ fn number_like(before: &Value, value: &Value, enums: &Enums) -> Result<Value, Re
     convert(value, f64::TYPE, into, enums).map_err(|clash| match before {
         Value::Real(_) => clash.reason,
         _ => format!(
-            "it holds an integer and cannot take {}; begin with a number like 0.0 where fractions come",
+            "it holds an integer and cannot hold {}; initialize it with 0.0 to allow fractions",
             described(value)
         ),
     })

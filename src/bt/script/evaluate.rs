@@ -7,7 +7,7 @@ use crate::bt::blackboard::Blackboard;
 use crate::bt::value::Value;
 use crate::bt::{Enums, Time};
 
-/// Boxed, so that results stay as small as values.
+/// The error is boxed to keep results as small as values.
 pub(super) type Outcome = Result<Value, Box<ScriptError>>;
 
 /// One evaluation.
@@ -28,7 +28,7 @@ pub(super) fn fault(message: Refusal, place: Place) -> Box<ScriptError> {
 }
 
 impl Evaluation<'_> {
-    /// All statements in order; the value of the last.
+    /// Runs all statements in order and returns the value of the last.
     pub(super) fn run(&mut self) -> Outcome {
         let program = self.program;
         let mut last = Value::Empty;
@@ -56,7 +56,7 @@ impl Evaluation<'_> {
                         .map_err(|message| fault(message, link.place))?;
                     let chained = |link: &&super::program::Link| matches!(link.step, Step::Compare(..));
                     if !holds {
-                        // The rest of the chain is not evaluated.
+                        // Skip the rest of the chain.
                         while links.next_if(chained).is_some() {}
                         Value::Real(0.0)
                     } else if links.peek().is_some_and(chained) {

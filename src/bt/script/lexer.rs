@@ -1,18 +1,18 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use std::ops::Range;
 
 use super::ScriptError;
 use super::program::{AssignOperator, Binary, Comparison};
 
-/// What a token is. Texts and names are the token's own bytes of the script.
+/// The kind of a token. Texts and names are read from the bytes of the script.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum TokenKind {
     Integer(i64),
     Real(f64),
-    /// `true` and `false` are the numbers 1.0 and 0.0 from here on.
+    /// `true` and `false` become the numbers 1.0 and 0.0.
     Boolean(bool),
-    /// Quotes included.
+    /// With its quotes.
     Text,
     Name,
     /// `+ - * / & | ^ && || ..`; minus is also a prefix.
@@ -31,7 +31,7 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// A token and the bytes it was read from.
+/// A token and its byte range.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -46,7 +46,7 @@ impl Token {
     }
 }
 
-/// Reads one token after the other.
+/// Reads the tokens one by one.
 #[derive(Clone)]
 pub(super) struct Lexer<'t> {
     text: &'t str,
@@ -58,7 +58,7 @@ impl<'t> Lexer<'t> {
         Self { text, at: 0 }
     }
 
-    /// The next token; [`TokenKind::End`] again and again after the last.
+    /// The next token. Returns [`TokenKind::End`] after the last one.
     pub(super) fn next(&mut self) -> Result<Token, ScriptError> {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
@@ -73,7 +73,7 @@ impl<'t> Lexer<'t> {
             b'\'' => match self.text[start + 1..].find('\'') {
                 Some(length) => Ok(self.token(TokenKind::Text, start, length + 2)),
                 None => Err(error(
-                    "this text has no closing quote: texts stand in single quotes, 'like this'",
+                    "this text has no closing quote: write texts in single quotes, 'like this'",
                     start..self.text.len(),
                 )),
             },
@@ -108,7 +108,7 @@ impl<'t> Lexer<'t> {
 
     fn operator(&mut self, start: usize) -> Result<Token, ScriptError> {
         let rest = &self.text[start..];
-        // Longer operators first: `..` before nothing, `:=` before `:`.
+        // Try longer operators first, for example `:=` before `:`.
         let two = rest.as_bytes().get(..2).and_then(|two| {
             Some(match two {
                 b".." => TokenKind::Binary(Binary::Concatenate),
@@ -150,9 +150,9 @@ impl<'t> Lexer<'t> {
             ';' => TokenKind::Semicolon,
             _ => {
                 let help = match first {
-                    '"' => ": texts stand in single quotes",
-                    '{' | '}' => ": in a script a key stands without braces",
-                    '.' => ": a number needs a digit before its point, and `..` joins texts",
+                    '"' => ": write texts in single quotes",
+                    '{' | '}' => ": in a script, write keys without braces",
+                    '.' => ": a number needs a digit before the point; `..` joins texts",
                     '%' => ": there is no remainder operator",
                     _ => "",
                 };
@@ -211,7 +211,7 @@ impl<'t> Lexer<'t> {
             }
             TokenKind::Real(number)
         } else {
-            // BehaviorTree.CPP reads 0 here and says nothing.
+            // BehaviorTree.CPP reads 0 here without an error.
             let number = text
                 .parse()
                 .map_err(|_| error("the number does not fit 64 bits", start..end))?;
@@ -220,7 +220,7 @@ impl<'t> Lexer<'t> {
         Ok(self.token(kind, start, end - start))
     }
 
-    /// Whether a number that ends here is glued to something.
+    /// Whether a letter or digit follows the number directly.
     fn runs_on(&self, end: usize) -> bool {
         let bytes = self.text.as_bytes();
         match bytes.get(end) {
@@ -230,7 +230,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The whole of what was meant to be a number, so that the message points at all of it.
+    /// Reports the whole malformed number, so the message covers all of it.
     fn malformed(&self, start: usize, why: &str) -> ScriptError {
         let rest = self.text.as_bytes()[start..].iter();
         let length = rest.take_while(|byte| is_word(**byte) || **byte == b'.').count();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_tokens_are_marked_whole() {
+    fn malformed_tokens_are_marked_entirely() {
         for (text, marked) in [
             ("x + 3foo", "3foo"),
             ("65.", "65."),
@@ -387,7 +387,7 @@ mod tests {
             prop_assert!(false, "the lexer stands still");
         }
 
-        /// Tokens cut out of the text and set apart again are the same tokens.
+        /// Tokens that are separated and read again are the same tokens.
         #[test]
         fn tokens_round_trip(pieces in prop::collection::vec(
             "[a-z_@][a-z0-9_]{0,4}|[0-9]{1,9}|0x[0-9a-f]{1,8}|[0-9]{1,4}\\.[0-9]{1,4}(e-?[0-9]{1,2})?|'[^']{0,5}'|\

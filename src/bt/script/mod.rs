@@ -1,7 +1,7 @@
-//! The scripting language of tree files, compiled once when the tree is.
+//! The scripting language of tree files. Scripts are compiled once, with the tree.
 //!
-//! Three steps, one file each: text to tokens (`lexer`), tokens to a flat program with every name resolved to its
-//! slot or its enumeration number (`parser`, `program`), program to value (`evaluate`, `assign`).
+//! There are three steps: text to tokens (`lexer`), tokens to a flat program with every name resolved to its slot or
+//! its enumeration number (`parser`, `program`), and program to value (`evaluate`, `assign`).
 
 use std::ops::Range;
 
@@ -21,51 +21,52 @@ use evaluate::Evaluation;
 use parser::Parser;
 use program::Program;
 
-/// How a script uses a key.
+/// The access of a script to a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Reads it.
     Read,
-    /// Writes it, and makes it where it does not exist (`:=`).
+    /// Writes the key and creates it if it does not exist (`:=`).
     Create,
-    /// Writes it where it exists (`=`, `+=`, …).
+    /// Writes an existing key (`=`, `+=`, …).
     Assign,
 }
 
-/// Resolves the names in a script to entries, while it is compiled.
+/// Resolves the names of a script to entries during compilation.
 pub trait Names {
     /// The entry of a key. `range` is its place in the text.
     fn slot(&mut self, key: &str, access: Access, range: Range<usize>) -> SlotId;
 
-    /// Every run of the script writes this literal to the entry. `range` is the place of the assignment in its text.
+    /// Reports that every run of the script writes this literal to the entry. `range` is the place of the assignment.
     fn assigns(&mut self, _slot: SlotId, _literal: &Value, _range: Range<usize>) {}
 
-    /// Every run of the script calculates with the entry, or compares it. `range` is the place of the operation.
+    /// Reports that every run of the script calculates with the entry or compares it. `range` is the place of the
+    /// operation.
     fn calculates(&mut self, _slot: SlotId, _operator: &'static str, _range: Range<usize>) {}
 }
 
-/// What the value of a script's last expression is for.
+/// The use of the value of a script's last expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScriptResult {
-    /// Nothing: the script is run for what it assigns.
+    /// Not used: the script is run for its assignments.
     Ignored,
-    /// A condition: true or false.
+    /// A condition.
     Truth,
-    /// A number, as of a priority.
+    /// A number, for example a priority.
     Number,
 }
 
-/// What is wrong with a script, and where in its text.
+/// An error in a script, with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ScriptError {
-    /// Why, and what to do.
+    /// The reason, and what to do.
     pub message: String,
-    /// Bytes of the script's text.
+    /// The byte range in the script's text.
     pub range: Range<usize>,
 }
 
-/// A compiled script. Evaluating one that computes numbers does not allocate.
+/// A compiled script. The evaluation of a numeric script does not allocate.
 #[derive(Debug, Clone)]
 pub struct Script {
     text: Box<str>,
@@ -73,11 +74,11 @@ pub struct Script {
 }
 
 impl Script {
-    /// Compiles a script: names become slots, enumeration names and whatever else is constant become values.
+    /// Compiles a script. Names become slots; enumeration names and other constants become values.
     ///
     /// # Errors
-    /// [`ScriptError`] where the text is no script, or where it is one that must fail whenever it is evaluated
-    /// (text minus a number, an assignment to something that is no name).
+    /// [`ScriptError`] if the text is not a valid script, or if the script always fails (a text minus a number, an
+    /// assignment to something other than a name).
     pub fn compile(text: &str, enums: &Enums, names: &mut dyn Names) -> Result<Self, ScriptError> {
         let program = Parser::new(text, enums, names)?.script()?;
         Ok(Self {
@@ -86,7 +87,7 @@ impl Script {
         })
     }
 
-    /// Why its value can never be what it is for: a constant that is none.
+    /// The reason why a constant result does not fit its use.
     pub(crate) fn mismatch(&self, result: ScriptResult) -> Option<String> {
         let last = self.program.statements.last()?;
         let value = self.program.expressions.get(last.0 as usize)?.literal()?;
@@ -97,7 +98,7 @@ impl Script {
         }
     }
 
-    /// Runs it; the value of its last expression. What it assigned before it failed stays assigned.
+    /// Runs the script and returns the value of its last expression. Assignments before an error remain.
     ///
     /// # Errors
     /// [`ScriptError`].
@@ -112,8 +113,8 @@ impl Script {
         evaluation.run().map_err(|fault| self.error(*fault))
     }
 
-    /// Runs it as a condition: the last value as a boolean. Integers are booleans when they are 0 or 1, other
-    /// numbers when they are not negative; text is none.
+    /// Runs the script as a condition and returns its last value as a boolean. An integer is a boolean if it is 0 or 1;
+    /// any other number if it is not negative; a text is not.
     ///
     /// # Errors
     /// [`ScriptError`].
@@ -132,7 +133,7 @@ impl Script {
         &self.text
     }
 
-    /// An error at run time says in which script: its place in the file may be far from where it is read.
+    /// Adds the text of the script to a run-time error, because the error may be reported far from the script.
     #[cold]
     fn error(&self, mut error: ScriptError) -> ScriptError {
         const MOST_SHOWN: usize = 120;

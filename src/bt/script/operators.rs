@@ -1,4 +1,4 @@
-//! What operators do to values. Used while a script runs, and on constants when it is compiled.
+//! Applies operators to values, at run time and to constants during compilation.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use crate::bt::Enums;
 use crate::bt::numeral;
 use crate::bt::value::Value;
 
-/// Why an operator does not apply.
+/// The reason why an operator does not apply.
 pub(super) type Refusal = String;
 
-/// Integers from here on are not told apart by a double.
+/// From this value on, doubles do not represent every integer.
 const EXACT: u64 = 1 << 53;
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
@@ -19,7 +19,7 @@ pub(super) fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::UInt(_) | Value::Real(_))
 }
 
-/// A number as a double, which is what all arithmetic is done in.
+/// A number as a double; all arithmetic uses doubles.
 #[inline]
 pub(super) fn number(value: &Value) -> Result<f64, Refusal> {
     match value {
@@ -27,13 +27,13 @@ pub(super) fn number(value: &Value) -> Result<f64, Refusal> {
         Value::Int(number) if number.unsigned_abs() < EXACT => Ok(*number as f64),
         Value::UInt(number) if *number < EXACT => Ok(*number as f64),
         Value::Int(_) | Value::UInt(_) => Err(format!(
-            "{value:?} is too large to calculate with: integers are exact up to 2^53 only"
+            "{value:?} is too large for arithmetic: integers are exact only up to 2^53"
         )),
         other => Err(format!("{} is not a number", described(other))),
     }
 }
 
-/// Text where a number is wanted: `true`, `false`, an enumeration name, or digits.
+/// The number of a text: `true`, `false`, an enumeration name, or digits.
 pub(super) fn number_in_text(text: &str, enums: &Enums) -> Result<f64, Refusal> {
     match text {
         "true" => Ok(1.0),
@@ -45,7 +45,7 @@ pub(super) fn number_in_text(text: &str, enums: &Enums) -> Result<f64, Refusal> 
     }
 }
 
-/// The boolean that a value stands for.
+/// The boolean of a value.
 #[inline]
 pub(super) fn truth(value: &Value) -> Result<bool, Refusal> {
     match value {
@@ -53,19 +53,19 @@ pub(super) fn truth(value: &Value) -> Result<bool, Refusal> {
         Value::Int(1) | Value::UInt(1) => Ok(true),
         Value::Real(number) if *number >= 0.0 => Ok(*number != 0.0),
         Value::Real(number) => Err(format!(
-            "{number} is neither true nor false: only numbers from 0 on are; write a comparison"
+            "{number} is not a boolean: only numbers from 0 upwards are; write a comparison"
         )),
         Value::Int(_) | Value::UInt(_) => Err(format!(
-            "the integer {value:?} is neither true nor false: only 0 and 1 are; write a comparison"
+            "the integer {value:?} is not a boolean: only 0 and 1 are; write a comparison"
         )),
         other => Err(format!(
-            "{} is neither true nor false: write a comparison",
+            "{} is not a boolean: write a comparison",
             described(other)
         )),
     }
 }
 
-/// The integer that a number is, exactly.
+/// The exact integer of a number.
 fn integer(value: &Value) -> Result<i64, Refusal> {
     match value {
         Value::Int(number) => Ok(*number),
@@ -75,11 +75,13 @@ fn integer(value: &Value) -> Result<i64, Refusal> {
         Value::Real(number) if number.fract() == 0.0 && (-TWO_TO_63..TWO_TO_63).contains(number) => {
             Ok(*number as i64)
         }
-        other => Err(format!("bit operators need whole numbers, and {other:?} is none")),
+        other => Err(format!(
+            "bit operators need whole numbers, and {other:?} is not one"
+        )),
     }
 }
 
-/// As C's `%f` and `%d` write it.
+/// A number as text, in the formats `%f` and `%d` of C.
 pub(super) fn written(value: &Value) -> Result<Arc<str>, Refusal> {
     Ok(match value {
         Value::Text(text) => Arc::clone(text),
@@ -91,17 +93,17 @@ pub(super) fn written(value: &Value) -> Result<Arc<str>, Refusal> {
     })
 }
 
-/// The longest text, in bytes, that a script may make: `s += s` would take all memory within thirty ticks. (A small
-/// string of BehaviorTree.CPP ends at 100 MB.)
+/// Maximum length of a text that a script may create, in bytes. Without a limit, `s += s` uses all memory within thirty
+/// ticks. (BehaviorTree.CPP's small strings end at 100 MB.)
 pub(super) const MOST_TEXT: usize = 16 * 1024 * 1024;
 
-/// Two values as one text.
+/// Joins two values to one text.
 pub(super) fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
     let (left, right) = (written(left)?, written(right)?);
     let length = left.len().saturating_add(right.len());
     if length > MOST_TEXT {
         return Err(format!(
-            "the text would have {length} bytes, and {MOST_TEXT} is the most"
+            "the text would have {length} bytes; the maximum is {MOST_TEXT}"
         ));
     }
     let mut text = String::with_capacity(length);
@@ -110,9 +112,9 @@ pub(super) fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
     Ok(Value::text(text))
 }
 
-/// For messages: what a value is.
+/// A description of a value for messages.
 pub(super) fn described(value: &Value) -> String {
-    /// Letters of a text: nobody reads more, and a text may be long.
+    /// Maximum number of characters of a text in a message.
     const MOST_SHOWN: usize = 120;
     match value {
         Value::Empty => "something without a value".to_owned(),
@@ -144,7 +146,7 @@ pub(super) fn binary(operator: Binary, left: &Value, right: &Value) -> Result<Va
 
 #[inline]
 fn numbers(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal> {
-    // Everything is calculated as doubles, bits too: an integer that a double cannot hold is refused first.
+    // All arithmetic uses doubles, including bit operations. An integer that is not exact as a double is refused.
     let bits = |apply: fn(i64, i64) -> i64| -> Result<Value, Refusal> {
         number(left).and(number(right))?;
         Ok(Value::Real(apply(integer(left)?, integer(right)?) as f64))
@@ -157,10 +159,10 @@ fn numbers(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refus
         Binary::BitAnd => return bits(|a, b| a & b),
         Binary::BitOr => return bits(|a, b| a | b),
         Binary::BitXor => return bits(|a, b| a ^ b),
-        // Both sides are looked at, always: a side that is no boolean is an error even where it could not matter.
+        // Both sides are always checked: a side that is not a boolean is an error even if the other side decides.
         Binary::And => f64::from(u8::from(truth(left)? & truth(right)?)),
         Binary::Or => f64::from(u8::from(truth(left)? | truth(right)?)),
-        // BehaviorTree.CPP's result for two numbers: nothing, and whoever uses it complains.
+        // BehaviorTree.CPP's result for two numbers: an empty value, which fails when it is used.
         Binary::Concatenate => return number(left).and(number(right)).map(|_| Value::Empty),
     }))
 }
@@ -175,7 +177,7 @@ fn mixed(operator: Binary, left: &Value, right: &Value) -> Result<Value, Refusal
         Binary::Concatenate if joinable(left) && joinable(right) => joined(left, right),
         _ => {
             let help = match operator {
-                Binary::Add => "; `..` joins text and numbers",
+                Binary::Add => "; use `..` to join text and numbers",
                 Binary::And | Binary::Or => "; write a comparison",
                 _ => "",
             };
@@ -226,8 +228,8 @@ pub(super) fn compare(
 #[inline]
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
 fn compare_numbers(operator: Comparison, left: f64, right: f64) -> bool {
-    // Equality forgives what a float would lose; the order does not. Each order is the opposite order denied, which
-    // makes it true of NaN: so BehaviorTree.CPP has it.
+    // Equality tolerates the precision of a float; the order does not. Each order is computed as the negation of its
+    // opposite, so it is true for NaN, as in BehaviorTree.CPP.
     let same = || (left - right).abs() <= f64::from(f32::EPSILON);
     match operator {
         Comparison::Equal => same(),
@@ -268,12 +270,12 @@ pub(super) fn prefix(operator: Prefix, value: &Value) -> Result<Value, Refusal> 
     }))
 }
 
-/// The condition of `?:`, which is looser than other conditions: any number, as text too, and any other text that is
-/// not empty.
+/// The condition of `?:`, which accepts more than other conditions: any number, also as text, and any other text that
+/// is not empty.
 pub(super) fn choice(value: &Value) -> Result<bool, Refusal> {
     match value {
         Value::Text(text) if !text.is_empty() => Ok(numeral::parse_real(text) != Ok(0.0)),
-        Value::Text(_) => Err("an empty text is no condition: compare it with ''".to_owned()),
+        Value::Text(_) => Err("an empty text is not a condition: compare it with ''".to_owned()),
         other => {
             initialized(other, "left", "?")?;
             Ok(number(other)? != 0.0)

@@ -1,5 +1,5 @@
-//! Tokens to a program: a Pratt parser that resolves names, folds constants, and refuses what
-//! must fail whenever it is evaluated.
+//! Parses tokens to a program: a Pratt parser that resolves names, folds constants, and refuses scripts that always
+//! fail.
 
 use super::evaluate::fault;
 use super::lexer::{Lexer, Token, TokenKind};
@@ -11,10 +11,10 @@ use super::{Access, Names, ScriptError};
 use crate::bt::Enums;
 use crate::bt::value::Value;
 
-/// Nesting of one script: brackets, prefixes and operators within operators. Nothing a file contains may overflow
-/// the stack, and no script that a person wrote comes near it.
+/// Maximum nesting of one script: brackets, prefixes and operators within operators. Prevents a stack overflow by a
+/// file; scripts written by people are far below it.
 const MOST_DEPTH: usize = 200;
-/// Bytes of one script.
+/// Maximum length of one script, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
 const ASSIGN: u8 = 2;
@@ -35,7 +35,7 @@ fn power(operator: Binary) -> u8 {
 
 type Parsed<T> = Result<T, Box<ScriptError>>;
 
-/// What is known of a value before the script runs.
+/// What the parser knows about the type of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -62,7 +62,7 @@ struct Term {
 }
 
 enum First {
-    /// Not resolved yet: it may turn out to be the left side of an assignment.
+    /// An unresolved name: it may become the left side of an assignment.
     Name,
     Operand(Operand),
 }
@@ -74,8 +74,8 @@ pub(super) struct Parser<'p> {
     lexer: Lexer<'p>,
     token: Token,
     depth: usize,
-    /// Whether what is being read is evaluated in every run of the script: if so, a constant that must fail is an
-    /// error now. The branches of `?:` and the later operands of a chain of comparisons are not.
+    /// Whether every run of the script evaluates the current part. If so, a constant that always fails is an error now.
+    /// The branches of `?:` and the later operands of a chain of comparisons are not always evaluated.
     certain: bool,
     program: Program,
 }
@@ -89,7 +89,7 @@ impl<'p> Parser<'p> {
         if text.len() > MOST_BYTES {
             return Err(ScriptError {
                 message: format!(
-                    "a script may have {MOST_BYTES} bytes, and this one has {}",
+                    "the maximum length of a script is {MOST_BYTES} bytes; this one has {}",
                     text.len()
                 ),
                 range: 0..text.len(),
@@ -109,7 +109,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// The whole text.
+    /// Parses the whole text.
     pub(super) fn script(mut self) -> Result<Program, ScriptError> {
         self.statements().map_err(|error| *error)?;
         Ok(self.program)
@@ -128,7 +128,7 @@ impl<'p> Parser<'p> {
             }
         }
         if self.program.statements.is_empty() {
-            let message = "Empty Script: write at least one expression, or leave the attribute out";
+            let message = "Empty Script: write at least one expression, or remove the attribute";
             return Err(fault(message.to_owned(), place(0, self.text.len())));
         }
         Ok(())
@@ -140,7 +140,7 @@ impl<'p> Parser<'p> {
         Ok(before)
     }
 
-    /// A first operand, and every operator after it that binds at least as tightly as `least`.
+    /// Parses a first operand and every following operator that binds at least as tightly as `least`.
     fn term(&mut self, least: u8) -> Parsed<Term> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
@@ -162,7 +162,7 @@ impl<'p> Parser<'p> {
                     let place = term.place.to(right_value.1);
                     if !chained {
                         self.operand(operator.symbol(), &right, place);
-                        // In a chain the left side of this one is the right side of the one before.
+                        // In a chain, the right side of one comparison is the left side of the next.
                         if let (First::Operand(left), true) = (&term.first, term.links.is_empty()) {
                             self.operand(operator.symbol(), left, place);
                         }
@@ -263,7 +263,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// What stands in brackets. One operand alone stays itself, so that `(x) := 1` assigns.
+    /// Parses the content of brackets. A single operand stays an operand, so `(x) := 1` assigns.
     fn group(&mut self, open: Token) -> Parsed<Term> {
         if self.token.kind == TokenKind::Name {
             let name = self.token;
@@ -284,7 +284,7 @@ impl<'p> Parser<'p> {
         let inner = self.term(0)?;
         if self.token.kind != TokenKind::Close {
             return Err(match self.token.kind {
-                TokenKind::End => fault("this bracket is never closed: write `)`".to_owned(), spot(open)),
+                TokenKind::End => fault("this bracket is not closed: add `)`".to_owned(), spot(open)),
                 _ => self.unexpected("`)` or an operator was expected here"),
             });
         }
@@ -330,13 +330,13 @@ impl<'p> Parser<'p> {
         let (kind, refusal) = match (operator, kinds) {
             (Binary::Concatenate, (Kind::Number, Kind::Number)) => (
                 Kind::Unknown,
-                Some("`..` joins texts, or a text and a number: two numbers give nothing"),
+                Some("`..` joins two texts, or a text and a number; it does not apply to two numbers"),
             ),
             (Binary::Concatenate, (Kind::Text, _) | (_, Kind::Text)) => (Kind::Text, None),
             (Binary::Concatenate, _) => (Kind::Unknown, None),
             (Binary::Add, (Kind::Text, Kind::Number) | (Kind::Number, Kind::Text)) => (
                 Kind::Unknown,
-                Some("`+` does not apply to a text and a number: `..` joins them"),
+                Some("`+` does not apply to a text and a number; use `..` to join them"),
             ),
             (Binary::Add, (Kind::Text, _) | (_, Kind::Text)) => (Kind::Text, None),
             (Binary::Add, (Kind::Number, _) | (_, Kind::Number)) => (Kind::Number, None),
@@ -360,7 +360,7 @@ impl<'p> Parser<'p> {
         if self.token.kind != TokenKind::Colon {
             return Err(match self.token.kind {
                 TokenKind::End => fault(
-                    "this `?` has no `:` and no other value".to_owned(),
+                    "this `?` has no `:` with the other value".to_owned(),
                     spot(question),
                 ),
                 _ => self.unexpected("`:` or an operator was expected here"),
@@ -420,20 +420,20 @@ impl<'p> Parser<'p> {
         Ok(Term {
             first: First::Operand(Operand::Assign(operator, slot, value, term.place)),
             links: Vec::new(),
-            // What is assigned takes the form of the entry.
+            // An assigned value takes the type of the entry.
             kind: Kind::Unknown,
             place,
         })
     }
 
-    /// Tells of an entry that is one side of an operation which every run of the script comes to.
+    /// Reports an entry that is an operand of an operation in every run of the script.
     fn operand(&mut self, operator: &'static str, operand: &Operand, place: Place) {
         if let (Operand::Read(slot, _), true) = (operand, self.certain) {
             self.names.calculates(*slot, operator, place.range());
         }
     }
 
-    /// Settles that a name is read: an enumeration name is its number, anything else an entry.
+    /// Resolves a name that is read: an enumeration name becomes its number, any other name an entry.
     fn resolve(&mut self, term: &mut Term) {
         if !matches!(term.first, First::Name) {
             return;
@@ -451,7 +451,7 @@ impl<'p> Parser<'p> {
         });
     }
 
-    /// A finished term as an operand, with its kind and place.
+    /// Converts a finished term to an operand, with its kind and place.
     fn right(&mut self, term: Term) -> (Operand, (Kind, Place)) {
         let known = (term.kind, term.place);
         match term {
@@ -496,7 +496,7 @@ impl<'p> Parser<'p> {
 }
 
 impl Term {
-    /// The constant that this is, if it is one.
+    /// The constant, if this is one.
     fn literal(&self) -> Option<&Value> {
         match &self.first {
             First::Operand(Operand::Literal(value)) if self.links.is_empty() => Some(value),
@@ -512,7 +512,7 @@ impl Term {
 }
 
 fn place(start: usize, end: usize) -> Place {
-    // Scripts are bounded by `MOST_BYTES`.
+    // `MOST_BYTES` limits the length of a script.
     Place {
         start: start as u32,
         end: end as u32,

@@ -1,15 +1,15 @@
-//! The compiled form of a script: flat, without names.
+//! The compiled form of a script: flat and without names.
 //!
-//! What one level of the parser reads is one [`Expression`]: a first operand, and links that are applied to it from
-//! left to right. So `a + b + c + …` is one expression however long it is, and only brackets, prefixes and tighter
-//! operators nest. The parser bounds that nesting, and evaluation recurses no deeper.
+//! One level of the parser makes one [`Expression`]: a first operand, and links that are applied to it from left to
+//! right. `a + b + c + …` is one expression, however long it is; only brackets, prefixes and tighter operators nest.
+//! The parser limits the nesting, and evaluation recurses no deeper.
 
 use std::ops::Range;
 
 use crate::bt::blackboard::SlotId;
 use crate::bt::value::Value;
 
-/// Operators between two operands whose result is a new value.
+/// Operators between two operands with a new value as result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Binary {
     Add,
@@ -41,7 +41,7 @@ impl Binary {
     }
 }
 
-/// Comparisons; several in a row are a chain.
+/// Comparisons. Several in a row form a chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Comparison {
     Equal,
@@ -107,7 +107,7 @@ impl AssignOperator {
     }
 }
 
-/// Bytes of the script's text. Scripts are bounded, so four bytes each are enough.
+/// A byte range of the script's text. The length of scripts is limited, so four bytes are enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) start: u32,
@@ -140,11 +140,11 @@ pub(super) enum Operand {
     Assign(AssignOperator, SlotId, ExpressionId, Place),
 }
 
-/// What is done to the value so far.
+/// One step on the current value.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Binary(Binary, Operand),
-    /// Part of a chain: where it holds and another comparison follows, the right operand is the next one's left.
+    /// A comparison in a chain: if it is true and another follows, its right operand is the left operand of the next.
     Compare(Comparison, Operand),
     /// `? then : otherwise`
     Choose(ExpressionId, ExpressionId),
@@ -153,7 +153,7 @@ pub(super) enum Step {
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) step: Step,
-    /// Both operands, for messages.
+    /// The place of both operands, for messages.
     pub(super) place: Place,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Expression {
 }
 
 impl Expression {
-    /// The constant that this is, if it is one.
+    /// The constant, if this is one.
     pub(super) fn literal(&self) -> Option<&Value> {
         match &self.first {
             Operand::Literal(value) if self.links.is_empty() => Some(value),
@@ -176,6 +176,6 @@ impl Expression {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) expressions: Vec<Expression>,
-    /// In the order of evaluation; never empty.
+    /// The statements in order of evaluation; never empty.
     pub(super) statements: Vec<ExpressionId>,
 }

@@ -1,4 +1,4 @@
-//! A table for each part of the scripting language, and what BehaviorTree.CPP's own script tests assert.
+//! A table for each part of the scripting language, and the assertions of BehaviorTree.CPP's own script tests.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::bt::blackboard::Entry;
 use crate::bt::types::{PortValue, Text};
 
-/// A blackboard whose entries are made as scripts name them.
+/// A blackboard whose entries are created when scripts name them.
 #[derive(Default)]
 struct Desk {
     keys: BTreeMap<String, SlotId>,
@@ -42,7 +42,7 @@ impl Desk {
         Keys(&mut self.keys).slot(key, Access::Read, 0..0)
     }
 
-    /// As a port of this type does.
+    /// Declares an entry like a port of this type.
     fn declare<T: PortValue>(&mut self, key: &str) {
         let slot = self.slot(key);
         let mut entries = vec![Entry::default(); 64];
@@ -92,7 +92,7 @@ impl Desk {
         );
     }
 
-    /// Fails before it runs.
+    /// Asserts that the script fails before it runs.
     #[track_caller]
     fn refuses(&mut self, text: &str, part: &str) {
         let error = self.compile(text).expect_err(text);
@@ -104,7 +104,7 @@ impl Desk {
         );
     }
 
-    /// Compiles, and fails when it runs.
+    /// Asserts that the script compiles, and fails when it runs.
     #[track_caller]
     fn fails_late(&mut self, text: &str, part: &str) {
         self.compile(text).expect(text);
@@ -167,7 +167,7 @@ fn grammar() {
 }
 
 #[test]
-fn what_is_no_script_is_refused_with_its_place() {
+fn an_invalid_script_is_refused_with_its_place() {
     let mut desk = Desk::new();
     for (text, part, marked) in [
         ("", "Empty Script", ""),
@@ -176,8 +176,8 @@ fn what_is_no_script_is_refused_with_its_place() {
         ("; x := 1", "a value was expected", ";"),
         ("1 +", "ends too early", "1 +"),
         ("1 + * 2", "a value was expected", "*"),
-        ("(1 + 2", "never closed", "("),
-        ("x := 2 * (1 + (3)", "never closed", "("),
+        ("(1 + 2", "is not closed", "("),
+        ("x := 2 * (1 + (3)", "is not closed", "("),
         ("(1 2)", "`)` or an operator was expected", "2"),
         ("()", "a value was expected", ")"),
         ("1)", "a value was expected", ")"),
@@ -201,14 +201,14 @@ fn what_is_no_script_is_refused_with_its_place() {
             "does not apply to text",
             "x + (x .. 'a') - 1",
         ),
-        ("'a' + 1", "`..` joins", "'a' + 1"),
+        ("'a' + 1", "use `..` to join", "'a' + 1"),
         ("x -= 'a'", "does not apply to text", "x -= 'a'"),
         ("1 .. 2", "two numbers", "1 .. 2"),
         ("'abc' < 3", "is not a number", "'abc' < 3"),
         ("9007199254740992 + 1", "too large", "9007199254740992 + 1"),
         ("1.5 & 1", "whole numbers", "1.5 & 1"),
         ("2 && 1", "only 0 and 1", "2 && 1"),
-        ("-1.0 || 1", "neither true nor false", "-1.0 || 1"),
+        ("-1.0 || 1", "is not a boolean", "-1.0 || 1"),
     ] {
         let error = desk.compile(text).expect_err(text);
         assert!(error.message.contains(part), "{text}: {}", error.message);
@@ -217,7 +217,7 @@ fn what_is_no_script_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_may_never_be_evaluated_is_not_refused() {
+fn an_error_in_a_conditional_part_is_not_refused() {
     let mut desk = Desk::new();
     desk.gives("1 ? 2 : 'a' - 1", 2);
     desk.gives("0 ? 'a' - 1 : 2", 2);
@@ -227,7 +227,7 @@ fn what_may_never_be_evaluated_is_not_refused() {
 }
 
 #[test]
-fn nothing_overflows_the_stack() {
+fn long_and_deep_scripts_do_not_overflow_the_stack() {
     let mut desk = Desk::new();
     desk.set("x", 1.0);
     let many = 100_000;
@@ -251,7 +251,7 @@ fn nothing_overflows_the_stack() {
         );
     }
     desk.gives(&format!("{}x{}", "1+(".repeat(90), ")".repeat(90)), 91.0);
-    desk.refuses(&"x".repeat(2 << 20), "may have");
+    desk.refuses(&"x".repeat(2 << 20), "maximum length");
 }
 
 #[test]
@@ -305,10 +305,10 @@ fn texts() {
     desk.set("n", 2.0);
     desk.gives("'n=' .. n", "n=2.000000");
     desk.fails_late("x - n", "does not apply");
-    desk.fails_late("x + n", "`..` joins");
+    desk.fails_late("x + n", "use `..` to join");
     desk.fails_late("x && n", "write a comparison");
     desk.fails_late("-x", "does not apply");
-    // Two numbers make nothing, and whoever uses it complains.
+    // Two numbers give an empty value, which fails when it is used.
     assert_eq!(desk.run("n .. n"), Ok(Value::Empty));
     desk.fails_late("y := n .. n", "not initialized");
 }
@@ -351,7 +351,7 @@ fn comparisons() {
     ] {
         assert_eq!(desk.test(text), Ok(expected), "{text}");
     }
-    // No order holds of what is no number, and each is the opposite denied.
+    // No comparison is true for NaN, and each order is the negation of its opposite.
     for (text, expected) in [
         ("0 / 0 < 1", true),
         ("0 / 0 > 1", true),
@@ -371,7 +371,7 @@ fn comparisons() {
     desk.fails_late("void == 1", "not initialized");
     desk.fails_late("1 == void", "not initialized");
     desk.fails_late("void + 1", "not initialized");
-    // Later operands are not evaluated once the chain is false.
+    // Later operands are not evaluated after a false comparison.
     desk.gives("2 < 1 < nobody", 0.0);
     desk.fails_late("1 < 2 < nobody", "Variable not found");
 }
@@ -394,7 +394,7 @@ fn booleans() {
     for text in ["2", "'yes'", "-1", "x := -3.5", "y := 2", "0 / 0"] {
         assert!(desk.test(text).unwrap_err().message.contains("true"), "{text}");
     }
-    // No short circuit: both sides run.
+    // No short circuit: both sides are evaluated.
     desk.gives("a := 0; b := 0; (a = 0) && (b = 1); b", 1);
     desk.gives("(a = 1) || (b = 0); b", 0);
     desk.fails("a || nobody", "Variable not found");
@@ -419,11 +419,11 @@ fn names() {
     let mut desk = Desk::new();
     desk.fails("nobody + 1", "Variable not found: `nobody`");
     assert_eq!(desk.run("nobody").unwrap_err().range, 0..6);
-    // The number behind an enumeration name hides the entry, which can be written all the same.
+    // The number of an enumeration name hides the entry, which can still be written.
     desk.gives("BLUE := 7", 7);
     desk.gives("BLUE", 3.0);
     assert_eq!(desk.get("BLUE"), Some(Value::Int(7)));
-    // An entry that a port refers to exists before anything was written.
+    // An entry that a port refers to exists before it is written.
     desk.declare::<f64>("port");
     assert_eq!(desk.run("port"), Ok(Value::Empty));
     assert!(desk.test("port").is_err());
@@ -438,8 +438,8 @@ fn assignments() {
     assert_eq!(desk.run("10; x += 1").unwrap_err().range, 4..5);
     desk.gives("x := 3", 3);
     desk.gives("x = 4.0", 4);
-    desk.fails("x = 4.5", "cannot take 4.5");
-    desk.fails("x = 1e30", "cannot take");
+    desk.fails("x = 4.5", "cannot hold 4.5");
+    desk.fails("x = 1e30", "cannot hold");
     desk.fails("x := 'four'", "is not a number");
     desk.gives("x := '12'", 12.0);
     desk.gives("x = 4.5", 4.5);
@@ -453,12 +453,12 @@ fn assignments() {
     desk.gives("y := 1 + 2", 3.0);
     desk.gives("z := true", 1.0);
     desk.gives("n := 3; n += 2", 5);
-    desk.fails("n /= 2", "cannot take 2.5");
+    desk.fails("n /= 2", "cannot hold 2.5");
     desk.gives("t := 'a'; t += 'b'; t = t .. 1", "ab1");
     desk.fails("t = 1", "holds text");
     desk.fails("t += 1", "is not a number");
     desk.fails_late("t -= t", "+= only");
-    desk.fails("n += 'a'", "cannot take the text");
+    desk.fails("n += 'a'", "cannot hold the text");
     desk.declare::<f64>("void");
     desk.fails("void += 1", "no value yet");
     desk.fails("n = void", "not initialized");
@@ -472,7 +472,7 @@ fn assignments_to_typed_entries() {
     desk.declare::<i32>("int");
     desk.gives("int = 1", 1);
     desk.gives("int = 1 + 1", 2);
-    desk.fails("int = 2.5", "cannot take 2.5");
+    desk.fails("int = 2.5", "cannot hold 2.5");
     desk.gives("int = '7'", 7);
     desk.fails("int = 'BLUE'", "is not a whole number");
     desk.fails("int = 'seven'", "is not a whole number");
@@ -500,17 +500,17 @@ fn assignments_to_typed_entries() {
         desk.get("list"),
         Some(Value::object(crate::bt::List(vec![3_i64, 4])))
     );
-    desk.fails("list = 1", "cannot take 1");
+    desk.fails("list = 1", "cannot hold 1");
     assert!(desk.run("copy := list").is_ok());
     assert!(desk.run("copy = list").is_ok());
-    desk.fails("copy = 1", "cannot take 1");
-    desk.fails("copy = 'x'", "text cannot become");
+    desk.fails("copy = 1", "cannot hold 1");
+    desk.fails("copy = 'x'", "text does not convert");
 }
 
 #[test]
-fn the_first_number_says_whether_an_entry_has_fractions() {
+fn the_first_number_determines_whether_an_entry_holds_fractions() {
     let mut desk = Desk::new();
-    // What a port cannot read is its reader's fault, not the script's.
+    // A value that a port cannot read is an error of the reader, not of the script.
     desk.declare::<i32>("int");
     desk.gives("int := 0.5", 0.5);
     desk.gives("int = 2", 2.0);
@@ -525,7 +525,7 @@ fn the_first_number_says_whether_an_entry_has_fractions() {
     desk.set("flag", true);
     desk.gives("flag = 5", 5);
     desk.fails("flag = 0.5", "it holds an integer");
-    // A double has fractions from its first number on.
+    // A double holds fractions from its first number on.
     desk.declare::<f64>("real");
     desk.gives("real := 1; real = 0.5", 0.5);
 }
@@ -543,7 +543,7 @@ fn every_assignment_counts_as_a_write() {
     assert_eq!(desk.board.entry(slot).stamp(), Time::from_millis(5));
 }
 
-/// What BehaviorTree.CPP's `script_parser_test` asserts.
+/// The assertions of BehaviorTree.CPP's `script_parser_test`.
 #[test]
 fn behaviortree_cpp_script_tests() {
     let mut desk = Desk::new();
@@ -571,7 +571,7 @@ fn behaviortree_cpp_script_tests() {
     desk.gives("A .. ' ' .. B", "hi bye");
     desk.gives("v1 := 5.0; v2 := 0x2; v1 + v2", 7.0);
     desk.gives("v1 > v2 && v1 < 10", 1.0);
-    // Comparing what was never written (#595).
+    // Comparison with an unwritten entry (#595).
     desk.declare::<Text>("unset");
     desk.fails("unset == 'a'", "not initialized");
     // Enumerations, plain and in text (#523).
@@ -583,7 +583,7 @@ fn behaviortree_cpp_script_tests() {
     desk.gives("'a' .. 'b' + 'c'", "abc");
     // Negative numbers compare (#832).
     desk.gives("x := -5; x < 0 && x > -6 && x == -5", 1.0);
-    // A long script is cut in its own error (#923).
+    // A long script is shortened in its error message (#923).
     let long = format!("{} nobody", "x = -5;".repeat(1000));
     let error = desk.run(&long).unwrap_err();
     assert!(
@@ -608,7 +608,7 @@ fn token() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A script that follows the grammar.
+/// A random script that follows the grammar.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "x", "y", "z", "RED", "1", "0", "2.5", "-3", "'a'", "'7'", "true", "1e300",
@@ -650,7 +650,7 @@ proptest! {
         }
     }
 
-    /// A script runs as it would with nothing folded: constants put into entries give the same value or error.
+    /// Constant folding does not change a script: constants moved to entries give the same value or error.
     #[test]
     fn constants_are_folded_to_what_they_would_be(text in expression()) {
         let mut desk = Desk::new();
@@ -687,7 +687,8 @@ proptest! {
                 "{} {:?} {:?}", text, a, b
             ),
             (Err(_), Err(_)) => {}
-            // Two constant numbers joined are refused at once; at run time they make nothing, which only fails in use.
+            // Two joined constant numbers are refused at once. At run time they give an empty value, which fails when
+            // used.
             _ => prop_assert!(text.contains(".."), "{text}: {folded:?} {reference:?}"),
         }
     }

@@ -1,11 +1,11 @@
-//! `AssistedTeleop`: lets a person drive, with collision checks.
+//! `AssistedTeleop`: manual driving with collision checks.
 
 use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
-/// Has the behavior server pass on a person's commands.
+/// Requests assisted teleoperation from the behavior server.
 #[derive(Debug)]
 pub struct AssistedTeleop {
     time_allowance: Input<f64>,
@@ -15,8 +15,8 @@ pub struct AssistedTeleop {
 impl ActionNode for AssistedTeleop {
     type Action = actions::AssistedTeleop;
     const ID: &'static str = "AssistedTeleop";
-    const DOC: &'static str = "Lets a person drive the robot and keeps it from colliding. Where it is no recovery, \
-        running out of time is a success.";
+    const DOC: &'static str = "Lets a person drive the robot, with collision checks. If it is not a recovery, a \
+        timeout is a success.";
     const SERVER: &'static str = "assisted_teleop";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -25,12 +25,12 @@ impl ActionNode for AssistedTeleop {
                 .input("time_allowance")
                 .unit("s")
                 .default("10.0")
-                .doc("How long it may take.")
+                .doc("Maximum time.")
                 .bind(),
             is_recovery: ports
                 .input("is_recovery")
                 .default("false")
-                .doc("Whether it counts as a recovery.")
+                .doc("Whether this counts as a recovery.")
                 .bind(),
         }
     }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn running_out_of_time_is_a_success_where_it_is_no_recovery() {
+    fn a_timeout_is_a_success_without_is_recovery() {
         let mut bench = Bench::new("<AssistedTeleop/>");
         bench.action::<AssistedTeleop>("assisted_teleop", |_| Plan::abort(731));
         assert_eq!(bench.run(10), Success);

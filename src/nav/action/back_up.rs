@@ -6,7 +6,7 @@ use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
-/// Has the behavior server drive the robot backwards.
+/// Requests a backward drive from the behavior server.
 #[derive(Debug)]
 pub struct BackUp {
     distance: Input<f64>,
@@ -27,19 +27,19 @@ impl ActionNode for BackUp {
                 .input("backup_dist")
                 .unit("m")
                 .default("0.15")
-                .doc("How far.")
+                .doc("Distance.")
                 .bind(),
             speed: ports
                 .input("backup_speed")
                 .unit("m/s")
                 .default("0.025")
-                .doc("How fast.")
+                .doc("Speed.")
                 .bind(),
             time_allowance: ports
                 .input("time_allowance")
                 .unit("s")
                 .default("10.0")
-                .doc("How long it may take.")
+                .doc("Maximum time.")
                 .bind(),
         }
     }

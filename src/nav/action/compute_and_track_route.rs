@@ -1,4 +1,4 @@
-//! `ComputeAndTrackRoute`: finds a way along the route graph and says where on it the robot is.
+//! `ComputeAndTrackRoute`: plans a route on the route graph and tracks the robot on it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::msg::duration::RosDuration;
 use crate::msg::{Path, Route};
 use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
 
-/// Has the route server find a way and follow the robot on it.
+/// Requests a route with tracking from the route server.
 #[derive(Debug)]
 pub struct ComputeAndTrackRoute {
     request: RouteRequest,
@@ -25,8 +25,8 @@ pub struct ComputeAndTrackRoute {
 impl ActionNode for ComputeAndTrackRoute {
     type Action = actions::ComputeAndTrackRoute;
     const ID: &'static str = "ComputeAndTrackRoute";
-    const DOC: &'static str = "Finds a way along the route graph and says where on it the robot is. Inputs that change \
-        on the way are handed to the server at once.";
+    const DOC: &'static str = "Plans a route on the route graph and reports the position of the robot on it. \
+        Changed inputs are sent to the server at once.";
     const SERVER: &'static str = "compute_and_track_route";
     const ON_FEEDBACK: Option<OnFeedback<Self>> = Some(Self::write);
 
@@ -35,16 +35,19 @@ impl ActionNode for ComputeAndTrackRoute {
             request: RouteRequest::bind(ports),
             execution_duration: ports
                 .output("execution_duration")
-                .doc("How long it took; written on success.")
+                .doc("Execution time; written on success.")
                 .bind(),
-            last_node_id: ports.output("last_node_id").doc("The node passed last.").bind(),
-            next_node_id: ports.output("next_node_id").doc("The node aimed at.").bind(),
+            last_node_id: ports
+                .output("last_node_id")
+                .doc("Last node that the robot passed.")
+                .bind(),
+            next_node_id: ports.output("next_node_id").doc("Next node on the route.").bind(),
             current_edge_id: ports
                 .output("current_edge_id")
-                .doc("The edge that the robot is on.")
+                .doc("Edge that the robot is on.")
                 .bind(),
-            route: ports.output("route").doc("The route.").bind(),
-            path: ports.output("path").doc("The route as a path.").bind(),
+            route: ports.output("route").doc("Current route.").bind(),
+            path: ports.output("path").doc("Current route as a path.").bind(),
             rerouted: ports
                 .output("rerouted")
                 .doc("Whether the route has changed since the last feedback.")

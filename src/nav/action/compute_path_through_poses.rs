@@ -1,4 +1,4 @@
-//! `ComputePathThroughPoses`: plans a path that passes several goals.
+//! `ComputePathThroughPoses`: plans a path through several goals.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::msg::action as actions;
 use crate::msg::{Goals, Path, PoseStamped};
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
-/// Has the planner server compute a path through poses.
+/// Requests a path through poses from the planner server.
 #[derive(Debug)]
 pub struct ComputePathThroughPoses {
     goals: Input<Arc<Goals>>,
@@ -19,26 +19,27 @@ pub struct ComputePathThroughPoses {
 impl ActionNode for ComputePathThroughPoses {
     type Action = actions::ComputePathThroughPoses;
     const ID: &'static str = "ComputePathThroughPoses";
-    const DOC: &'static str = "Plans a path that passes several goals. Failing empties the path.";
+    const DOC: &'static str =
+        "Plans a path through several goals. Sets the path to an empty path when it fails.";
     const SERVER: &'static str = "compute_path_through_poses";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            goals: ports.input("goals").doc("Where to, in order.").bind(),
+            goals: ports.input("goals").doc("Goal poses, in order.").bind(),
             start: ports
                 .input("start")
-                .doc("Where from; absent: where the robot is.")
+                .doc("Start pose. Default: the pose of the robot.")
                 .bind(),
             planner_id: ports
                 .input("planner_id")
                 .default("")
-                .doc("The planner plugin; empty where there is only one.")
+                .doc("Planner plugin. May be empty if there is only one.")
                 .bind(),
-            path: ports.output("path").doc("The path.").bind(),
+            path: ports.output("path").doc("Planned path.").bind(),
         };
         let last_reached = ports
             .output::<i16>("last_reached_index")
-            .doc("Nav2 main: the last goal that the path reaches. Jazzy's planner does not say.")
+            .doc("Nav2 main: index of the last goal that the path reaches. Jazzy's planner does not report it.")
             .bind();
         if last_reached.slot().is_some() {
             ports.warn_of(

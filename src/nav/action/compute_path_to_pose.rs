@@ -8,7 +8,7 @@ use crate::msg::{Goals, Path, PoseStamped};
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 use crate::nav::endpoint::{path_of, world};
 
-/// Has the planner server compute a path.
+/// Requests a path from the planner server.
 #[derive(Debug)]
 pub struct ComputePathToPose {
     goal: Input<Arc<PoseStamped>>,
@@ -21,31 +21,31 @@ pub struct ComputePathToPose {
 impl ActionNode for ComputePathToPose {
     type Action = actions::ComputePathToPose;
     const ID: &'static str = "ComputePathToPose";
-    const DOC: &'static str =
-        "Plans a path to a goal. Failing, being halted and the end of the navigation empty the path.";
+    const DOC: &'static str = "Plans a path to a goal. Sets the path to an empty path when it fails, when it is halted and when the \
+            navigation ends.";
     const SERVER: &'static str = "compute_path_to_pose";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            goal: ports.input("goal").doc("Where to.").bind(),
+            goal: ports.input("goal").doc("Goal pose.").bind(),
             start: ports
                 .input("start")
-                .doc("Where from; absent: where the robot is.")
+                .doc("Start pose. Default: the pose of the robot.")
                 .bind(),
             use_start: ports
                 .input("use_start")
-                .doc("Whether to plan from `start`; absent: if there is one.")
+                .doc("Whether to plan from `start`. Default: true if `start` is set.")
                 .bind(),
             planner_id: ports
                 .input("planner_id")
                 .default("")
-                .doc("The planner plugin; empty where there is only one.")
+                .doc("Planner plugin. May be empty if there is only one.")
                 .bind(),
-            path: ports.output("path").doc("The path.").bind(),
+            path: ports.output("path").doc("Planned path.").bind(),
         };
         let viapoints = ports
             .input::<Arc<Goals>>("viapoints")
-            .doc("Nav2 main: poses that the path has to pass. Jazzy's planner cannot be told.")
+            .doc("Nav2 main: poses that the path must pass. Jazzy's planner does not support them.")
             .bind();
         if viapoints.is_set() {
             ports.warn_of(
@@ -63,7 +63,7 @@ impl ActionNode for ComputePathToPose {
             let path = path_of(cx);
             world!(cx).note(
                 &path,
-                "use_start is set and there is no start: planning from the robot",
+                "use_start is true but start is not set: planning from the pose of the robot",
             );
         }
         let use_start = wanted.unwrap_or(true) && start.is_some();
@@ -86,7 +86,7 @@ impl ActionNode for ComputePathToPose {
     }
 
     fn halted(&self, cx: &mut Context<'_>) {
-        // A clash of types would have kept the tree from loading.
+        // The types do not clash, or the tree would not have loaded.
         let _ = self.path.set(cx, Arc::default());
     }
 }
@@ -103,7 +103,7 @@ mod tests {
         Arc::new(PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0)))
     }
 
-    /// From the start, or from 0, to the goal.
+    /// A path from the start, or from 0, to the goal.
     fn plan(goal: &ComputePathToPoseGoal) -> Plan<ComputePathToPose> {
         let poses = [goal.start.pose, goal.goal.pose];
         Plan::result(ComputePathToPoseResult {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_alone_is_used_and_a_flag_alone_is_not() {
+    fn start_is_used_without_use_start_but_not_the_reverse() {
         let mut with_start = bench("start=\"{start}\"");
         with_start.set("start", pose(2.0));
         assert_eq!(with_start.run(10), Success);
@@ -160,11 +160,11 @@ mod tests {
         let mut without = bench("start=\"{start}\" use_start=\"true\"");
         assert_eq!(without.run(10), Success);
         assert!(!without.goals::<ComputePathToPose>("compute_path_to_pose")[0].use_start);
-        assert!(without.notes()[0].contains("no start"));
+        assert!(without.notes()[0].contains("start is not set"));
     }
 
     #[test]
-    fn failure_halt_and_the_end_of_the_run_empty_the_path() {
+    fn a_failure_a_halt_and_the_end_of_the_run_clear_the_path() {
         let mut bench = bench("");
         assert_eq!(bench.run(10), Success);
         bench.halt();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_nobody_wrote_fails_the_tree_with_the_name_of_the_port() {
+    fn a_goal_that_was_never_written_fails_the_tree_with_the_port_name() {
         let mut bench = Bench::new("<ComputePathToPose goal=\"{nothing}\"/>");
         let error = bench.try_tick().unwrap_err().to_string();
         assert!(error.contains("port `goal`"), "{error}");

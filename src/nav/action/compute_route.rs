@@ -1,4 +1,4 @@
-//! `ComputeRoute`: finds a way along the route graph.
+//! `ComputeRoute`: plans a route on the route graph.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::msg::duration::RosDuration;
 use crate::msg::{Path, PoseStamped, Route};
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
-/// The inputs by which the route server's actions know start and goal.
+/// The start and goal inputs of the route server's actions.
 #[derive(Debug)]
 pub(super) struct RouteRequest {
     start_id: Input<u16>,
@@ -24,26 +24,26 @@ impl RouteRequest {
         Self {
             start_id: ports
                 .input("start_id")
-                .doc("The node of the graph to start from, unless use_poses.")
+                .doc("Start node of the graph; unused with use_poses.")
                 .bind(),
             goal_id: ports
                 .input("goal_id")
-                .doc("The node of the graph to go to, unless use_poses.")
+                .doc("Goal node of the graph; unused with use_poses.")
                 .bind(),
             start: ports
                 .input("start")
-                .doc("Where to start from, if use_poses and use_start.")
+                .doc("Start pose; used with use_poses and use_start.")
                 .bind(),
-            goal: ports.input("goal").doc("Where to, if use_poses.").bind(),
+            goal: ports.input("goal").doc("Goal pose; used with use_poses.").bind(),
             use_start: ports
                 .input("use_start")
                 .default("false")
-                .doc("Whether to start from `start` instead of from the robot.")
+                .doc("Whether to start from `start` instead of the pose of the robot.")
                 .bind(),
             use_poses: ports
                 .input("use_poses")
                 .default("false")
-                .doc("Whether to go by poses instead of by node ids.")
+                .doc("Whether to use poses instead of node ids.")
                 .bind(),
         }
     }
@@ -71,7 +71,7 @@ impl RouteRequest {
         })
     }
 
-    /// Changes when one of the inputs is written.
+    /// A number that changes when one of the inputs is written.
     pub(super) fn version(&self, cx: &Context<'_>) -> u64 {
         [
             self.start_id.sequence(cx),
@@ -86,7 +86,7 @@ impl RouteRequest {
     }
 }
 
-/// Has the route server find a way.
+/// Requests a route from the route server.
 #[derive(Debug)]
 pub struct ComputeRoute {
     request: RouteRequest,
@@ -98,16 +98,16 @@ pub struct ComputeRoute {
 impl ActionNode for ComputeRoute {
     type Action = actions::ComputeRoute;
     const ID: &'static str = "ComputeRoute";
-    const DOC: &'static str = "Finds a way along the route graph. Failing, being halted and the end of the navigation \
-        empty the outputs.";
+    const DOC: &'static str = "Plans a route on the route graph. Clears the outputs when it fails, when it is \
+        halted and when the navigation ends.";
     const SERVER: &'static str = "compute_route";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             request: RouteRequest::bind(ports),
-            route: ports.output("route").doc("The route.").bind(),
-            planning_time: ports.output("planning_time").doc("How long it took.").bind(),
-            path: ports.output("path").doc("The route as a path.").bind(),
+            route: ports.output("route").doc("Planned route.").bind(),
+            planning_time: ports.output("planning_time").doc("Planning time.").bind(),
+            path: ports.output("path").doc("Planned route as a path.").bind(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::msg::PoseStamped;
 use crate::msg::action as actions;
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
-/// Has the docking server dock the robot.
+/// Requests docking from the docking server.
 #[derive(Debug)]
 pub struct DockRobot {
     use_dock_id: Input<bool>,
@@ -23,7 +23,7 @@ pub struct DockRobot {
 impl ActionNode for DockRobot {
     type Action = actions::DockRobot;
     const ID: &'static str = "DockRobot";
-    const DOC: &'static str = "Drives the robot onto a dock, known by its name or by its pose.";
+    const DOC: &'static str = "Docks the robot at a dock, given by name or by pose.";
     const SERVER: &'static str = "dock_robot";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -31,24 +31,27 @@ impl ActionNode for DockRobot {
             use_dock_id: ports
                 .input("use_dock_id")
                 .default("true")
-                .doc("Whether the dock is known by its name; else by its pose and type.")
+                .doc("Whether dock_id selects the dock; otherwise dock_pose and dock_type.")
                 .bind(),
-            dock_id: ports.input("dock_id").doc("The dock's name.").bind(),
-            dock_pose: ports.input("dock_pose").doc("Where the dock is.").bind(),
-            dock_type: ports.input("dock_type").doc("The dock plugin.").bind(),
+            dock_id: ports.input("dock_id").doc("Name of the dock.").bind(),
+            dock_pose: ports.input("dock_pose").doc("Pose of the dock.").bind(),
+            dock_type: ports.input("dock_type").doc("Dock plugin.").bind(),
             max_staging_time: ports
                 .input("max_staging_time")
                 .unit("s")
                 .default("1000.0")
-                .doc("How long the drive to the staging pose may take.")
+                .doc("Maximum time of the drive to the staging pose.")
                 .bind(),
             navigate_to_staging_pose: ports
                 .input("navigate_to_staging_pose")
                 .default("true")
                 .doc("Whether to drive to the staging pose first.")
                 .bind(),
-            success: ports.output("success").doc("Whether it has docked.").bind(),
-            num_retries: ports.output("num_retries").doc("Tries after the first.").bind(),
+            success: ports
+                .output("success")
+                .doc("Whether the robot has docked.")
+                .bind(),
+            num_retries: ports.output("num_retries").doc("Number of retries.").bind(),
         }
     }
 
@@ -92,7 +95,7 @@ mod tests {
     use crate::nav::testing::{Bench, Plan};
 
     #[test]
-    fn a_dock_is_known_by_its_name_or_by_its_pose() {
+    fn a_dock_is_selected_by_name_or_by_pose() {
         let mut bench = Bench::new("<DockRobot dock_id=\"home\" dock_type=\"unused\" success=\"{docked}\"/>");
         bench.action::<DockRobot>("dock_robot", |_| Plan::success());
         assert_eq!(bench.run(10), Success);

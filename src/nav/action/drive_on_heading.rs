@@ -1,4 +1,4 @@
-//! `DriveOnHeading`: drives straight on.
+//! `DriveOnHeading`: drives straight ahead.
 
 use crate::bt::{Context, Input, Ports};
 use crate::msg::Point;
@@ -6,7 +6,7 @@ use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Refusal};
 
-/// Has the behavior server drive the robot straight on.
+/// Requests a straight drive from the behavior server.
 #[derive(Debug)]
 pub struct DriveOnHeading {
     distance: Input<f64>,
@@ -17,7 +17,7 @@ pub struct DriveOnHeading {
 impl ActionNode for DriveOnHeading {
     type Action = actions::DriveOnHeading;
     const ID: &'static str = "DriveOnHeading";
-    const DOC: &'static str = "Drives the robot straight on along its heading.";
+    const DOC: &'static str = "Drives the robot straight ahead along its heading.";
     const SERVER: &'static str = "drive_on_heading";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -27,19 +27,19 @@ impl ActionNode for DriveOnHeading {
                 .input("dist_to_travel")
                 .unit("m")
                 .default("0.15")
-                .doc("How far.")
+                .doc("Distance.")
                 .bind(),
             speed: ports
                 .input("speed")
                 .unit("m/s")
                 .default("0.025")
-                .doc("How fast.")
+                .doc("Speed.")
                 .bind(),
             time_allowance: ports
                 .input("time_allowance")
                 .unit("s")
                 .default("10.0")
-                .doc("How long it may take.")
+                .doc("Maximum time.")
                 .bind(),
         }
     }

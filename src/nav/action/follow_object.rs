@@ -1,4 +1,4 @@
-//! `FollowObject`: follows something that moves. Nav2's main branch has the node, Jazzy the interface.
+//! `FollowObject`: follows a moving object. The node is from Nav2's main branch, the interface from Jazzy.
 
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
@@ -6,7 +6,7 @@ use crate::msg::duration::{RosDuration, from_seconds};
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 use std::sync::Arc;
 
-/// Has the following server follow an object.
+/// Requests object following from the following server.
 #[derive(Debug)]
 pub struct FollowObject {
     pose_topic: Input<Text>,
@@ -18,7 +18,7 @@ pub struct FollowObject {
 impl ActionNode for FollowObject {
     type Action = actions::FollowObject;
     const ID: &'static str = "FollowObject";
-    const DOC: &'static str = "Follows an object whose pose is published, or that has a frame.";
+    const DOC: &'static str = "Follows an object with a published pose or with a frame.";
     const SERVER: &'static str = "follow_object";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -26,21 +26,21 @@ impl ActionNode for FollowObject {
             pose_topic: ports
                 .input("pose_topic")
                 .default("dynamic_pose")
-                .doc("The topic of the object's pose.")
+                .doc("Topic of the object's pose.")
                 .bind(),
             tracked_frame: ports
                 .input("tracked_frame")
-                .doc("The object's frame, where no topic is given.")
+                .doc("Frame of the object, if there is no topic.")
                 .bind(),
             max_duration: ports
                 .input("max_duration")
                 .unit("s")
                 .default("0.0")
-                .doc("How long to follow; 0 without limit.")
+                .doc("Maximum time; 0: no limit.")
                 .bind(),
             elapsed: ports
                 .output("total_elapsed_time")
-                .doc("How long it has followed.")
+                .doc("Time since the start.")
                 .bind(),
         }
     }

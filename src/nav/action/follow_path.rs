@@ -1,4 +1,4 @@
-//! `FollowPath`: drives along a path, and changes over to a newer one on the way.
+//! `FollowPath`: drives along a path and switches to a newer path without a stop.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::msg::{Header, Path, TrackingFeedback};
 use crate::nav::action_leaf::{ActionNode, GoalOf, Refusal};
 use crate::nav::tracking::Tracker;
 
-/// Has the controller server drive along a path.
+/// Sends a path to the controller server.
 #[derive(Debug)]
 pub struct FollowPath {
     path: Input<Arc<Path>>,
@@ -22,34 +22,37 @@ pub struct FollowPath {
 impl ActionNode for FollowPath {
     type Action = actions::FollowPath;
     const ID: &'static str = "FollowPath";
-    const DOC: &'static str = "Drives along a path. A path or plugin that changes on the way is handed to the \
-        controller at once, without a stop.";
+    const DOC: &'static str = "Drives along a path. A changed path or plugin is sent to the controller at once, \
+        and the robot does not stop.";
     const SERVER: &'static str = "follow_path";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            path: ports.input("path").doc("The path.").bind(),
+            path: ports.input("path").doc("Path to follow.").bind(),
             controller_id: ports
                 .input("controller_id")
-                .doc("The controller plugin; empty where there is only one.")
+                .doc("Controller plugin. May be empty if there is only one.")
                 .bind(),
             goal_checker_id: ports
                 .input("goal_checker_id")
-                .doc("The goal checker plugin; empty where there is only one.")
+                .doc("Goal checker plugin. May be empty if there is only one.")
                 .bind(),
             progress_checker_id: ports
                 .input("progress_checker_id")
-                .doc("The progress checker plugin; empty where there is only one.")
+                .doc("Progress checker plugin. May be empty if there is only one.")
                 .bind(),
             tracker: Tracker,
             tracking_feedback: ports
                 .output("tracking_feedback")
-                .doc("Where the robot is with respect to the path. Jazzy's controller does not say: computed here, from the path and the robot's transform.")
+                .doc(
+                    "Position of the robot relative to the path. Computed here from the path and the robot's \
+                    transform, because Jazzy's controller does not report it.",
+                )
                 .bind(),
         };
         let handler = ports
             .input::<Text>("path_handler_id")
-            .doc("Nav2 main: the path handler plugin. Jazzy's controller has none.")
+            .doc("Nav2 main: path handler plugin. Jazzy's controller has none.")
             .bind();
         if handler.literal().is_some_and(|text| !text.is_empty()) || handler.slot().is_some() {
             ports.warn_of(
@@ -61,7 +64,7 @@ impl ActionNode for FollowPath {
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal> {
-        // The controller refuses an empty path with its own error code, which recoveries go by.
+        // The controller refuses an empty path with its own error code, which recoveries evaluate.
         let path = self.path.optional(cx)?.unwrap_or_default();
         Ok(actions::FollowPathGoal {
             path,
@@ -76,7 +79,8 @@ impl ActionNode for FollowPath {
     }
 
     fn is_outdated(&self, cx: &Context<'_>, sent: &GoalOf<Self>, version: u64) -> bool {
-        // Selectors write their text on every tick, so texts are compared; a path is written when there is a new one.
+        // Selectors write their text in every tick, so texts are compared. A path is written only when there is a new
+        // one.
         self.path.sequence(cx) != version
             || !super::says(&self.controller_id, cx, &sent.controller_id)
             || !super::says(&self.goal_checker_id, cx, &sent.goal_checker_id)
@@ -95,8 +99,8 @@ impl ActionNode for FollowPath {
             || !super::same_text(&sent.progress_checker_id, &new.progress_checker_id)
     }
 
-    /// A planner that is at work, or has failed, leaves an empty path: the robot goes on along the old one, also with
-    /// another plugin.
+    /// A planner that is planning or has failed leaves an empty path. The robot then continues on the old path, even
+    /// with another plugin.
     fn is_nothing(&self, new: &GoalOf<Self>) -> bool {
         new.path.is_empty() && new.path.header == Header::default()
     }
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_came_when_the_goal_had_ended_is_driven_along() {
+    fn a_path_that_arrives_after_the_goal_ended_is_sent() {
         for first in [Plan::success as fn() -> Plan<FollowPath>, || Plan::abort(105)] {
             let mut bench = bench();
             bench.action::<FollowPath>(SERVER, move |goal| {
@@ -208,7 +212,7 @@ mod tests {
             });
             bench.delay_commands(5);
             assert_eq!(bench.run(10), Running);
-            // The result is handled in this tick, before the update that the tick asks for.
+            // The result is handled in this tick, before the update that the tick requests.
             bench.set("path", path(3.0));
             assert_eq!((bench.letters(2), bench.active(SERVER)), ("RR".to_owned(), 1));
             assert_eq!(bench.run(20), Success);
@@ -219,11 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn another_plugin_goes_on_along_the_path_while_there_is_no_new_one() {
+    fn a_changed_plugin_continues_on_the_old_path() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());
         bench.run(3);
-        // A planner that was halted has emptied the path.
+        // A halted planner has cleared the path.
         bench.set("path", Arc::new(Path::default()));
         bench.set("controller", Text::from("Other"));
         bench.run(3);
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_dies_is_a_failure_and_not_for_ever_running() {
+    fn a_killed_server_is_a_failure() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());
         assert_eq!(bench.run(5), Running);
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_somebody_else_cancels_is_a_failure_or_as_in_nav2_a_success() {
+    fn a_goal_cancelled_by_another_client_is_a_failure_or_optionally_a_success() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());
         bench.run(5);
@@ -269,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_comes_while_somebody_else_cancels_the_goal_is_not_driven_along() {
+    fn a_path_that_arrives_during_a_foreign_cancel_is_not_sent() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless().stop_after(500));
         assert_eq!(bench.run(5), Running);

@@ -1,4 +1,4 @@
-//! Clients of actions: one file a node, one skeleton for all ([`ActionLeaf`]).
+//! Action clients; one file per node, common code in [`ActionLeaf`].
 
 mod assisted_teleop;
 mod back_up;
@@ -41,15 +41,15 @@ nodes! {
     wait: Wait in ActionLeaf,
 }
 
-/// A text port as the `String` of a message; empty where it is absent or not written.
+/// A text port as the `String` of a message; empty if it is absent or has not been written.
 ///
 /// # Errors
-/// [`Refusal::Failure`] where no message can hold the text.
+/// [`Refusal::Failure`] if a message cannot hold the text.
 fn string(port: &Input<Text>, cx: &Context<'_>) -> Result<String, Refusal> {
     text(port, cx).map(|text| text.as_ref().to_owned())
 }
 
-/// The same, shared: nothing is allocated for a goal that is sent again and again.
+/// Like [`string`], but shared: a goal that is sent repeatedly does not allocate.
 fn text(port: &Input<Text>, cx: &Context<'_>) -> Result<Text, Refusal> {
     let text: Text = port.get(cx).unwrap_or_default();
     if text.contains('\0') {
@@ -58,7 +58,7 @@ fn text(port: &Input<Text>, cx: &Context<'_>) -> Result<Text, Refusal> {
     Ok(text)
 }
 
-/// Whether a text port still says what a goal says, without sharing the text.
+/// Whether a text port still equals the text of the sent goal, without sharing the text.
 fn says(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
     match port.as_str(cx) {
         Some(text) => same_text(text, sent),
@@ -67,8 +67,8 @@ fn says(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
     }
 }
 
-/// Equality. Empty texts are told by their length alone: glibc's AVX-512 memcmp reads under a mask, and a masked read at
-/// the dangling address of an empty text was measured at 100 ns (a microcode assist).
+/// Compares texts. Empty texts are compared by length only: glibc's AVX-512 memcmp reads under a mask, and a masked
+/// read at the dangling address of an empty text was measured at 100 ns (a microcode assist).
 fn same_text(a: &str, b: &str) -> bool {
     a.len() == b.len() && (a.is_empty() || a == b)
 }
@@ -78,7 +78,7 @@ fn warn_of_collision_checks(ports: &mut Ports<'_>) {
     let port = ports
         .input::<bool>("disable_collision_checks")
         .default("false")
-        .doc("Nav2 main: move although something is in the way. Jazzy's servers cannot be told.")
+        .doc("Nav2 main: whether to move without collision checks. Jazzy's servers do not support it.")
         .bind();
     if !matches!(port.literal(), Some(false) | None) || port.slot().is_some() {
         ports.warn_of(

@@ -1,4 +1,4 @@
-//! `NavigateThroughPoses`: has another navigator pass several goals.
+//! `NavigateThroughPoses`: sends several goals to another navigator.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ pub struct NavigateThroughPoses {
 impl ActionNode for NavigateThroughPoses {
     type Action = actions::NavigateThroughPoses;
     const ID: &'static str = "NavigateThroughPoses";
-    const DOC: &'static str = "Has a navigator drive through several goals.";
+    const DOC: &'static str = "Sends several goals to a navigator and waits for its result.";
     const SERVER: &'static str = "navigate_through_poses";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goals: ports.input("goals").doc("Where to, in order.").bind(),
+            goals: ports.input("goals").doc("Goal poses, in order.").bind(),
             behavior_tree: ports
                 .input("behavior_tree")
-                .doc("The tree file to use; empty: the navigator's own.")
+                .doc("Tree file; empty: the default of the navigator.")
                 .bind(),
         }
     }

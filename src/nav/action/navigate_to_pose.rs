@@ -1,4 +1,4 @@
-//! `NavigateToPose`: has another navigator drive to a goal.
+//! `NavigateToPose`: sends a goal to another navigator.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ pub struct NavigateToPose {
 impl ActionNode for NavigateToPose {
     type Action = actions::NavigateToPose;
     const ID: &'static str = "NavigateToPose";
-    const DOC: &'static str = "Has a navigator drive to a goal.";
+    const DOC: &'static str = "Sends a goal to a navigator and waits for its result.";
     const SERVER: &'static str = "navigate_to_pose";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goal: ports.input("goal").doc("Where to.").bind(),
+            goal: ports.input("goal").doc("Goal pose.").bind(),
             behavior_tree: ports
                 .input("behavior_tree")
-                .doc("The tree file to use; empty: the navigator's own.")
+                .doc("Tree file; empty: the default of the navigator.")
                 .bind(),
         }
     }

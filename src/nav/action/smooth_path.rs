@@ -1,4 +1,4 @@
-//! `SmoothPath`: has a path smoothed.
+//! `SmoothPath`: smooths a path.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
-/// Has the smoother server smooth a path.
+/// Requests a smoothed path from the smoother server.
 #[derive(Debug)]
 pub struct SmoothPath {
     unsmoothed_path: Input<Arc<Path>>,
@@ -23,36 +23,36 @@ pub struct SmoothPath {
 impl ActionNode for SmoothPath {
     type Action = actions::SmoothPath;
     const ID: &'static str = "SmoothPath";
-    const DOC: &'static str = "Has a path smoothed. The outputs are written on success only.";
+    const DOC: &'static str = "Smooths a path. The outputs are written only on success.";
     const SERVER: &'static str = "smooth_path";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            unsmoothed_path: ports.input("unsmoothed_path").doc("The path.").bind(),
+            unsmoothed_path: ports.input("unsmoothed_path").doc("Path to smooth.").bind(),
             max_duration: ports
                 .input("max_smoothing_duration")
                 .unit("s")
                 .default("3.0")
-                .doc("How long it may take.")
+                .doc("Maximum smoothing time.")
                 .bind(),
             check_for_collisions: ports
                 .input("check_for_collisions")
                 .default("false")
-                .doc("Whether a smoothed path that collides is refused.")
+                .doc("Whether to refuse a smoothed path that collides.")
                 .bind(),
             smoother_id: ports
                 .input("smoother_id")
-                .doc("The smoother plugin; empty where there is only one.")
+                .doc("Smoother plugin. May be empty if there is only one.")
                 .bind(),
-            smoothed_path: ports.output("smoothed_path").doc("The smoothed path.").bind(),
+            smoothed_path: ports.output("smoothed_path").doc("Smoothed path.").bind(),
             duration: ports
                 .output("smoothing_duration")
                 .unit("s")
-                .doc("How long it took.")
+                .doc("Smoothing time.")
                 .bind(),
             was_completed: ports
                 .output("was_completed")
-                .doc("Whether smoothing came to its end in time.")
+                .doc("Whether the smoothing completed in time.")
                 .bind(),
         }
     }

@@ -1,11 +1,11 @@
-//! `Spin`: turns on the spot.
+//! `Spin`: rotates the robot in place.
 
 use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 
-/// Has the behavior server turn the robot.
+/// Requests a rotation from the behavior server.
 #[derive(Debug)]
 pub struct Spin {
     distance: Input<f64>,
@@ -16,7 +16,7 @@ pub struct Spin {
 impl ActionNode for Spin {
     type Action = actions::Spin;
     const ID: &'static str = "Spin";
-    const DOC: &'static str = "Turns the robot on the spot.";
+    const DOC: &'static str = "Rotates the robot in place.";
     const SERVER: &'static str = "spin";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -26,18 +26,18 @@ impl ActionNode for Spin {
                 .input("spin_dist")
                 .unit("rad")
                 .default("1.57")
-                .doc("By how much.")
+                .doc("Rotation angle.")
                 .bind(),
             time_allowance: ports
                 .input("time_allowance")
                 .unit("s")
                 .default("10.0")
-                .doc("How long it may take.")
+                .doc("Maximum time.")
                 .bind(),
             is_recovery: ports
                 .input("is_recovery")
                 .default("true")
-                .doc("Whether it counts as a recovery.")
+                .doc("Whether this counts as a recovery.")
                 .bind(),
         }
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spin_that_is_no_recovery_is_not_counted() {
+    fn a_spin_without_is_recovery_is_not_counted() {
         let mut bench = Bench::new("<Spin is_recovery=\"false\"/>");
         bench.action::<Spin>("spin", |_| Plan::success());
         assert_eq!(bench.run(10), Success);

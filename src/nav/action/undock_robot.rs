@@ -1,10 +1,10 @@
-//! `UndockRobot`: drives off a charging dock.
+//! `UndockRobot`: leaves a charging dock.
 
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
 
-/// Has the docking server undock the robot.
+/// Requests undocking from the docking server.
 #[derive(Debug)]
 pub struct UndockRobot {
     dock_type: Input<Text>,
@@ -15,22 +15,25 @@ pub struct UndockRobot {
 impl ActionNode for UndockRobot {
     type Action = actions::UndockRobot;
     const ID: &'static str = "UndockRobot";
-    const DOC: &'static str = "Drives the robot off its dock.";
+    const DOC: &'static str = "Undocks the robot.";
     const SERVER: &'static str = "undock_robot";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             dock_type: ports
                 .input("dock_type")
-                .doc("The dock plugin; empty: the one it docked with.")
+                .doc("Dock plugin; empty: the plugin used for docking.")
                 .bind(),
             max_undocking_time: ports
                 .input("max_undocking_time")
                 .unit("s")
                 .default("30.0")
-                .doc("How long it may take.")
+                .doc("Maximum time.")
                 .bind(),
-            success: ports.output("success").doc("Whether it has undocked.").bind(),
+            success: ports
+                .output("success")
+                .doc("Whether the robot has undocked.")
+                .bind(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `Wait`: stands still.
+//! `Wait`: waits without moving.
 
 use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
@@ -6,7 +6,7 @@ use crate::msg::duration::from_seconds;
 use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
 use crate::nav::endpoint::{path_of, world};
 
-/// Has the behavior server wait.
+/// Requests a wait from the behavior server.
 #[derive(Debug)]
 pub struct Wait {
     duration: Input<f64>,
@@ -15,7 +15,7 @@ pub struct Wait {
 impl ActionNode for Wait {
     type Action = actions::Wait;
     const ID: &'static str = "Wait";
-    const DOC: &'static str = "Stands still for a while. Counts as a recovery.";
+    const DOC: &'static str = "Waits without moving. Counts as a recovery.";
     const SERVER: &'static str = "wait";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -24,7 +24,7 @@ impl ActionNode for Wait {
                 .input("wait_duration")
                 .unit("s")
                 .default("1.0")
-                .doc("How long; a negative time is taken without its sign.")
+                .doc("Duration. The sign of a negative duration is ignored.")
                 .bind(),
         }
     }
@@ -37,10 +37,7 @@ impl ActionNode for Wait {
         let seconds = self.duration.require(cx)?;
         if seconds <= 0.0 {
             let path = path_of(cx);
-            world!(cx).note(
-                &path,
-                format!("wait_duration is {seconds}: taken without its sign"),
-            );
+            world!(cx).note(&path, format!("wait_duration is {seconds}: the sign is ignored"));
         }
         Ok(actions::WaitGoal {
             time: from_seconds(seconds.abs()),

@@ -1,4 +1,4 @@
-//! Messages from ports and into ports, field by field.
+//! Converts between ports and messages, field by field.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ struct Field<P> {
     port: P,
 }
 
-/// The attributes that begin with a prefix and a dot, and the paths behind it.
+/// The attributes that begin with a prefix and a dot, with the paths after the prefix.
 fn paths(ports: &Ports<'_>, prefix: &str) -> Vec<(String, Vec<String>)> {
     let names = ports.all_attributes().into_iter();
     names
@@ -31,8 +31,8 @@ fn paths(ports: &Ports<'_>, prefix: &str) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Refuses fields of what the node has no port for: a tree with `gaol.height` would send a goal with every field at its
-/// default. Elsewhere, attributes with a dot are metadata.
+/// Refuses field attributes without a matching port: a tree with `gaol.height` would send a goal with default values in
+/// all fields. For other nodes, attributes with a dot are metadata.
 pub(super) fn refuse_others(ports: &mut Ports<'_>, prefixes: &[&'static str]) {
     for name in ports.all_attributes() {
         let Some((prefix, _)) = name.split_once('.') else {
@@ -43,16 +43,16 @@ pub(super) fn refuse_others(ports: &mut Ports<'_>, prefixes: &[&'static str]) {
         }
         let help = match nearest(prefix, prefixes.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("fields are written {}.…", prefixes.join(".…, ")),
+            None => format!("write fields as {}.…", prefixes.join(".…, ")),
         };
         ports.problem_of(
             &name,
-            format!("`{name}` is a field of nothing that this node has: {help}"),
+            format!("`{name}` is not a field of a message of this node: {help}"),
         );
     }
 }
 
-/// The message that a node sends: as a whole, and then by field.
+/// The message that a node sends: the whole message, and single fields over it.
 #[derive(Debug)]
 pub(super) struct MessageIn {
     part: Part,
@@ -61,13 +61,13 @@ pub(super) struct MessageIn {
 }
 
 impl MessageIn {
-    /// Declares the port `prefix`, and takes the attributes `prefix.…`.
+    /// Declares the port `prefix` and the attributes `prefix.…`.
     pub(super) fn bind(ports: &mut Ports<'_>, part: Part, prefix: &'static str) -> Self {
         let whole = ports
             .input(prefix)
             .doc(format!(
-                "The message, as json:{{…}}, as Nav2 writes it (a point x;y;z) or from the blackboard; {prefix}.x.y=\"…\" sets single fields. What is set by \
-                 neither has its default. A stamp may be set to `now`."
+                "The message: json:{{…}}, the text form of Nav2 (a point x;y;z), or a blackboard entry. {prefix}.x.y=\"…\" sets a single field. \
+                 Other fields get their defaults. A stamp may be `now`."
             ))
             .bind();
         let fields = paths(ports, prefix)
@@ -80,13 +80,13 @@ impl MessageIn {
         Self { part, whole, fields }
     }
 
-    /// Changes when one of the inputs is written.
+    /// A number that changes when one of the inputs is written.
     pub(super) fn version(&self, cx: &Context<'_>) -> u64 {
         let fields = self.fields.iter().map(|field| field.port.sequence(cx));
         fields.fold(self.whole.sequence(cx), u64::wrapping_add)
     }
 
-    /// Puts the stamps that are `now` of one message into a later one, which differs in nothing else but time then.
+    /// Copies the `now` stamps of an earlier message into a later one. A comparison of the two then ignores the time.
     pub(super) fn keep_stamps(&self, of: &JsonValue, into: &mut JsonValue) {
         let is_now =
             |port: &Input<Value>| matches!(port.literal(), Some(Value::Text(text)) if &**text == "now");
@@ -101,7 +101,7 @@ impl MessageIn {
         }
     }
 
-    /// Compares the fields with the interface, and the values that the file fixes with their types.
+    /// Compares the fields with the interface, and fixed values with the types of the fields.
     pub(super) fn check(&self, cx: &mut Context<'_>, type_name: &str) {
         let Some(template) = template(cx, self.part, type_name) else {
             return;
@@ -125,7 +125,7 @@ impl MessageIn {
         }
     }
 
-    /// Whether a value can be a field, among others at their defaults.
+    /// Checks that a value fits a field of a message with defaults.
     fn fits(
         &self,
         cx: &mut Context<'_>,
@@ -138,14 +138,14 @@ impl MessageIn {
         set(&mut message, path, value, Stamp::ZERO, true)?;
         let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
         world.check(self.part, type_name, &message).map_err(|error| {
-            // The port names the field already.
+            // The port already names the field.
             let fault = error.to_string();
             let named = format!("{}: ", path.join("."));
             fault.strip_prefix(&named).map_or(fault.clone(), str::to_owned)
         })
     }
 
-    /// The message.
+    /// Builds the message.
     pub(super) fn build(&self, cx: &mut Context<'_>, type_name: &str) -> Result<JsonValue, String> {
         let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
         let stamp = world.stamp();
@@ -180,7 +180,7 @@ impl MessageIn {
         }
     }
 
-    /// The field, of a message that cannot be sent, that cannot be sent by itself either.
+    /// Finds the field that makes a message invalid.
     fn culprit(&self, cx: &mut Context<'_>, type_name: &str) -> Option<String> {
         let template = template(cx, self.part, type_name)?;
         self.fields.iter().find_map(|field| {
@@ -191,13 +191,13 @@ impl MessageIn {
     }
 }
 
-/// A message of an interface, or `None` where the interface is unknown, which whoever opened it has reported.
+/// A message of an interface with defaults. `None` if the interface is unknown, which was reported when it was opened.
 fn template(cx: &mut Context<'_>, part: Part, type_name: &str) -> Option<JsonValue> {
     let world: &World = cx.resource()?;
     world.template(part, type_name).ok()
 }
 
-/// A value as JSON; `now` for a stamp.
+/// A value as JSON; `now` becomes the current stamp.
 fn fill(value: &Value, like: &JsonValue, stamp: Stamp) -> Result<JsonValue, String> {
     let is_stamp = like.as_object().is_some_and(|fields| {
         fields.len() == 2 && fields.contains_key("sec") && fields.contains_key("nanosec")
@@ -223,7 +223,7 @@ fn empty() -> JsonValue {
     JsonValue::Object(serde_json::Map::new())
 }
 
-/// Sets a field. Of an interface that is not known, the message grows by what is set.
+/// Sets a field. A message of an unknown interface gets new fields.
 fn set(
     message: &mut JsonValue,
     path: &[String],
@@ -239,14 +239,16 @@ fn set(
         if place.is_null() {
             *place = empty();
         }
-        let fields = place.as_object_mut().ok_or("leads into what is no message")?;
+        let fields = place
+            .as_object_mut()
+            .ok_or("leads into a value that is not a message")?;
         place = fields.entry(name.clone()).or_insert(JsonValue::Null);
     }
     let value = fill(value, place, stamp)?;
     merge(place, value, known)
 }
 
-/// Puts the fields of one message over those of another, which has all there are where the interface is known.
+/// Merges the fields of one message into another. If the interface is known, the other has all valid fields.
 fn merge(into: &mut JsonValue, from: JsonValue, known: bool) -> Result<(), String> {
     let (JsonValue::Object(fields), true) = (&from, into.is_object()) else {
         *into = from;
@@ -263,7 +265,7 @@ fn merge(into: &mut JsonValue, from: JsonValue, known: bool) -> Result<(), Strin
     Ok(())
 }
 
-/// The message that a node gets: as a whole, and by field.
+/// The message that a node receives: the whole message, and single fields.
 #[derive(Debug)]
 pub(super) struct MessageOut {
     part: Part,
@@ -273,7 +275,7 @@ pub(super) struct MessageOut {
 }
 
 impl MessageOut {
-    /// Declares the port `prefix`, and takes the attributes `prefix.…`.
+    /// Declares the port `prefix` and the attributes `prefix.…`.
     pub(super) fn bind(ports: &mut Ports<'_>, part: Part, prefix: &'static str) -> Self {
         let whole = ports
             .output(prefix)
@@ -296,7 +298,7 @@ impl MessageOut {
         }
     }
 
-    /// Whether any of it goes anywhere.
+    /// Whether any part of the message is used.
     pub(super) fn is_wanted(&self) -> bool {
         self.whole.slot().is_some() || !self.fields.is_empty()
     }
@@ -316,7 +318,7 @@ impl MessageOut {
         }
     }
 
-    /// Compares a port that names a boolean field of the message with the interface.
+    /// Checks that a port names a boolean field of the message.
     pub(super) fn check_boolean(&self, cx: &mut Context<'_>, type_name: &str, port: &Input<Text>) {
         let Some(path) = port.literal().filter(|path| !path.is_empty()) else {
             return;
@@ -333,7 +335,7 @@ impl MessageOut {
         report_fault(cx, port.name(), format!("{}: {fault}", port.name()));
     }
 
-    /// Writes it; `Err` where a field does not fit its key.
+    /// Writes the message. `Err` if a field does not fit its key.
     pub(super) fn write(
         &self,
         cx: &mut Context<'_>,
@@ -371,12 +373,12 @@ impl MessageOut {
     }
 }
 
-/// The text of a port that names an interface; empty where it was not written yet.
+/// The text of a port that names an interface; empty if it has not been written.
 pub(super) fn type_name(cx: &Context<'_>, port: &Input<Text>) -> Text {
     port.get(cx).unwrap_or_else(|_| Arc::from(""))
 }
 
-/// Says why a node fails.
+/// Logs the reason of a failure.
 pub(super) fn note(cx: &mut Context<'_>, text: &str) -> Result<(), Thrown> {
     let path = crate::nav::endpoint::path_of(cx);
     world!(cx).note(&path, text);

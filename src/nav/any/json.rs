@@ -1,4 +1,4 @@
-//! JSON on the blackboard, and what turns into what.
+//! JSON values on the blackboard, and their conversions.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::msg::{Goals, Path, Point, PoseStamped, Quaternion};
 use crate::nav::refuse_zero_bytes;
 use crate::object;
 
-/// A message, or a part of one, that no other type of the blackboard stands for.
+/// A message, or a part of one, without its own blackboard type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json(pub JsonValue);
 
@@ -30,16 +30,16 @@ fn read(text: &str) -> Result<JsonValue, String> {
     Ok(json)
 }
 
-/// A value of the blackboard as JSON of the kind that `like` is; `Null` is of any kind.
+/// Converts a blackboard value to JSON of the same kind as `like`; `Null` accepts any kind.
 ///
 /// # Errors
-/// A sentence that says why it does not fit.
+/// The reason why it does not fit.
 pub(super) fn from_value(value: &Value, like: &JsonValue) -> Result<JsonValue, String> {
     let json = match value {
         Value::Real(number) if !number.is_finite() => {
             return Err(format!("{number} is not a finite number"));
         }
-        Value::Empty => return Err("nothing was written".to_owned()),
+        Value::Empty => return Err("it has not been written".to_owned()),
         Value::Text(text) => return from_text(text, like),
         other => without_types(other.to_json()),
     };
@@ -76,7 +76,7 @@ fn whole(json: &JsonValue) -> Option<JsonValue> {
     Some((number as i64).into())
 }
 
-/// A text as JSON of the kind that `like` is.
+/// Converts a text to JSON of the same kind as `like`.
 fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
     if let Some(json) = text.strip_prefix("json:") {
         let json = read(json)?;
@@ -95,7 +95,7 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
         JsonValue::Number(wanted) if wanted.is_f64() => text
             .parse::<f64>()
             .ok()
-            // JSON has no other numbers.
+            // JSON has only finite numbers.
             .filter(|number| number.is_finite())
             .map(Into::into)
             .ok_or_else(|| format!("`{text}` is not a finite number")),
@@ -112,7 +112,7 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
             parts.map(|part| from_text(part, like)).collect()
         }
         JsonValue::Object(_) => Err(format!("`{text}` is not a message: write json:{{…}}")),
-        // Of what kind it should be is not known: what reads as a number or a boolean is one.
+        // The kind is unknown. A text that reads as a number or a boolean becomes one.
         JsonValue::Null => Ok(match serde_json::from_str(text) {
             Ok(json @ (JsonValue::Bool(_) | JsonValue::Number(_))) => json,
             _ => text.into(),
@@ -120,12 +120,12 @@ fn from_text(text: &str, like: &JsonValue) -> Result<JsonValue, String> {
     }
 }
 
-/// A text in the form that Nav2's ports have for a message like `like`; `None` where it has none.
+/// Converts a text in the form that Nav2's ports use for a message like `like`. `None` if there is no such form.
 ///
-/// The fields tell the message: no other common one has those of a pose with its frame, and what else has `x`, `y` and
-/// `z` is written in that order too. The items of a list are not known before there is one: a text that reads as a list
-/// of poses is one. A `geometry_msgs/PoseArray` has the fields of a path but other poses, and is refused when the message
-/// is compared with its interface.
+/// The fields identify the message: no other common message has the fields of a pose with its frame, and other messages
+/// with `x`, `y` and `z` use the same order. The items of an empty list are unknown; a text that reads as a list of
+/// poses becomes one. A `geometry_msgs/PoseArray` has the fields of a path but other poses, and is refused when the
+/// message is compared with its interface.
 fn from_nav2_text(text: &str, like: &JsonValue) -> Option<Result<JsonValue, String>> {
     let info = match like {
         JsonValue::Object(fields) if has(fields, &["x", "y", "z"]) => <Arc<Point>>::TYPE,
@@ -147,20 +147,19 @@ fn from_nav2_text(text: &str, like: &JsonValue) -> Option<Result<JsonValue, Stri
     Some(message.map(|message| without_types(message.to_json())))
 }
 
-/// Whether the second of a text's parts may be a frame: in a list of numbers it is one of them, of which nine are a pose as
-/// little as eight.
+/// Whether the second part of a text may be a frame. In a list of numbers it is a number; nine numbers are not a pose.
 fn has_frame(text: &str) -> bool {
     text.split(';')
         .nth(1)
         .is_some_and(|part| part.parse::<f64>().is_err())
 }
 
-/// Whether a message has these fields and no other.
+/// Whether a message has exactly these fields.
 fn has(fields: &serde_json::Map<String, JsonValue>, names: &[&str]) -> bool {
     fields.len() == names.len() && names.iter().all(|name| fields.contains_key(*name))
 }
 
-/// Without the `__type` that the export of the blackboard adds: no interface has such a field.
+/// Removes the `__type` field of the blackboard export, which no interface has.
 fn without_types(json: JsonValue) -> JsonValue {
     match json {
         JsonValue::Object(mut fields) => {
@@ -175,17 +174,17 @@ fn without_types(json: JsonValue) -> JsonValue {
     }
 }
 
-/// JSON as a value for an entry of a declared type.
+/// Converts JSON to a value for an entry of a declared type.
 ///
 /// # Errors
-/// A sentence that says why it does not fit.
+/// The reason why it does not fit.
 pub(super) fn into_value(
     json: &JsonValue,
     declared: Option<&'static TypeInfo>,
     enums: &crate::bt::Enums,
 ) -> Result<(Value, &'static TypeInfo), String> {
     Ok(match json {
-        // No field is without a value: this was a number that is none, or infinite, for which JSON has no word.
+        // No field is without a value. The number was NaN or infinite, which JSON cannot express.
         JsonValue::Null => (f64::NAN.into_value(), f64::TYPE),
         JsonValue::Bool(value) => (value.into_value(), bool::TYPE),
         JsonValue::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
@@ -195,11 +194,11 @@ pub(super) fn into_value(
         },
         JsonValue::String(text) => (Value::text(&**text), <crate::bt::Text as PortValue>::TYPE),
         JsonValue::Array(_) | JsonValue::Object(_) => match declared {
-            // What reads the entry is of a type of its own: a path for FollowPath.
+            // The reader of the entry has its own type, for example a path for FollowPath.
             Some(info) if info.family == crate::bt::Family::Object => {
                 ((info.parse)(&format!("json:{json}"), enums)?, info)
             }
-            // No type is known for the entry: as text, which every reader turns into its own.
+            // The type of the entry is unknown. Store a text, which every reader converts to its own type.
             _ => (Value::text(format!("json:{json}")), <Value as PortValue>::TYPE),
         },
     })
@@ -211,7 +210,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn texts_become_what_the_field_is() {
+    fn texts_convert_to_the_type_of_the_field() {
         let read = |text: &str, like| from_value(&Value::text(text), &like);
         assert_eq!(read("12", json!(0)), Ok(json!(12)));
         assert_eq!(read("12", json!(0.0)), Ok(json!(12.0)));
@@ -219,7 +218,7 @@ mod tests {
         assert_eq!(read("1", json!(false)), Ok(json!(true)));
         assert_eq!(read("1;2;", json!([0])), Ok(json!([1, 2])));
         assert_eq!(read("a;b", json!([])), Ok(json!(["a", "b"])));
-        // As many as a pose has.
+        // As many parts as a pose.
         assert_eq!(
             read("0;1;2;3;4;5;6;7;8", json!([])),
             Ok(json!([0, 1, 2, 3, 4, 5, 6, 7, 8]))
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_written_as_nav2_writes_them() {
+    fn messages_accept_the_text_forms_of_nav2() {
         let read = |text: &str, like: &JsonValue| from_value(&Value::text(text), like);
         let point = json!({"x": 0.0, "y": 0.0, "z": 0.0});
         let pose = json!({
@@ -261,14 +260,14 @@ mod tests {
         );
         assert_eq!(
             read("1;2", &point),
-            Err("a point is written as x;y;z, and this has 2 fields".to_owned())
+            Err("a point is written as x;y;z, but this text has 2 fields".to_owned())
         );
         let covariance = json!({"header": pose["header"], "pose": {"pose": pose["pose"], "covariance": []}});
         assert!(read("0;map;1;0;0;0;0;0;1", &covariance).is_err());
     }
 
     #[test]
-    fn values_become_what_the_field_is() {
+    fn values_convert_to_the_type_of_the_field() {
         assert_eq!(from_value(&Value::Int(1), &json!(false)), Ok(json!(true)));
         assert_eq!(from_value(&Value::Real(2.0), &json!(0)), Ok(json!(2)));
         assert!(from_value(&Value::Real(2.5), &json!(0)).is_err());

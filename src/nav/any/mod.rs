@@ -1,5 +1,5 @@
-//! Leaves for any ROS interface that was there when navtree was built: names and types as ports, messages as JSON,
-//! fields as attributes by dotted path (`goal.pose.header.frame_id="map"`).
+//! Leaves for any ROS interface that was available when navtree was built. Names and types are ports, messages are
+//! JSON, and fields are attributes with a dotted path (`goal.pose.header.frame_id="map"`).
 //!
 //! ```xml
 //! <RosAction server_name="lift" action_type="lift_msgs/action/MoveTo" goal.height="1.2" result.height="{height}"/>

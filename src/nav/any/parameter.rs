@@ -21,12 +21,12 @@ pub(super) fn kinds() -> String {
     names.join(", ")
 }
 
-/// Whether there is such a kind.
+/// Whether this kind exists.
 pub(super) fn is_kind(name: &str) -> bool {
     KINDS.iter().any(|(kind, ..)| *kind == name)
 }
 
-/// JSON of the kind that a parameter kind holds; `Null` for one that is not known.
+/// An example JSON value of a parameter kind; `Null` for an unknown kind.
 pub(super) fn like(kind: &str) -> JsonValue {
     match kind {
         "bool" => json!(false),
@@ -41,7 +41,7 @@ pub(super) fn like(kind: &str) -> JsonValue {
     }
 }
 
-/// The kind that a JSON value is of.
+/// The kind of a JSON value.
 fn kind_of(value: &JsonValue) -> Option<&'static str> {
     Some(match value {
         JsonValue::Bool(_) => "bool",
@@ -59,11 +59,11 @@ fn kind_of(value: &JsonValue) -> Option<&'static str> {
     })
 }
 
-/// The message for a value, of a kind if one is given.
+/// The message for a value, with the given kind if there is one.
 pub(super) fn to_message(value: &JsonValue, kind: Option<&str>) -> Result<JsonValue, String> {
     let kind = match kind.filter(|kind| !kind.is_empty()) {
         Some(kind) => kind,
-        None => kind_of(value).ok_or_else(|| format!("{value} is no value of a parameter"))?,
+        None => kind_of(value).ok_or_else(|| format!("{value} is not a valid parameter value"))?,
     };
     let mut message = json!({
         "type": 0, "bool_value": false, "integer_value": 0, "double_value": 0.0, "string_value": "",
@@ -73,13 +73,13 @@ pub(super) fn to_message(value: &JsonValue, kind: Option<&str>) -> Result<JsonVa
     let (_, number, field) = KINDS
         .iter()
         .find(|(name, ..)| *name == kind)
-        .ok_or_else(|| format!("`{kind}` is none of {}", kinds()))?;
+        .ok_or_else(|| format!("`{kind}` is not one of {}", kinds()))?;
     message["type"] = (*number).into();
     message[*field] = value.clone();
     Ok(message)
 }
 
-/// The value in a message; `None` for a parameter that is not set.
+/// The value of a message; `None` if the parameter is not set.
 pub(super) fn from_message(message: &JsonValue) -> Option<&JsonValue> {
     let number = message.get("type")?.as_u64()?;
     let (_, _, field) = KINDS.iter().find(|(_, kind, _)| u64::from(*kind) == number)?;

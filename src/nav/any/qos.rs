@@ -1,8 +1,8 @@
-//! Quality of service as a port.
+//! A port for the quality of service.
 
 use crate::bt::{Input, Ports, Text};
 
-/// What a topic port says about delivery.
+/// The quality of service of a topic port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Quality {
     pub(super) depth: u16,
@@ -17,12 +17,15 @@ impl Quality {
         transient_local: false,
     };
 
-    /// The port `qos`; a literal that cannot be read is refused when the tree is loaded.
+    /// The port `qos`. An invalid literal is refused when the tree is loaded.
     pub(super) fn bind(ports: &mut Ports<'_>) -> Input<Text> {
         let port = ports
             .input::<Text>("qos")
             .default("default")
-            .doc("Words of: reliable, best_effort, volatile, transient_local, depth=N; or one of default, latched, sensor_data.")
+            .doc(
+                "Words of: reliable, best_effort, volatile, transient_local, depth=N; or one of default, \
+                latched, sensor_data.",
+            )
             .bind();
         if let Some(Err(fault)) = port.literal().map(|text| Self::parse(text)) {
             ports.problem_of("qos", fault);
@@ -30,7 +33,7 @@ impl Quality {
         port
     }
 
-    /// From its words.
+    /// Parses the words.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut quality = Self::DEFAULT;
         for word in text.split([' ', ',', ';']).filter(|word| !word.is_empty()) {
@@ -58,7 +61,7 @@ impl Quality {
                     Some(Ok(depth)) if depth > 0 => quality.depth = depth,
                     _ => {
                         return Err(format!(
-                            "qos: `{word}` is none of reliable, best_effort, volatile, transient_local, depth=N, default, latched, sensor_data"
+                            "qos: `{word}` is not one of reliable, best_effort, volatile, transient_local, depth=N, default, latched, sensor_data"
                         ));
                     }
                 },
@@ -73,7 +76,7 @@ mod tests {
     use super::Quality;
 
     #[test]
-    fn words_add_up() {
+    fn words_are_combined() {
         let quality = Quality::parse("sensor_data, depth=1").unwrap();
         assert_eq!((quality.depth, quality.reliable), (1, false));
         assert_eq!(Quality::parse(""), Ok(Quality::DEFAULT));

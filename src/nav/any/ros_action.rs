@@ -1,4 +1,4 @@
-//! `RosAction`: a goal for any action server.
+//! `RosAction`: sends a goal to any action server.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Action for JsonAction {
     const TYPE: &'static str = "";
     const ERROR_CODES: &'static [(u16, &'static str)] = &[];
 
-    /// The field `error_code` that Nav2's actions have, where there is one.
+    /// The field `error_code` of Nav2's actions, if there is one.
     fn error_code(result: &JsonValue) -> u16 {
         let code = result.get("error_code").and_then(JsonValue::as_u64);
         code.and_then(|code| u16::try_from(code).ok()).unwrap_or(0)
@@ -39,7 +39,7 @@ impl Action for JsonAction {
     }
 }
 
-/// Sends a goal whose type the tree names.
+/// Sends a goal with the interface named in the tree.
 #[derive(Debug)]
 pub struct RosAction {
     action_type: Input<Text>,
@@ -53,8 +53,8 @@ pub struct RosAction {
 impl ActionNode for RosAction {
     type Action = JsonAction;
     const ID: &'static str = "RosAction";
-    const DOC: &'static str = "Sends a goal to any action server. Fields of goal, result and feedback are attributes: \
-        goal.pose.header.frame_id=\"map\", result.error_code=\"{code}\".";
+    const DOC: &'static str = "Sends a goal to any action server. Fields of goal, result and feedback are \
+        attributes: goal.pose.header.frame_id=\"map\", result.error_code=\"{code}\".";
     const SERVER: &'static str = "";
     const ON_FEEDBACK: Option<OnFeedback<Self>> = Some(|node, cx, feedback| {
         if let Err(fault) = node.feedback.write(cx, feedback)? {
@@ -67,7 +67,7 @@ impl ActionNode for RosAction {
         let node = Self {
             action_type: ports
                 .input("action_type")
-                .doc("The interface: nav2_msgs/action/Spin.")
+                .doc("Interface, for example nav2_msgs/action/Spin.")
                 .required()
                 .bind(),
             goal: MessageIn::bind(ports, Part::Goal, "goal"),
@@ -76,19 +76,22 @@ impl ActionNode for RosAction {
             result_timeout: ports
                 .input("result_timeout")
                 .unit("ms")
-                .doc("How long the goal may take after acceptance; then it is cancelled and the node fails.")
+                .doc("Maximum time of the goal after acceptance. After it the goal is cancelled and the node \
+                    fails.")
                 .bind(),
             on_change: ports
                 .input("on_change")
                 .default("ignore")
-                .doc("What a goal whose inputs are written again while it is in work does: ignore; preempt: the new goal is sent and the server ends the old one; cancel_first: the old one is cancelled and the new one sent when it has ended.")
+                .doc("What happens when the inputs of the active goal are written again: ignore; preempt: the \
+                    new goal is sent and the server ends the old one; cancel_first: the old goal is cancelled \
+                    and the new one is sent after it has ended.")
                 .bind(),
         };
         refuse_others(ports, &["goal", "result", "feedback"]);
         if let Some(word) = node.on_change.literal()
             && !matches!(&**word, "ignore" | "preempt" | "cancel_first")
         {
-            let fault = format!("on_change: `{word}` is none of ignore, preempt, cancel_first");
+            let fault = format!("on_change: `{word}` is not one of ignore, preempt, cancel_first");
             ports.problem_of("on_change", fault);
         }
         node
@@ -129,7 +132,7 @@ impl ActionNode for RosAction {
     }
 
     fn replaces(&self, sent: &JsonValue, new: &mut JsonValue) -> bool {
-        // A goal that is stamped when it is made is no other goal for that.
+        // A goal that differs only in its stamp is the same goal.
         let mut as_then = new.clone();
         self.goal.keep_stamps(sent, &mut as_then);
         as_then != *sent
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_make_the_goal_and_the_result_makes_fields() {
+    fn fields_make_the_goal_and_the_result_is_written_to_fields() {
         let mut bench = bench(
             "goal=\"json:{&quot;slow&quot;: true}\" goal.height=\"{wanted}\" goal.pose.header.frame_id=\"map\" \
              goal.pose.header.stamp=\"now\" result.height=\"{height}\" result=\"{all}\"",
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_does_not_exist_or_fit_is_reported_with_its_place_at_load() {
+    fn an_unknown_or_unfit_field_is_reported_with_its_place_at_load() {
         let mut bench = bench("goal.hight=\"1\" goal.slow=\"perhaps\" result.hight=\"{x}\"");
         let faults = bench.faults();
         assert_eq!(faults.len(), 3, "{faults:?}");
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_becomes_the_type_that_its_reader_has() {
+    fn a_field_converts_to_the_type_of_its_reader() {
         let mut bench = Bench::new(&format!(
             "<Sequence><RosAction server_name=\"lift\" action_type=\"{TYPE}\" result.path=\"{{path}}\"/>
              <GetPoseFromPath path=\"{{path}}\" pose=\"{{pose}}\"/></Sequence>"
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_the_blackboard_becomes_a_field_without_its_type() {
+    fn a_blackboard_message_becomes_a_field_without_its_type() {
         let mut bench = bench("goal.pose=\"{pose}\"");
         let header = Header::in_frame("odom");
         bench.set("pose", Arc::new(header));
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_tell_the_failures_apart() {
+    fn error_codes_distinguish_failures() {
         for (case, code) in [("reject", 1), ("silent", 3), ("endless", 3), ("abort", 42)] {
             let mut bench = bench("server_timeout=\"50\" result_timeout=\"100\"");
             bench.action::<JsonAction>("lift", move |_| match case {
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_change_does_is_a_port() {
+    fn on_change_selects_the_reaction_to_changed_inputs() {
         for (word, goals) in [("ignore", 1), ("preempt", 2), ("cancel_first", 2)] {
             let mut bench = bench(&format!("goal.height=\"{{wanted}}\" on_change=\"{word}\""));
             bench.set("wanted", 1.0);
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_is_written_again_is_no_change_although_its_stamp_is_now() {
+    fn an_equal_goal_with_a_new_stamp_is_no_change() {
         let mut bench =
             bench("goal.height=\"{wanted}\" goal.pose.header.stamp=\"now\" on_change=\"preempt\"");
         bench.action::<JsonAction>("lift", |_| Plan::endless());
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_nothing_is_refused_at_load() {
+    fn a_field_without_message_is_refused_at_load() {
         let registry = crate::nav::registry();
         let refusal = |attribute: &str| {
             let text = format!(
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_interfaces_may_stand_on_the_blackboard_and_change() {
+    fn names_and_interfaces_may_be_on_the_blackboard_and_change() {
         let mut bench =
             Bench::new("<RosAction server_name=\"{name}\" action_type=\"{type}\" error_code_id=\"{code}\"/>");
         assert!(bench.faults().is_empty());
@@ -322,7 +325,7 @@ mod tests {
         assert_eq!(bench.tick(), Failure);
         assert_eq!(
             bench.notes(),
-            ["the interface was not written to the blackboard yet"]
+            ["the blackboard entry with the interface has not been written yet"]
         );
         for (name, interface) in [("lift", TYPE), ("lift", "a/action/B"), ("door", "a/action/B")] {
             bench.action::<JsonAction>(name, |_| Plan::success());

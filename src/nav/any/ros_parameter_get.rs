@@ -1,4 +1,4 @@
-//! `RosParameterGet`: a parameter of any node.
+//! `RosParameterGet`: reads a parameter of any node.
 
 use serde_json::{Value as JsonValue, json};
 
@@ -10,7 +10,7 @@ use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick, V
 use crate::nav::endpoint::{Endpoint, refuse_empty};
 use crate::nav::service_leaf::ServiceNode;
 
-/// Asks a node for one of its parameters.
+/// Reads a parameter of a node.
 #[derive(Debug)]
 pub struct RosParameterGet {
     node: Input<Text>,
@@ -21,21 +21,22 @@ pub struct RosParameterGet {
 impl ServiceNode for RosParameterGet {
     type Service = JsonService;
     const ID: &'static str = "RosParameterGet";
-    const DOC: &'static str = "Writes a parameter of another node. FAILURE if it has none of that name.";
+    const DOC: &'static str = "Writes a parameter of another node to the blackboard. FAILURE if the node has no \
+        such parameter.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
             node: ports
                 .input("node")
-                .doc("The node's name: controller_server.")
+                .doc("Name of the node, for example controller_server.")
                 .required()
                 .bind(),
             parameter: ports
                 .input("parameter")
-                .doc("The parameter's name.")
+                .doc("Name of the parameter.")
                 .required()
                 .bind(),
-            value: ports.output("value").doc("Its value.").bind(),
+            value: ports.output("value").doc("Value of the parameter.").bind(),
         };
         refuse_empty(ports, &node.node);
         refuse_empty(ports, &node.parameter);
@@ -58,7 +59,7 @@ impl ServiceNode for RosParameterGet {
 
     fn answered(&self, cx: &mut Context<'_>, _request: &JsonValue, response: &JsonValue) -> Tick {
         let Some(value) = response.pointer("/values/0").and_then(from_message) else {
-            note(cx, "the node has no parameter of that name")?;
+            note(cx, "the node has no parameter with this name")?;
             return Ok(NodeStatus::Failure);
         };
         let Some(slot) = self.value.slot() else {
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_empty_is_refused_at_load() {
+    fn an_empty_name_is_refused_at_load() {
         for (names, port) in [
             ("node=\"\" parameter=\"p\"", "node"),
             ("node=\"n\" parameter=\"\"", "parameter"),

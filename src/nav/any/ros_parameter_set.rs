@@ -12,7 +12,7 @@ use crate::nav::endpoint::{Endpoint, refuse_empty, report_fault};
 use crate::nav::link::Part;
 use crate::nav::service_leaf::ServiceNode;
 
-/// Sets one of a node's parameters.
+/// Sets a parameter of a node.
 #[derive(Debug)]
 pub struct RosParameterSet {
     node: Input<Text>,
@@ -31,20 +31,20 @@ impl ServiceNode for RosParameterSet {
         let node = Self {
             node: ports
                 .input("node")
-                .doc("The node's name: controller_server.")
+                .doc("Name of the node, for example controller_server.")
                 .required()
                 .bind(),
             parameter: ports
                 .input("parameter")
-                .doc("The parameter's name.")
+                .doc("Name of the parameter.")
                 .required()
                 .bind(),
-            value: ports.input("value").doc("Its new value.").required().bind(),
+            value: ports.input("value").doc("New value.").required().bind(),
             kind: ports
                 .input("kind")
                 .default("")
                 .doc(format!(
-                    "What it is: {}. Empty: what the value looks like.",
+                    "Type of the parameter: {}. Empty: derived from the value.",
                     kinds()
                 ))
                 .bind(),
@@ -55,7 +55,7 @@ impl ServiceNode for RosParameterSet {
             && !kind.is_empty()
             && !is_kind(kind)
         {
-            let fault = format!("kind: `{kind}` is none of {}", kinds());
+            let fault = format!("kind: `{kind}` is not one of {}", kinds());
             ports.problem_of("kind", fault);
         }
         node
@@ -78,7 +78,7 @@ impl ServiceNode for RosParameterSet {
         let parameter = self.parameter.require(cx)?;
         let value = self.value.require(cx)?;
         let kind = self.kind.require(cx)?;
-        // A boolean is a number on the blackboard; its entry remembers what it is.
+        // A boolean is a number on the blackboard; the declared type of its entry identifies it.
         let declared = self
             .value
             .slot()
@@ -118,14 +118,14 @@ impl ServiceNode for RosParameterSet {
 
 const TYPE: &str = "rcl_interfaces/srv/SetParameters";
 
-/// What asks for one parameter.
+/// The request for one parameter.
 fn request(parameter: &str, value: &Value, kind: &str) -> Result<JsonValue, String> {
     let json = from_value(value, &like(kind))?;
     let message = to_message(&json, Some(kind))?;
     Ok(json!({"parameters": [{"name": parameter, "value": message}]}))
 }
 
-/// The same request, if it can be sent: a byte has no room for 300.
+/// Checks that the request can be sent: for example, 300 does not fit in a byte.
 fn sendable(cx: &mut Context<'_>, request: JsonValue) -> Result<JsonValue, String> {
     let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
     match world.check(Part::Request, TYPE, &request) {

@@ -1,4 +1,4 @@
-//! `RosPublish`: a message on any topic.
+//! `RosPublish`: publishes a message on any topic.
 
 use super::fields::{MessageIn, note, refuse_others, type_name};
 use super::topic_ports::{OpenTopic, TopicFault, TopicPorts};
@@ -7,7 +7,7 @@ use crate::nav::World;
 use crate::nav::endpoint::world;
 use crate::nav::link::{Part, Payload};
 
-/// Publishes a message whose type the tree names.
+/// Publishes a message with the type named in the tree.
 #[derive(Debug)]
 pub struct RosPublish {
     topic: TopicPorts,
@@ -17,7 +17,7 @@ pub struct RosPublish {
 impl Node for RosPublish {
     const ID: &'static str = "RosPublish";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Publishes a message on any topic. Its fields are attributes: \
+    const DOC: &'static str = "Publishes a message on any topic. Fields of the message are attributes: \
         message.header.frame_id=\"map\".";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -78,7 +78,7 @@ mod tests {
              message.data=\"{what}\"/>",
         );
         bench.interfaces([(Part::Message, "std_msgs/msg/String", json!({"data": ""}))]);
-        assert_eq!(bench.tick(), Failure, "nothing was written yet");
+        assert_eq!(bench.tick(), Failure, "the entry has not been written");
         bench.set("what", Text::from("beep"));
         assert_eq!(bench.tick(), Success);
         assert_eq!(bench.published::<Value>("sound"), [json!({"data": "beep"})]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pose_is_written_as_nav2_writes_it() {
+    fn a_pose_accepts_the_text_form_of_nav2() {
         let point = json!({"x": 0.0, "y": 0.0, "z": 0.0});
         let orientation = json!({"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0});
         let template = json!({
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_others_publish_with_another_type_is_a_failure_as_long_as_they_do() {
+    fn a_topic_fails_while_others_publish_it_with_another_type() {
         let mut bench = Bench::new(
             "<RosPublish topic_name=\"sound\" message_type=\"std_msgs/msg/String\" message=\"json:{}\"/>",
         );
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "is none of")]
+    #[should_panic(expected = "is not one of")]
     fn a_quality_that_does_not_exist_is_refused_at_load() {
         Bench::new("<RosPublish topic_name=\"a\" message_type=\"b\" qos=\"fast\"/>");
     }

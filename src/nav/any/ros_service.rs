@@ -1,4 +1,4 @@
-//! `RosService`: a request for any service.
+//! `RosService`: calls any service.
 
 use serde_json::Value as JsonValue;
 
@@ -19,7 +19,7 @@ impl Service for JsonService {
     const TYPE: &'static str = "";
 }
 
-/// Sends a request whose type the tree names.
+/// Sends a request with the interface named in the tree.
 #[derive(Debug)]
 pub struct RosService {
     service_type: Input<Text>,
@@ -40,7 +40,7 @@ impl ServiceNode for RosService {
         Self {
             service_type: ports
                 .input("service_type")
-                .doc("The interface: std_srvs/srv/SetBool.")
+                .doc("Interface, for example std_srvs/srv/SetBool.")
                 .required()
                 .bind(),
             request: MessageIn::bind(ports, Part::Request, "request"),
@@ -48,7 +48,8 @@ impl ServiceNode for RosService {
             success: ports
                 .input("success")
                 .default("")
-                .doc("The field of the response that says whether it was a success (a boolean, by dotted path); empty: any answer is one.")
+                .doc("Boolean field of the response (dotted path) that contains the success. Empty: any response \
+                    is a success.")
                 .bind(),
         }
     }
@@ -107,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_field_of_the_response_may_say_whether_it_was_a_success() {
+    fn a_field_of_the_response_may_contain_the_success() {
         let mut bench = Bench::new(
             "<RosService service_name=\"door\" service_type=\"std_srvs/srv/SetBool\" request.data=\"true\" \
              response.message=\"{text}\" success=\"success\"/>",
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_whether_it_was_a_success_has_to_be_a_boolean_of_the_response() {
+    fn the_success_field_must_be_a_boolean_of_the_response() {
         for (success, fault) in [
             ("success", None),
             ("state.open", None),
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_that_is_not_known_takes_what_is_set() {
+    fn an_unknown_interface_accepts_any_field() {
         let mut bench = Bench::new(
             "<RosService service_name=\"x\" service_type=\"a/srv/B\" request.point.x=\"1.5\" request.name=\"here\"/>",
         );

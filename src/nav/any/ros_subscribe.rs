@@ -1,4 +1,4 @@
-//! `RosSubscribe`: the newest message of any topic, or the next.
+//! `RosSubscribe`: reads the newest or the next message of any topic.
 
 use serde_json::Value as JsonValue;
 
@@ -10,7 +10,7 @@ use crate::nav::endpoint::world;
 use crate::nav::link::Part;
 use crate::nav::values::Milliseconds;
 
-/// Listens to a topic whose type the tree names.
+/// Subscribes to a topic with the type named in the tree.
 #[derive(Debug)]
 pub struct RosSubscribe {
     topic: TopicPorts,
@@ -22,7 +22,7 @@ pub struct RosSubscribe {
 #[derive(Default)]
 struct State {
     topic: OpenTopic,
-    /// Messages that there were when the node was activated.
+    /// Number of messages at the activation.
     count: u64,
     since: Time,
 }
@@ -30,8 +30,8 @@ struct State {
 impl Node for RosSubscribe {
     const ID: &'static str = "RosSubscribe";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Writes the newest message of any topic, or waits for the next. Its fields are attributes: \
-        message.data=\"{key}\". RUNNING until there is one.";
+    const DOC: &'static str = "Writes the newest message of any topic, or waits for the next. Fields of the \
+        message are attributes: message.data=\"{key}\". RUNNING until there is a message.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
@@ -39,12 +39,14 @@ impl Node for RosSubscribe {
             mode: ports
                 .input("mode")
                 .default("latest")
-                .doc("latest: a message that came before will do, also one of an earlier navigation, as for the state of a machine; fresh: one that came after the activation is waited for, as for a command.")
+                .doc("latest: an earlier message is accepted, even from an earlier navigation, as for the state \
+                    of a machine; fresh: waits for a message that arrives after the activation, as for a \
+                    command.")
                 .bind(),
             timeout: ports
                 .input("timeout")
                 .unit("ms")
-                .doc("How long to wait; then FAILURE. Absent: for ever.")
+                .doc("Maximum waiting time; then FAILURE. Default: no limit.")
                 .bind(),
             message: MessageOut::bind(ports, Part::Message, "message"),
         };
@@ -52,7 +54,7 @@ impl Node for RosSubscribe {
         if let Some(word) = node.mode.literal()
             && !matches!(&**word, "latest" | "fresh")
         {
-            let fault = format!("mode: `{word}` is none of latest, fresh");
+            let fault = format!("mode: `{word}` is not one of latest, fresh");
             ports.problem_of("mode", fault);
         }
         node
@@ -66,7 +68,7 @@ impl RosSubscribe {
     }
 
     fn wait(&self, cx: &mut Context<'_>, since: Time) -> Tick {
-        // No message will come of a topic that turns out to be of another type.
+        // A topic with another type will not deliver a message.
         if let Err(fault) = self.open(cx) {
             note(cx, &fault.text)?;
             return Ok(NodeStatus::Failure);
@@ -77,7 +79,7 @@ impl RosSubscribe {
         if cx.now().since(since) < timeout.into() {
             return Ok(NodeStatus::Running);
         }
-        note(cx, "no message came in time")?;
+        note(cx, "no message arrived in time")?;
         Ok(NodeStatus::Failure)
     }
 }
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_message_will_do() {
+    fn latest_accepts_an_earlier_message() {
         let mut bench = bench("");
         assert_eq!(bench.run(5), Running);
         bench.publish("load", json!({"data": 1.5}));
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_one_is_waited_for_in_each_activation() {
+    fn fresh_waits_for_a_new_message_in_each_activation() {
         let mut bench = bench("mode=\"fresh\"");
         bench.publish("load", json!({"data": 1.5}));
         assert_eq!(bench.run(5), Running);
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_others_publish_with_another_type_is_not_waited_for() {
+    fn a_topic_with_another_type_is_not_waited_for() {
         let mut bench = bench("");
         assert_eq!(bench.run(3), Running);
         bench.foreign_type("load", Some("std_msgs/msg/Bool"));
@@ -179,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn waiting_has_an_end() {
+    fn waiting_ends_at_the_timeout() {
         let mut bench = bench("timeout=\"100\"");
         assert_eq!(bench.run(9), Running);
         assert_eq!(bench.run(3), Failure);
-        assert_eq!(bench.notes(), ["no message came in time"]);
+        assert_eq!(bench.notes(), ["no message arrived in time"]);
     }
 }

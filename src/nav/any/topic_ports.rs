@@ -1,4 +1,4 @@
-//! What the leaves of any topic share: its ports, and when it is opened.
+//! Common code of leaves for any topic: ports and opening.
 
 use super::fields::type_name;
 use super::qos::Quality;
@@ -18,18 +18,18 @@ pub(super) struct TopicPorts {
 impl TopicPorts {
     pub(super) fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            name: ports.input("topic_name").doc("The topic.").required().bind(),
+            name: ports.input("topic_name").doc("Topic name.").required().bind(),
             type_name: ports
                 .input("message_type")
-                .doc("The interface: std_msgs/msg/String.")
+                .doc("Interface, for example std_msgs/msg/String.")
                 .required()
                 .bind(),
             qos: Quality::bind(ports),
         }
     }
 
-    /// Has the topic made by `make`, if what the ports name has changed since it was last, and otherwise says what keeps
-    /// it from being of use; `kept` is where in the leaf's state it is kept.
+    /// Opens the topic with `make` if the values of the ports have changed since the last call. Returns the fault of
+    /// the topic, if any. `kept` selects the place in the leaf's state.
     pub(super) fn open<S: Default + Send + 'static>(
         &self,
         cx: &mut Context<'_>,
@@ -37,7 +37,7 @@ impl TopicPorts {
         make: fn(&mut World, &TopicSpec) -> Result<TopicId, LinkError>,
     ) -> Result<(), TopicFault> {
         let Some(spec) = self.spec(cx) else {
-            return Err("topic_name, message_type or qos is not written yet".into());
+            return Err("the entry of topic_name, message_type or qos has not been written yet".into());
         };
         let spec = spec?;
         let open = kept(cx.state());
@@ -54,8 +54,8 @@ impl TopicPorts {
         Ok(())
     }
 
-    /// Opens the topic when the tree is loaded. The type of its messages; `None` where a fault was reported, or where
-    /// names on the blackboard may be written later, which is none yet.
+    /// Opens the topic when the tree is loaded and returns its message type. `None` if a fault was reported, or if a
+    /// name is on the blackboard and may be written later.
     pub(super) fn attach(
         &self,
         cx: &mut Context<'_>,
@@ -68,7 +68,7 @@ impl TopicPorts {
         Some(type_name(cx, &self.type_name))
     }
 
-    /// The topic; `None` where a port cannot be read yet.
+    /// The topic; `None` if a port has no value yet.
     fn spec(&self, cx: &Context<'_>) -> Option<Result<TopicSpec, TopicFault>> {
         let (name, type_name) = (self.name.get(cx).ok()?, self.type_name.get(cx).ok()?);
         let quality = match Quality::parse(&self.qos.get(cx).ok()?) {
@@ -86,9 +86,9 @@ impl TopicPorts {
     }
 }
 
-/// Why a topic is of no use.
+/// The reason why a topic is not usable.
 pub(super) struct TopicFault {
-    /// The port that says so; empty where it is none of one.
+    /// The port with the fault; empty if no port is responsible.
     port: &'static str,
     pub(super) text: String,
 }
@@ -114,7 +114,7 @@ impl From<LinkError> for TopicFault {
     }
 }
 
-/// The topic that the ports named when it was opened.
+/// The opened topic, as the ports named it then.
 #[derive(Default)]
 pub(super) struct OpenTopic {
     pub(super) id: Option<TopicId>,

@@ -1,4 +1,4 @@
-//! `AreErrorCodesPresent`: whether an error code is one of a list.
+//! `AreErrorCodesPresent`: checks whether an error code is in a list.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ pub struct AreErrorCodesPresent {
     codes: Input<Arc<List<i64>>>,
 }
 
-/// The port `error_code`, of this node and of those that know their list.
+/// The port `error_code` of this node and of nodes with a fixed list.
 pub(super) fn error_code(ports: &mut Ports<'_>) -> Input<u16> {
     ports
         .input("error_code")
-        .doc("The code; not written yet, it is none of any list.")
+        .doc("Error code. A code that has not been written is in no list.")
         .bind()
 }
 
-/// The ports of a node that knows its list: Nav2 declares `error_codes_to_check` for it too and ignores it.
+/// The ports of a node with a fixed list. Nav2 declares `error_codes_to_check` for these nodes too and ignores it.
 pub(super) fn fixed_list(ports: &mut Ports<'_>) -> Input<u16> {
     let code = error_code(ports);
     let codes = ports
         .input::<Arc<List<i64>>>("error_codes_to_check")
-        .doc("Has no effect: this node knows its codes.")
+        .doc("No effect: the list of this node is fixed.")
         .bind();
     if codes.is_set() {
         ports.warn_of(
             "error_codes_to_check",
-            "error_codes_to_check has no effect: this node knows its codes",
+            "error_codes_to_check has no effect: the list of this node is fixed",
         );
     }
     code
@@ -44,14 +44,14 @@ pub(super) fn is_one_of(cx: &Context<'_>, port: &Input<u16>, codes: &[u16]) -> T
 impl Node for AreErrorCodesPresent {
     const ID: &'static str = "AreErrorCodesPresent";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the error code is one of the list.";
+    const DOC: &'static str = "SUCCESS if the error code is in the list.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             error_code: error_code(ports),
             codes: ports
                 .input("error_codes_to_check")
-                .doc("The codes to look for: a;b;c.")
+                .doc("List of error codes: a;b;c.")
                 .bind(),
         }
     }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_do_not_part_codes() {
+    fn commas_do_not_separate_codes() {
         let xml = "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\">\n<AreErrorCodesPresent error_code=\"1\" \
                    error_codes_to_check=\"1,2,3\"/></BehaviorTree></root>";
         let registry = crate::nav::registry();

@@ -1,4 +1,4 @@
-//! `ArePosesNear`: whether two poses are close to each other.
+//! `ArePosesNear`: checks whether two poses are close to each other.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ pub struct ArePosesNear {
 impl Node for ArePosesNear {
     const ID: &'static str = "ArePosesNear";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if two poses are no further apart than the tolerance, on the plane.";
+    const DOC: &'static str = "SUCCESS if the distance of two poses on the plane is at most the tolerance.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            reference: ports.input("ref_pose").doc("One pose.").bind(),
-            target: ports.input("target_pose").doc("The other pose.").bind(),
+            reference: ports.input("ref_pose").doc("First pose.").bind(),
+            target: ports.input("target_pose").doc("Second pose.").bind(),
             frame: FramePort::global(ports),
             tolerance: ports
                 .input("tolerance")
                 .unit("m")
                 .default("0.5")
-                .doc("How close is near.")
+                .doc("Maximum distance.")
                 .bind(),
         }
     }

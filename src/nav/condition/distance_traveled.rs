@@ -1,4 +1,4 @@
-//! `DistanceTraveled`: whether the robot has moved so far.
+//! `DistanceTraveled`: checks whether the robot has moved by a distance.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
@@ -7,7 +7,7 @@ use crate::nav::endpoint::world;
 use crate::nav::frames::FramePorts;
 use crate::nav::goal_watch::begins_anew;
 
-/// Measures from where it was activated, or last succeeded.
+/// Measures from the pose at its activation or last success.
 #[derive(Debug)]
 pub struct DistanceTraveled {
     distance: Input<f64>,
@@ -23,8 +23,8 @@ struct State {
 impl Node for DistanceTraveled {
     const ID: &'static str = "DistanceTraveled";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS each time the robot is a distance away from where this node was activated, or \
-        last succeeded.";
+    const DOC: &'static str = "SUCCESS each time the robot is at the given distance from its pose at the \
+        activation or last success of this node.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Node for DistanceTraveled {
                 .input("distance")
                 .unit("m")
                 .default("1.0")
-                .doc("How far, on the plane and in a straight line.")
+                .doc("Distance on the plane, in a straight line.")
                 .bind(),
             frames: FramePorts::bind(ports),
         }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_transform_is_a_failure_and_an_old_one_too() {
+    fn a_missing_or_old_transform_is_a_failure() {
         let mut bench = Bench::new("<DistanceTraveled distance=\"1.0\"/>");
         assert_eq!(bench.tick(), Failure);
         bench.transform("map", "base_link", Pose::default());

@@ -1,10 +1,10 @@
-//! `GlobalUpdatedGoal`: whether the goal has changed since this node last looked.
+//! `GlobalUpdatedGoal`: checks whether the goal has changed since the last tick of this node.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Node, NodeKind, Ports, Tick};
 use crate::nav::goal_watch::{GoalPorts, SeenGoal};
 
-/// Compares the goal with the one it saw last, whenever that was.
+/// Compares the goal with the last seen one, even from an earlier navigation.
 #[derive(Debug)]
 pub struct GlobalUpdatedGoal {
     goal: GoalPorts,
@@ -13,8 +13,8 @@ pub struct GlobalUpdatedGoal {
 impl Node for GlobalUpdatedGoal {
     const ID: &'static str = "GlobalUpdatedGoal";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS when it is ticked for the first time since its tree was loaded, and then once \
-        for each change of the goal, also from one navigation to the next.";
+    const DOC: &'static str = "SUCCESS at the first tick after its tree was loaded, and once for each change of \
+        the goal, also from one navigation to the next.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

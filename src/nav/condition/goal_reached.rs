@@ -1,4 +1,4 @@
-//! `GoalReached`: whether the robot is at a goal.
+//! `GoalReached`: checks whether the robot is at a goal.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ pub struct GoalReached {
 impl Node for GoalReached {
     const ID: &'static str = "GoalReached";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the robot is no further from the goal than the parameter goal_reached_tol, \
-        on the plane and in the goal's frame.";
+    const DOC: &'static str = "SUCCESS if the distance of the robot to the goal is at most the parameter \
+        goal_reached_tol, on the plane and in the goal's frame.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goal: ports.input("goal").doc("The goal.").bind(),
+            goal: ports.input("goal").doc("Goal pose.").bind(),
             frames: FramePorts::bind(ports),
         }
     }

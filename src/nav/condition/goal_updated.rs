@@ -1,11 +1,11 @@
-//! `GoalUpdated`: whether the goal has changed since this node was activated.
+//! `GoalUpdated`: checks whether the goal has changed since the activation of this node.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Ports, Tick};
 use crate::nav::World;
 use crate::nav::goal_watch::{GoalPorts, SeenGoal, begins_anew};
 
-/// Compares the goal with the one it saw.
+/// Compares the goal with the last seen one.
 #[derive(Debug)]
 pub struct GoalUpdated {
     goal: GoalPorts,
@@ -20,8 +20,9 @@ struct State {
 impl Node for GoalUpdated {
     const ID: &'static str = "GoalUpdated";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS once for each change of the goal since this node was activated. An activation \
-        lasts as long as the node is ticked tick after tick, also where a reactive parent resets it in between.";
+    const DOC: &'static str = "SUCCESS once for each change of the goal since the activation of this node. An \
+        activation lasts as long as the node is ticked in consecutive ticks, even if a reactive parent resets it \
+        in between.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -99,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn a_change_between_two_activations_is_not_one_within() {
+    fn a_change_between_two_activations_does_not_count() {
         let mut bench = Bench::new(
             "<Fallback><Spin/><ReactiveFallback><GoalUpdated/><Spin/></ReactiveFallback></Fallback>",
         );
         bench.set("goal", pose(0.0));
         bench.action::<Spin>("spin", |_| Plan::abort(703));
-        // The goal changes between the two recoveries; the second one is to take place all the same.
+        // The goal changes between the two recoveries; the second one must still run.
         assert_eq!(bench.run(20), Failure);
         bench.set("goal", pose(1.0));
         assert_eq!(bench.run(20), Failure);

@@ -1,4 +1,4 @@
-//! `InitialPoseReceived`: whether the robot was told where it is.
+//! `InitialPoseReceived`: checks whether the robot has an initial pose.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick};
@@ -12,15 +12,15 @@ pub struct InitialPoseReceived {
 impl Node for InitialPoseReceived {
     const ID: &'static str = "InitialPoseReceived";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the flag is true. Only the tree's owner sets it. It lasts over \
-        navigations: the robot is not localized anew for each.";
+    const DOC: &'static str = "SUCCESS if the flag is true. Only the owner of the tree sets it. It remains set \
+        across navigations, because the robot is not localized again for each one.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             received: ports
                 .input("initial_pose_received")
                 .default("{initial_pose_received}")
-                .doc("The flag.")
+                .doc("Whether the robot has an initial pose.")
                 .bind(),
         }
     }

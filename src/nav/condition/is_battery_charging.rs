@@ -1,11 +1,11 @@
-//! `IsBatteryCharging`: whether the battery gains charge.
+//! `IsBatteryCharging`: checks whether the battery is charging.
 
 use super::is_battery_low::BatteryTopic;
 use super::verdict;
 use crate::bt::{Behavior, Context, Node, NodeKind, Ports, Tick};
 use crate::msg::BatteryState;
 
-/// Looks at the newest battery state.
+/// Reads the newest battery state.
 #[derive(Debug)]
 pub struct IsBatteryCharging {
     topic: BatteryTopic,
@@ -14,8 +14,9 @@ pub struct IsBatteryCharging {
 impl Node for IsBatteryCharging {
     const ID: &'static str = "IsBatteryCharging";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the battery says that it is charging; full is not charging. FAILURE before \
-        the first message. A message of an earlier navigation counts: batteries publish seldom.";
+    const DOC: &'static str = "SUCCESS if the battery reports that it is charging; a full battery is not \
+        charging. FAILURE before the first message. A message of an earlier navigation counts, because batteries \
+        publish seldom.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! `IsBatteryLow`: whether the battery is down to a limit.
+//! `IsBatteryLow`: checks whether the battery is at or below a limit.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Text, Tick};
@@ -15,7 +15,7 @@ pub struct IsBatteryLow {
     is_voltage: Input<bool>,
 }
 
-/// The port that names a battery topic, and what is heard on it.
+/// The port of a battery topic, with its subscription.
 #[derive(Debug)]
 pub(super) struct BatteryTopic(Input<Text>);
 
@@ -25,19 +25,19 @@ impl BatteryTopic {
             ports
                 .input("battery_topic")
                 .default("/battery_status")
-                .doc("The topic of the battery.")
+                .doc("Battery topic.")
                 .bind(),
         )
     }
 
-    /// Subscribes at once, so that the first tick already knows what was published before it.
+    /// Subscribes at once: the first tick then knows messages published before it.
     pub(super) fn attach(&self, cx: &mut Context<'_>) {
         let mut subscription = cx.take_state::<Subscription>();
         subscription.open_port(cx, TopicKind::BATTERY, &self.0);
         cx.put_state(subscription);
     }
 
-    /// Reads something of the newest state; `None` before the first message.
+    /// Reads a value of the newest state. `None` before the first message.
     pub(super) fn read<R>(
         &self,
         cx: &mut Context<'_>,
@@ -58,22 +58,22 @@ impl BatteryTopic {
 impl Node for IsBatteryLow {
     const ID: &'static str = "IsBatteryLow";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the battery is at the limit or below. Before the first message: FAILURE, \
-        unless the parameter battery_unknown_is_low says otherwise. A message of an earlier navigation counts: \
-        batteries publish seldom.";
+    const DOC: &'static str = "SUCCESS if the battery is at or below the limit. Before the first message: \
+        FAILURE, unless the parameter battery_unknown_is_low is true. A message of an earlier navigation counts, \
+        because batteries publish seldom.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             limit: ports
                 .input("min_battery")
-                .doc("The limit: a share from 0 to 1, or volts.")
+                .doc("Limit: a ratio from 0 to 1, or a voltage.")
                 .required()
                 .bind(),
             topic: BatteryTopic::bind(ports),
             is_voltage: ports
                 .input("is_voltage")
                 .default("false")
-                .doc("Whether the limit is in volts.")
+                .doc("Whether the limit is a voltage.")
                 .bind(),
         }
     }
@@ -90,7 +90,7 @@ impl Behavior for IsBatteryLow {
                 battery.percentage
             })
         })?;
-        // A level that was not measured is NaN: as unknown as no message at all.
+        // An unmeasured level is NaN and counts as unknown, like a missing message.
         Ok(match level.filter(|level| !level.is_nan()) {
             Some(level) => verdict(level <= limit),
             None => verdict(world!(cx).settings.battery_unknown_is_low),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nav2_4802_a_battery_that_has_said_nothing_is_what_the_parameter_says() {
+    fn nav2_4802_a_parameter_decides_before_the_first_battery_message() {
         let mut bench = Bench::new("<IsBatteryLow min_battery=\"0.5\"/>");
         assert_eq!(bench.tick(), Failure);
         bench.world().settings.battery_unknown_is_low = true;
@@ -152,6 +152,6 @@ mod tests {
                 ..Default::default()
             },
         );
-        assert_eq!(bench.tick(), Success, "not measured is unknown too");
+        assert_eq!(bench.tick(), Success, "an unmeasured level is unknown");
     }
 }

@@ -1,4 +1,4 @@
-//! `IsGoalNearby`: whether little of the path is left. A node of Nav2's main branch.
+//! `IsGoalNearby`: checks whether the remaining path is short. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::msg::{Path, Point};
 use crate::nav::frames::{FramePorts, robot_in};
 use crate::nav::goal_watch::same;
 
-/// Measures what is left of a path.
+/// Measures the remaining path.
 #[derive(Debug)]
 pub struct IsGoalNearby {
     path: Input<Arc<Path>>,
@@ -17,7 +17,7 @@ pub struct IsGoalNearby {
     frames: FramePorts,
 }
 
-/// Where on a path a search for the closest pose goes on: a path that crosses itself is not cut short.
+/// The position from which the search for the closest pose continues. A path that crosses itself is then not cut short.
 #[derive(Default)]
 pub(in crate::nav) struct Progress {
     path: Option<Arc<Path>>,
@@ -25,8 +25,8 @@ pub(in crate::nav) struct Progress {
 }
 
 impl Progress {
-    /// The pose of the path that is closest, among those within `search` metres along the path from the last match;
-    /// all of them where that is infinite.
+    /// The closest pose of the path, within `search` metres along the path from the last match; of the whole path if
+    /// `search` is infinite.
     pub(in crate::nav) fn closest(
         &mut self,
         path: &Arc<Path>,
@@ -49,7 +49,7 @@ impl Progress {
     }
 }
 
-/// One past the last pose that lies no further than `distance` metres along the path from pose `start`.
+/// One past the last pose that is at most `distance` metres after pose `start` along the path.
 pub(in crate::nav) fn end_within(path: &Path, start: usize, distance: f64) -> usize {
     let mut driven = 0.0;
     for (offset, pair) in path
@@ -67,7 +67,7 @@ pub(in crate::nav) fn end_within(path: &Path, start: usize, distance: f64) -> us
     path.poses.len()
 }
 
-/// The index of the pose closest to a point, by distance alone.
+/// The index of the pose closest to a point, by distance only.
 fn closest_to(point: Point) -> impl FnOnce(&Path, std::ops::Range<usize>) -> Option<usize> {
     move |path, range| path.closest_index_in(range, &point)
 }
@@ -76,22 +76,22 @@ impl Node for IsGoalNearby {
     const ID: &'static str = "IsGoalNearby";
     const KIND: NodeKind = NodeKind::Condition;
     const DOC: &'static str =
-        "SUCCESS if less than a distance is left of the path. FAILURE for an empty path.";
+        "SUCCESS if the remaining path is shorter than proximity_threshold. FAILURE for an empty path.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            path: ports.input("path").doc("The path.").bind(),
+            path: ports.input("path").doc("Path that the robot follows.").bind(),
             threshold: ports
                 .input("proximity_threshold")
                 .unit("m")
                 .default("1.0")
-                .doc("How little is near, along the path.")
+                .doc("Maximum remaining length, along the path.")
                 .bind(),
             search: ports
                 .input("max_robot_pose_search_dist")
                 .unit("m")
                 .default("-1.0")
-                .doc("How far along the path from the last match the robot is looked for; negative: on all of it.")
+                .doc("Length of the search along the path from the last match; negative: the whole path.")
                 .bind(),
             frames: FramePorts::bind(ports),
         }

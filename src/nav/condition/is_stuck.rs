@@ -1,22 +1,23 @@
-//! `IsStuck`: whether the robot was stopped by something.
+//! `IsStuck`: checks whether the robot was stopped by an obstacle.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Node, NodeKind, Ports, Tick};
 use crate::nav::World;
 use crate::nav::endpoint::{report_fault, world};
 
-/// A forward acceleration below this is no braking, metres per second squared.
+/// A forward acceleration below this is not braking, in metres per second squared.
 const ACCELERATION: f64 = -10.0;
 
-/// Looks at the newest odometry.
+/// Reads the newest odometry.
 #[derive(Debug)]
 pub struct IsStuck;
 
 impl Node for IsStuck {
     const ID: &'static str = "IsStuck";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the robot has just lost speed faster than by braking (10 m/s²). It \
-        compares the last two odometry messages, whichever navigation they came in: they tell how the robot moves now.";
+    const DOC: &'static str = "SUCCESS if the robot has just lost speed faster than by braking (10 m/s²). \
+        Compares the last two odometry messages, even from an earlier navigation, because they show the current \
+        motion.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -44,7 +45,7 @@ impl Behavior for IsStuck {
     }
 }
 
-/// Has the world listen to odometry.
+/// Subscribes to odometry.
 pub(in crate::nav) fn open_odometry(cx: &mut Context<'_>) {
     if let Some(world) = cx.resource::<World>()
         && let Err(error) = world.open_odometry()

@@ -1,4 +1,4 @@
-//! `IsWithinPathTrackingBounds`: whether the robot keeps to its path. A node of Nav2's main branch.
+//! `IsWithinPathTrackingBounds`: checks whether the robot is close to its path. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub struct IsWithinPathTrackingBounds {
 impl Node for IsWithinPathTrackingBounds {
     const ID: &'static str = "IsWithinPathTrackingBounds";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if the robot is no further from its path, and turned from it by no more, than \
-        the limits; also before there is feedback.";
+    const DOC: &'static str = "SUCCESS if the distance to the path and the heading error are within the limits, \
+        and before the first feedback.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -27,23 +27,23 @@ impl Node for IsWithinPathTrackingBounds {
                 .input("max_error_left")
                 .unit("m")
                 .default("0.5")
-                .doc("How far to the left of the path.")
+                .doc("Maximum distance to the left of the path.")
                 .bind(),
             right: ports
                 .input("max_error_right")
                 .unit("m")
                 .default("0.5")
-                .doc("How far to the right of the path.")
+                .doc("Maximum distance to the right of the path.")
                 .bind(),
             heading: ports
                 .input("max_error_heading")
                 .unit("rad")
                 .default("3.14")
-                .doc("How far turned from the path.")
+                .doc("Maximum heading error.")
                 .bind(),
             feedback: ports
                 .input("tracking_feedback")
-                .doc("What FollowPath writes.")
+                .doc("Tracking feedback, written by FollowPath.")
                 .bind(),
         }
     }

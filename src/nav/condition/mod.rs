@@ -1,4 +1,4 @@
-//! Conditions: one file a node.
+//! Conditions; one file per node.
 
 mod are_error_codes_present;
 mod are_poses_near;

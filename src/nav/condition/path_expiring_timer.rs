@@ -1,4 +1,4 @@
-//! `PathExpiringTimer`: whether a path is old.
+//! `PathExpiringTimer`: checks whether a path is old.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::msg::Path;
 use crate::msg::duration::from_seconds;
 use crate::nav::goal_watch::same;
 
-/// Measures from when the path was new, or this node last succeeded.
+/// Measures the time since the path was new or this node last succeeded.
 #[derive(Debug)]
 pub struct PathExpiringTimer {
     seconds: Input<f64>,
@@ -25,8 +25,8 @@ struct State {
 impl Node for PathExpiringTimer {
     const ID: &'static str = "PathExpiringTimer";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS each time a time has passed since the path was new, or this node last succeeded. \
-        Nothing but a new path starts the time anew.";
+    const DOC: &'static str = "SUCCESS each time the given time has passed since the path was new or this node \
+        last succeeded. Only a new path restarts the time.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -34,9 +34,9 @@ impl Node for PathExpiringTimer {
                 .input("seconds")
                 .unit("s")
                 .default("1.0")
-                .doc("How long.")
+                .doc("Period.")
                 .bind(),
-            path: ports.input("path").doc("The path.").bind(),
+            path: ports.input("path").doc("Path to watch.").bind(),
         }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(
             bench.tick(),
             Success,
-            "neither the same path again nor a halt start it anew"
+            "neither the same path nor a halt restarts the time"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions that judge an error code by a fixed list: a table, one row a node. They say whether a recovery may help.
+//! Conditions that check whether a recovery may help after an error code: a table, one row per node.
 
 use super::are_error_codes_present::{fixed_list, is_one_of};
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Registry, RegistryError, Tick};
@@ -44,14 +44,14 @@ macro_rules! recovery_conditions {
 recovery_conditions! {
     /// UNKNOWN, PATIENCE_EXCEEDED, FAILED_TO_MAKE_PROGRESS, NO_VALID_CONTROL.
     WouldAControllerRecoveryHelp [100, 104, 105, 106],
-        "SUCCESS if the controller failed in a way that a cleared costmap or another try may help with.";
+        "SUCCESS if the controller error is one for which clearing a costmap or a retry may help.";
     /// UNKNOWN, TIMEOUT and NO_VALID_PATH of both planner actions.
     WouldAPlannerRecoveryHelp [200, 207, 208, 300, 307, 308],
-        "SUCCESS if the planner failed in a way that a cleared costmap or another try may help with.";
+        "SUCCESS if the planner error is one for which clearing a costmap or a retry may help.";
     /// UNKNOWN, TIMEOUT, NO_VALID_ROUTE. A node of Nav2's main branch.
     WouldARouteRecoveryHelp [400, 404, 405],
-        "SUCCESS if the route server failed in a way that another try may help with.";
+        "SUCCESS if the route server error is one for which a retry may help.";
     /// UNKNOWN, TIMEOUT, SMOOTHED_PATH_IN_COLLISION, FAILED_TO_SMOOTH_PATH.
     WouldASmootherRecoveryHelp [500, 502, 503, 504],
-        "SUCCESS if the smoother failed in a way that another path may help with.";
+        "SUCCESS if the smoother error is one for which another path may help.";
 }

@@ -1,4 +1,4 @@
-//! `TimeExpired`: whether a time has passed.
+//! `TimeExpired`: checks whether a time has passed.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, Ports, Tick, Time};
@@ -6,7 +6,7 @@ use crate::msg::duration::from_seconds;
 use crate::nav::World;
 use crate::nav::goal_watch::begins_anew;
 
-/// Measures from when it was activated, or last succeeded.
+/// Measures the time since its activation or last success.
 #[derive(Debug)]
 pub struct TimeExpired {
     seconds: Input<f64>,
@@ -22,7 +22,7 @@ impl Node for TimeExpired {
     const ID: &'static str = "TimeExpired";
     const KIND: NodeKind = NodeKind::Condition;
     const DOC: &'static str =
-        "SUCCESS each time a time has passed since this node was activated, or last succeeded.";
+        "SUCCESS each time the given time has passed since the activation or last success of this node.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Node for TimeExpired {
                 .input("seconds")
                 .unit("s")
                 .default("1.0")
-                .doc("How long.")
+                .doc("Period.")
                 .bind(),
         }
     }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_activation_starts_the_time_anew() {
+    fn a_new_activation_restarts_the_time() {
         let mut bench = Bench::new("<TimeExpired seconds=\"0.1\"/>");
         assert_eq!(bench.tick(), Failure);
         bench.halt();

@@ -1,10 +1,10 @@
-//! `TransformAvailable`: whether two frames are connected.
+//! `TransformAvailable`: checks whether two frames are connected.
 
 use super::verdict;
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
 use crate::nav::endpoint::world;
 
-/// Looks for a transform until it has found it once.
+/// Checks for a transform until it was found once.
 #[derive(Debug)]
 pub struct TransformAvailable {
     child: Input<Text>,
@@ -14,13 +14,13 @@ pub struct TransformAvailable {
 impl Node for TransformAvailable {
     const ID: &'static str = "TransformAvailable";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS if there is a transform between two frames; found once, it is not looked for again in \
-        the same navigation.";
+    const DOC: &'static str = "SUCCESS if there is a transform between two frames. Once found, it is not checked \
+        again in the same navigation.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            child: ports.input("child").doc("One frame.").required().bind(),
-            parent: ports.input("parent").doc("The other frame.").required().bind(),
+            child: ports.input("child").doc("First frame.").required().bind(),
+            parent: ports.input("parent").doc("Second frame.").required().bind(),
         }
     }
 }
@@ -34,7 +34,7 @@ impl Behavior for TransformAvailable {
         let parent = self.parent.require(cx)?;
         for (name, frame) in [("child", &child), ("parent", &parent)] {
             if frame.is_empty() {
-                return Err(cx.throw(format!("port `{name}`: a frame has a name")));
+                return Err(cx.throw(format!("port `{name}`: the frame name is empty; set it")));
             }
         }
         let found = world!(cx).transform(&parent, &child, None).is_ok();
@@ -42,7 +42,7 @@ impl Behavior for TransformAvailable {
         Ok(verdict(found))
     }
 
-    /// What a transform of an earlier navigation says of where the robot is now may be wrong.
+    /// A transform of an earlier navigation may no longer be valid.
     fn rewind(&self, cx: &mut Context<'_>) {
         cx.memory().index = 0;
     }
@@ -64,13 +64,17 @@ mod tests {
         bench.transform("map", "base_link", Pose::default());
         assert_eq!(bench.tick(), Running);
         bench.forget_transforms();
-        assert_eq!(bench.tick(), Running, "found once, it is not looked for again");
+        assert_eq!(
+            bench.tick(),
+            Running,
+            "after it was found, it is not checked again"
+        );
         bench.halt();
-        assert_eq!(bench.tick(), Failure, "it was found in an earlier navigation");
+        assert_eq!(bench.tick(), Failure, "an earlier navigation found it");
     }
 
     #[test]
-    fn a_frame_has_a_name() {
+    fn an_empty_frame_name_is_an_error() {
         let mut bench = Bench::new("<TransformAvailable child=\"\" parent=\"map\"/>");
         assert!(bench.try_tick().is_err());
     }

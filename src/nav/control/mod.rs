@@ -1,4 +1,4 @@
-//! Control nodes: one file a node.
+//! Control nodes; one file per node.
 
 mod nonblocking_sequence;
 mod pause_resume_controller;

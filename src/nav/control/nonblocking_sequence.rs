@@ -1,4 +1,4 @@
-//! `NonblockingSequence`: all children at once, in order. A node of Nav2's main branch.
+//! `NonblockingSequence`: ticks all children in every tick, in order. A node of Nav2's main branch.
 
 use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 
@@ -9,8 +9,8 @@ pub struct NonblockingSequence;
 impl Node for NonblockingSequence {
     const ID: &'static str = "NonblockingSequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks all its children in every tick. SUCCESS when all succeed in one tick, FAILURE as \
-        soon as one fails.";
+    const DOC: &'static str = "Ticks all its children in every tick. SUCCESS when all succeed in one tick, \
+        FAILURE as soon as one fails.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -33,7 +33,7 @@ impl Behavior for NonblockingSequence {
                 status @ (NodeStatus::Skipped | NodeStatus::Idle) => {
                     let child = cx.child_path(position);
                     return Err(cx.throw(format!(
-                        "the child `{child}` returned {status}, which has no meaning here"
+                        "the child `{child}` returned {status}; only SUCCESS, FAILURE and RUNNING are allowed"
                     )));
                 }
             }

@@ -1,13 +1,13 @@
-//! `PauseResumeController`: lets two services hold up a subtree. A node of Nav2's main branch.
+//! `PauseResumeController`: pauses and resumes a subtree with two services. A node of Nav2's main branch.
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick};
 use crate::nav::World;
 use crate::nav::endpoint::report_fault;
 use crate::nav::link::TopicId;
 
-/// Ticks one of up to four children: what runs, what runs while it is paused, and what runs once on each change.
+/// Ticks one of up to four children: the running child, the paused child, and one child for each transition.
 ///
-/// Memory: `index` is the child at work.
+/// Memory: `index` is the current child.
 #[derive(Debug)]
 pub struct PauseResumeController {
     pause: Input<Text>,
@@ -19,7 +19,7 @@ const PAUSED: u32 = 1;
 const ON_PAUSE: u32 = 2;
 const ON_RESUME: u32 = 3;
 
-/// The two services. They are shared with other trees: a request to one of these holds for all of a run.
+/// The two services. They are shared with other trees. A request applies to the whole run.
 #[derive(Default)]
 struct Services {
     pause: Option<TopicId>,
@@ -29,23 +29,23 @@ struct Services {
 impl Node for PauseResumeController {
     const ID: &'static str = "PauseResumeController";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its first child until the pause service is called, then its second (if any) until \
-        the resume service is called. The third and fourth, if any, are ticked to their end in between: on pausing, on \
-        resuming. Calls that came before this navigation was accepted do not count. A pause holds until the resume \
-        service is called: also where the node is halted and ticked again, where another tree is put in the place of \
-        this one, and where another goal replaces this one.";
+    const DOC: &'static str = "Ticks its first child until the pause service is called, then its second child \
+        (if any) until the resume service is called. The third child (if any) is ticked to completion on \
+        pausing, the fourth on resuming. Calls before the acceptance of this navigation are ignored. A pause \
+        lasts until the resume service is called, even if the node is halted and ticked again, another tree \
+        replaces this one, or another goal replaces this one.";
     const CHILDREN: (usize, usize) = (1, 4);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
             pause: ports
                 .input("pause_service_name")
-                .doc("The service (std_srvs/Trigger) that pauses.")
+                .doc("Name of the pause service (std_srvs/Trigger).")
                 .required()
                 .bind(),
             resume: ports
                 .input("resume_service_name")
-                .doc("The service (std_srvs/Trigger) that resumes.")
+                .doc("Name of the resume service (std_srvs/Trigger).")
                 .required()
                 .bind(),
         };
@@ -54,7 +54,7 @@ impl Node for PauseResumeController {
         {
             ports.problem_of(
                 "resume_service_name",
-                format!("`{pause}` is the service that pauses"),
+                format!("`{pause}` is already the pause service"),
             );
         }
         node
@@ -62,8 +62,8 @@ impl Node for PauseResumeController {
 }
 
 impl PauseResumeController {
-    /// Whether the last request since the run began was to pause. One that makes no sense in the present state changes
-    /// nothing.
+    /// Whether the last request since the start of the run was a pause. A request that does not apply to the current
+    /// state has no effect.
     fn is_paused(cx: &mut Context<'_>) -> bool {
         let services = cx.state::<Services>();
         let (pause, resume) = (services.pause, services.resume);
@@ -108,7 +108,7 @@ impl Behavior for PauseResumeController {
                 Self::go_to(cx, RESUMED);
                 Ok(NodeStatus::Failure)
             }
-            // Nav2 makes no difference between a child that is done and one that had nothing to do.
+            // Nav2 does not distinguish a completed child from a skipped one.
             (RESUMED, _) => {
                 Self::go_to(cx, RESUMED);
                 Ok(NodeStatus::Success)
@@ -121,7 +121,7 @@ impl Behavior for PauseResumeController {
                 Self::go_to(cx, RESUMED);
                 Ok(NodeStatus::Running)
             }
-            // Paused and done with it: nothing to do until the other service is called.
+            // The paused child is done: wait for the resume service.
             (_, _) => Ok(NodeStatus::Running),
         }
     }
@@ -195,7 +195,7 @@ mod tests {
          </PauseResumeController>";
 
     #[test]
-    fn of_several_requests_between_two_ticks_the_last_counts() {
+    fn the_last_request_between_two_ticks_counts() {
         let mut bench = Bench::new(TREE);
         bench.action::<Spin>("spin", |_| Plan::endless());
         bench.run(3);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_holds_for_an_activation_after_a_halt_and_for_another_tree() {
+    fn a_pause_lasts_across_a_halt_and_a_tree_swap() {
         let mut bench = Bench::new(TREE);
         bench.action::<Spin>("spin", |_| Plan::endless());
         bench.run(3);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "`pause` is the service that pauses")]
+    #[should_panic(expected = "`pause` is already the pause service")]
     fn one_service_is_not_enough() {
         Bench::new(&TREE.replace("\"resume\"", "\"pause\""));
     }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_any_child_is_one_and_a_skipped_child_is_a_success() {
+    fn a_failure_of_any_child_fails_the_node_and_a_skipped_child_is_a_success() {
         let tree = |child: &str| {
             format!(
                 "<PauseResumeController pause_service_name=\"pause\" resume_service_name=\"resume\">{child}

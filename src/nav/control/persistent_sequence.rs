@@ -1,8 +1,8 @@
-//! `PersistentSequence`: a sequence whose place is on the blackboard. A node of Nav2's main branch.
+//! `PersistentSequence`: a sequence that stores its position on the blackboard. A node of Nav2's main branch.
 
 use crate::bt::{Behavior, Context, InOut, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// A sequence that goes on where it was, also after it was halted.
+/// A sequence that continues at its position, even after a halt.
 #[derive(Debug)]
 pub struct PersistentSequence {
     index: InOut<i32>,
@@ -11,15 +11,15 @@ pub struct PersistentSequence {
 impl Node for PersistentSequence {
     const ID: &'static str = "PersistentSequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in order. The child whose turn it is stands on the blackboard, so a \
-        halt does not start it over, and neither does the end of a navigation; a failure does. A tree that is to begin \
-        with the first child writes 0 before.";
+    const DOC: &'static str = "Ticks its children in order. The index of the current child is on the blackboard, \
+        so a halt or the end of a navigation does not restart the sequence; a failure does. To start with the \
+        first child, write 0 before.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             index: ports
                 .inout("current_child_idx")
-                .doc("The child whose turn it is, from 0. Has to be written before the first tick.")
+                .doc("Index of the current child, from 0. Must be written before the first tick.")
                 .required()
                 .bind(),
         }
@@ -31,9 +31,7 @@ impl Behavior for PersistentSequence {
         let start = self.index.input.require(cx)?;
         let count = cx.child_count();
         let Ok(mut position) = usize::try_from(start) else {
-            return Err(cx.throw(format!(
-                "current_child_idx is {start}: children are counted from 0"
-            )));
+            return Err(cx.throw(format!("current_child_idx is {start}; it must be 0 or greater")));
         };
         cx.set_status(NodeStatus::Running);
         while position < count {
@@ -53,7 +51,7 @@ impl Behavior for PersistentSequence {
         }
         cx.reset_children();
         self.index.output.set(cx, 0)?;
-        // Also where all were skipped: which were before a halt is not known, and Nav2 does not ask.
+        // Also if all children were skipped. Those before a halt are unknown, and Nav2 does not check.
         Ok(NodeStatus::Success)
     }
 }
@@ -68,9 +66,12 @@ mod tests {
         "<PersistentSequence current_child_idx=\"{index}\"><Wait/><Spin/></PersistentSequence>";
 
     #[test]
-    fn its_place_survives_a_halt_and_not_a_failure() {
+    fn a_halt_keeps_the_position_and_a_failure_resets_it() {
         let mut bench = Bench::new(TREE);
-        assert!(bench.try_tick().is_err(), "the place has to be written first");
+        assert!(
+            bench.try_tick().is_err(),
+            "current_child_idx must be written first"
+        );
         bench.halt();
         bench.action::<Wait>("wait", |_| Plan::success());
         bench.action::<Spin>("spin", |_| Plan::endless());
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn skipped_children_are_passed_over_and_all_of_them_are_a_success() {
+    fn skipped_children_are_passed_over_and_all_skipped_is_a_success() {
         let mut bench = Bench::new(&TREE.replace("/>", " _skipIf=\"true\"/>"));
         bench.set("index", 0_i32);
         assert_eq!(bench.tick(), Success);

@@ -1,8 +1,8 @@
-//! `PipelineSequence`: a sequence whose earlier children go on while a later one runs.
+//! `PipelineSequence`: a sequence that keeps ticking earlier children.
 
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Ticks all children from the first, up to the last one that was reached.
+/// Ticks all children from the first to the last one that was reached.
 ///
 /// Memory: `index` is the last child that was running.
 #[derive(Debug)]
@@ -11,8 +11,9 @@ pub struct PipelineSequence;
 impl Node for PipelineSequence {
     const ID: &'static str = "PipelineSequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in order, every tick from the first. A child that runs does not hold \
-        up those behind it once they were reached. SUCCESS when the last succeeds, FAILURE as soon as one fails.";
+    const DOC: &'static str = "Ticks its children in order, in every tick from the first. A running child does \
+        not block the children after it once they were reached. SUCCESS when the last child succeeds, FAILURE as \
+        soon as one fails.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_starts_it_over() {
+    fn a_halt_restarts_it() {
         pipeline([("a", "SR"), ("b", "R"), ("c", "S")]).check(
             "= a b c
              R S R .

@@ -1,10 +1,10 @@
-//! `RecoveryNode`: an action, and what to do before it is tried again.
+//! `RecoveryNode`: ticks an action, and a recovery before each retry.
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Ticks its first child; when that fails its second, and then the first again.
+/// Ticks its first child. If it fails, ticks the second child and then the first again.
 ///
-/// Memory: `index` is the child at work, `count` the retries so far.
+/// Memory: `index` is the current child, `count` the number of retries.
 #[derive(Debug)]
 pub struct RecoveryNode {
     number_of_retries: Input<i32>,
@@ -13,8 +13,9 @@ pub struct RecoveryNode {
 impl Node for RecoveryNode {
     const ID: &'static str = "RecoveryNode";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its first child. Where that fails and retries are left, the second child is \
-        ticked, and when it succeeds the first again. FAILURE when the second fails or no retries are left.";
+    const DOC: &'static str = "Ticks its first child. If the first child fails and retries are left, ticks the \
+        second child; when that succeeds, ticks the first again. FAILURE when the second child fails or no \
+        retries are left.";
     const CHILDREN: (usize, usize) = (2, 2);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -22,7 +23,7 @@ impl Node for RecoveryNode {
             number_of_retries: ports
                 .input("number_of_retries")
                 .default("1")
-                .doc("How often the first child is tried again.")
+                .doc("Number of retries of the first child.")
                 .bind(),
         }
     }
@@ -49,7 +50,7 @@ impl Behavior for RecoveryNode {
                         cx.memory().index = 1;
                     }
                     NodeStatus::Skipped => {
-                        // Nobody stores that a node was skipped: it would go on counting as running.
+                        // A skipped result is not stored, so the old status RUNNING would remain.
                         cx.set_status(NodeStatus::Idle);
                         return Self::end(cx, NodeStatus::Skipped);
                     }
@@ -65,8 +66,8 @@ impl Behavior for RecoveryNode {
                     memory.count += 1;
                 }
                 NodeStatus::Skipped => {
-                    // Nothing was recovered: it is a failure, but the retry is not used up. A child that ran before
-                    // still counts as running, and would go on at the next recovery where it was.
+                    // There was no recovery: the result is FAILURE, but the retry is not used up. A running second
+                    // child must be halted, or the next recovery would continue it.
                     cx.halt_child(1, HaltReason::ParentFinished);
                     cx.memory().index = 0;
                     return Ok(NodeStatus::Failure);
@@ -128,13 +129,13 @@ mod tests {
         recovery(1, "F", "-").check("= a b\nF F -");
         // The retry is not used up.
         recovery(1, "FF", "-S").check("= a b\nF F -\nF FF S");
-        // What ran before it was skipped is halted.
+        // The previously running child is halted.
         recovery(1, "F", "R-").check("= a b\nR F R\nF . - !b\nR F R");
         recovery(1, "R-", "S").check("= a b\nR R .\n- - . !a");
     }
 
     #[test]
-    fn a_recovery_that_was_skipped_while_it_ran_begins_anew() {
+    fn a_running_recovery_that_is_skipped_starts_again() {
         let recovery = "<RecoveryNode><AlwaysFailure/><RateController hz=\"0.1\">\
             <ForceFailure _skipIf=\"skip\"><Script code=\"count := count + 1; skip := true\"/></ForceFailure>\
             </RateController></RecoveryNode>";
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_skipped_is_idle() {
+    fn a_skipped_node_is_idle() {
         recovery(1, "-R-", "S").check_stored(&[
             (NodeStatus::Skipped, NodeStatus::Idle),
             (NodeStatus::Running, NodeStatus::Running),
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_gives_the_retries_back() {
+    fn a_halt_resets_the_retries() {
         recovery(1, "FRFR", "S").check("= a b\nR FR S\nhalt !a\nR FR S");
     }
 

@@ -1,10 +1,10 @@
-//! `RoundRobin`: one child after the other, from one activation to the next.
+//! `RoundRobin`: ticks the next child in turn, across activations.
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Ticks the child whose turn it is, and goes on to the next when it fails.
+/// Ticks the current child, and the next one when it fails.
 ///
-/// Memory: `index` is the child whose turn it is, `count` the failures of this activation.
+/// Memory: `index` is the current child, `count` the number of failures of this activation.
 #[derive(Debug)]
 pub struct RoundRobin {
     wrap_around: Input<bool>,
@@ -13,15 +13,15 @@ pub struct RoundRobin {
 impl Node for RoundRobin {
     const ID: &'static str = "RoundRobin";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in turn until one succeeds; the next activation goes on with the \
-        child behind it. FAILURE when all have failed.";
+    const DOC: &'static str = "Ticks its children in turn until one succeeds. The next activation continues with \
+        the following child. FAILURE when all have failed.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             wrap_around: ports
                 .input("wrap_around")
                 .default("true")
-                .doc("Whether the first child follows the last within one activation.")
+                .doc("Whether the first child follows the last one within one activation.")
                 .bind(),
         }
     }
@@ -58,7 +58,7 @@ impl Behavior for RoundRobin {
         let failed = cx.memory().count;
         *cx.memory() = Memory::default();
         if failed == 0 {
-            // Nobody stores that a node was skipped: it would go on counting as running.
+            // A skipped result is not stored, so the old status RUNNING would remain.
             cx.set_status(NodeStatus::Idle);
             return Ok(NodeStatus::Skipped);
         }
@@ -96,7 +96,7 @@ mod tests {
     fn test_round_robin_node_failure_moves_on_within_the_tick() {
         round(&[], &[("a", "F"), ("b", "R")]).check("= a b\nR F R\nR . R");
         round(&[], &[("a", "F"), ("b", "F"), ("c", "F")]).check("= a b c\nF F F F\nF F F F");
-        // Failures are remembered while a child runs.
+        // Failures are kept while a child is running.
         round(&[], &[("a", "F"), ("b", "RF")]).check("= a b\nR F R\nF . F");
     }
 
@@ -118,7 +118,7 @@ mod tests {
         round(&[], &[("a", "-"), ("b", "-"), ("c", "F")]).check("= a b c\nF - - F");
         round(&[], &[("a", "-"), ("b", "S")]).check("= a b\nS - S");
         round(&[], &[("a", "-"), ("b", "-")]).check("= a b\n- - -");
-        // What ran before it was skipped is halted.
+        // The previously running child is halted.
         round(&[], &[("a", "R-"), ("b", "-")]).check("= a b\nR R .\n- - - !a");
     }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_starts_it_over_and_a_success_does_not() {
+    fn a_halt_resets_the_position_and_a_success_does_not() {
         round(&[], &[("a", "S"), ("b", "RR"), ("c", "S")]).check(
             "= a b c
              S S . .

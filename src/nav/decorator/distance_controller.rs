@@ -1,12 +1,12 @@
-//! `DistanceController`: ticks its child each time the robot has moved so far.
+//! `DistanceController`: ticks its child each time the robot has moved by a distance.
 
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::frames::FramePorts;
 
-/// Ticks its child at once, then each time the robot is a distance away from where the child last succeeded.
+/// Ticks its child at once, then each time the robot is at a distance from the place of the child's last success.
 ///
-/// Memory: `index` is whether the child was ticked in this activation.
+/// Memory: `index` is 1 if the child was ticked in this activation.
 #[derive(Debug)]
 pub struct DistanceController {
     distance: Input<f64>,
@@ -21,8 +21,9 @@ struct State {
 impl Node for DistanceController {
     const ID: &'static str = "DistanceController";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when it is activated, while the child runs, and each time the robot is \
-        a distance away from where the child last succeeded. In between: RUNNING. FAILURE without the robot's pose.";
+    const DOC: &'static str = "Ticks its child when it is activated, while the child is running, and each time \
+        the robot is at the given distance from the place of the child's last success. Otherwise RUNNING. \
+        FAILURE without the robot's pose.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -30,7 +31,7 @@ impl Node for DistanceController {
                 .input("distance")
                 .unit("m")
                 .default("1.0")
-                .doc("How far, on the plane and in a straight line.")
+                .doc("Distance on the plane, in a straight line.")
                 .bind(),
             frames: FramePorts::bind(ports),
         }

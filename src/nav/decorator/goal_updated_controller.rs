@@ -1,4 +1,4 @@
-//! `GoalUpdatedController`: ticks its child for each new goal.
+//! `GoalUpdatedController`: ticks its child once per new goal.
 
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 use crate::nav::goal_watch::{GoalPorts, SeenGoal};
@@ -12,8 +12,8 @@ pub struct GoalUpdatedController {
 impl Node for GoalUpdatedController {
     const ID: &'static str = "GoalUpdatedController";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when it is activated, while the child runs, and each time the goal has \
-        changed. In between: RUNNING.";
+    const DOC: &'static str = "Ticks its child when it is activated, while the child is running, and each time \
+        the goal has changed. Otherwise RUNNING.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! `GoalUpdater`: takes newer goals from a topic.
+//! `GoalUpdater`: replaces the goal by newer goals from a topic.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::nav::endpoint::{path_of, world};
 use crate::nav::topic::{Subscription, TopicKind};
 use crate::nav::{Payload, World};
 
-/// Passes on the newest of a goal and what is published on a topic.
+/// Selects the newest of a goal and the goals published on a topic.
 #[derive(Debug)]
 pub struct GoalUpdater {
     input_goal: Input<Arc<PoseStamped>>,
@@ -26,24 +26,27 @@ struct State {
 impl Node for GoalUpdater {
     const ID: &'static str = "GoalUpdater";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child with the goal, or with the one published on the topic of the parameter \
-        goal_updater_topic where that is as new or newer. An update counts if this node received it after it \
-        accepted the goal of this navigation. The topic is not latched, so that there is no exception.";
+    const DOC: &'static str = "Ticks its child with the input goal, or with the goal published on the topic of \
+        the parameter goal_updater_topic if that is as new or newer. An update counts if this node received it \
+        after it accepted the goal of this navigation. The topic is not latched, so there are no older messages.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            input_goal: ports.input("input_goal").doc("The goal.").bind(),
-            output_goal: ports.output("output_goal").doc("The newest goal.").bind(),
+            input_goal: ports.input("input_goal").doc("Input goal.").bind(),
+            output_goal: ports.output("output_goal").doc("Newest goal.").bind(),
             input_goals: ports
                 .input("input_goals")
-                .doc("The goals, for a navigation through poses; newer ones come on the topic of the parameter goals_updater_topic.")
+                .doc(
+                    "Input goals of a navigation through poses. Newer goals arrive on the topic of the \
+                    parameter goals_updater_topic.",
+                )
                 .bind(),
-            output_goals: ports.output("output_goals").doc("The newest goals.").bind(),
+            output_goals: ports.output("output_goals").doc("Newest goals.").bind(),
         }
     }
 }
 
-/// The newest message of a subscription, if it came during this navigation.
+/// The newest message of a subscription, if it arrived during this navigation.
 fn newest<T: Send + Sync + 'static>(
     cx: &mut Context<'_>,
     subscription: fn(&State) -> &Subscription,
@@ -58,9 +61,10 @@ fn newest<T: Send + Sync + 'static>(
     Ok(payload.and_then(Payload::share))
 }
 
-const UNSTAMPED: &str = "a goal without a stamp was published: it cannot be compared and is not taken";
+const UNSTAMPED: &str =
+    "ignoring a published goal without stamp: it cannot be compared with the current goal; set header.stamp";
 
-/// Whether what was published takes the place of what is given: it has to be as new.
+/// Whether a published goal replaces the given one: it must be as new or newer.
 fn is_taken(cx: &mut Context<'_>, published: Stamp, given: Option<Stamp>) -> Result<bool, Thrown> {
     if published.is_zero() {
         let path = path_of(cx);
@@ -94,9 +98,7 @@ impl GoalUpdater {
                 let path = path_of(cx);
                 world!(cx).note(
                     &path,
-                    format!(
-                        "{count} goals were published, more than max_goal_poses ({max}): they are not taken"
-                    ),
+                    format!("ignoring {count} published goals: max_goal_poses is {max}"),
                 );
             } else if is_taken(cx, published.stamp(), goals.as_ref().map(|goals| goals.stamp()))? {
                 goals = Some(Arc::clone(&published.goals));
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_goals_is_updated_too() {
+    fn a_list_of_goals_is_updated() {
         let mut bench = Bench::new(
             "<GoalUpdater input_goals=\"{goals}\" output_goals=\"{updated}\"><AlwaysSuccess/></GoalUpdater>",
         );
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_a_list_of_more_goals_than_a_goal_may_have_poses_is_not_taken() {
+    fn g1_a_list_longer_than_max_goal_poses_is_ignored() {
         let settings = Settings {
             max_goal_poses: 2,
             ..Settings::default()
@@ -225,14 +227,11 @@ mod tests {
             assert_eq!(bench.tick(), Success);
             assert_eq!(bench.object::<Goals>("updated").unwrap().0.len(), taken);
         }
-        assert_eq!(
-            bench.notes(),
-            ["3 goals were published, more than max_goal_poses (2): they are not taken"]
-        );
+        assert_eq!(bench.notes(), ["ignoring 3 published goals: max_goal_poses is 2"]);
     }
 
     #[test]
-    fn a_list_is_as_new_as_its_header_says() {
+    fn the_header_determines_the_age_of_a_list() {
         let mut bench = Bench::new(
             "<GoalUpdater input_goals=\"{goals}\" output_goals=\"{updated}\"><AlwaysSuccess/></GoalUpdater>",
         );

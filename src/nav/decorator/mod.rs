@@ -1,4 +1,4 @@
-//! Decorators: one file a node.
+//! Decorators; one file per node.
 
 mod distance_controller;
 mod goal_updated_controller;

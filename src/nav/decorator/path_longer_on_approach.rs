@@ -1,11 +1,11 @@
-//! `PathLongerOnApproach`: notices a detour close to the goal.
+//! `PathLongerOnApproach`: detects a detour near the goal.
 
 use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
 use crate::msg::Path;
 
-/// Compares a path with the one before, and ticks its child where it is much longer so close to the goal.
+/// Compares a path with the previous one. Ticks its child if the path is much longer although the goal is near.
 #[derive(Debug)]
 pub struct PathLongerOnApproach {
     path: Input<Arc<Path>>,
@@ -16,35 +16,35 @@ pub struct PathLongerOnApproach {
 #[derive(Default)]
 struct State {
     old: Arc<Path>,
-    /// The old path led to the same goal.
+    /// Whether the old path leads to the same goal.
     comparable: bool,
 }
 
 impl Node for PathLongerOnApproach {
     const ID: &'static str = "PathLongerOnApproach";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when the path to the same goal has become much longer although the goal \
-        is near: something is in the way, and waiting may be better than the detour. Else SUCCESS.";
+    const DOC: &'static str = "Ticks its child if the path to the same goal has become much longer although the \
+        goal is near: an obstacle blocks the way, and waiting may be better than a detour. Otherwise SUCCESS.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            path: ports.input("path").doc("The path.").bind(),
+            path: ports.input("path").doc("Current path.").bind(),
             proximity: ports
                 .input("prox_len")
                 .unit("m")
                 .default("3.0")
-                .doc("How short the old path has to be for the goal to be near.")
+                .doc("Maximum length of the old path for a near goal.")
                 .bind(),
             factor: ports
                 .input("length_factor")
                 .default("2.0")
-                .doc("How many times longer than the old path the new one has to be.")
+                .doc("Minimum ratio of the lengths of the new and the old path.")
                 .bind(),
         }
     }
 }
 
-/// A path that could be an answer to the same question: another number of poses, the same end.
+/// Whether a path is a new answer to the same request: a different number of poses and the same end.
 fn is_updated(new: &Path, old: &Path) -> bool {
     match (new.poses.last(), old.poses.last()) {
         (Some(end), Some(old_end)) => {
@@ -76,7 +76,7 @@ impl Behavior for PathLongerOnApproach {
             }
             return Ok(status);
         }
-        // A child that still runs for a detour that is gone has lost its turn.
+        // Halt a child that is still running for an earlier detour.
         cx.halt_child(0, crate::bt::HaltReason::Preempted);
         let state = cx.state::<State>();
         state.old = new;
@@ -92,7 +92,7 @@ mod tests {
     use crate::msg::{Header, Pose};
     use crate::nav::testing::Bench;
 
-    /// Straight to (0, 1), or with a detour of so many metres.
+    /// A path straight to (0, 1), or with a detour of this many metres.
     fn path(detour: f64) -> Arc<Path> {
         let mut poses = vec![Pose::planar(0.0, 0.0, 0.0)];
         if detour > 0.0 {

@@ -1,25 +1,25 @@
-//! `RateController`: ticks its child at a rate of its own.
+//! `RateController`: ticks its child at a given rate.
 
 use crate::bt::{
     Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
 };
 
-/// Ticks its child at once, then each time a period has passed since its last success.
+/// Ticks its child at once, then once per period after its last success.
 ///
-/// Memory: `mark` is the time at which the child is due (nanoseconds; `NEVER`), `index` whether the child was ticked in
-/// this activation (`TICKED`) and the upper half of the period (nanoseconds; `NEVER`), `count` its lower half.
+/// Memory: `mark` is the time of the next tick of the child (nanoseconds; `NEVER`). `index` contains the flag `TICKED`
+/// (the child was ticked in this activation) and the upper half of the period (nanoseconds; `NEVER`). `count` is the
+/// lower half.
 #[derive(Debug)]
 pub struct RateController {
     hz: Input<f64>,
 }
 
-/// A period without end, and the time at which it ends.
+/// An infinite period, and its end time.
 const NEVER: u64 = u64::MAX;
-/// The bit of `memory.index` that the longest period, 292 years, leaves free.
+/// The bit of `memory.index` that the longest period, 292 years, does not use.
 const TICKED: u32 = 1 << 31;
 
-/// The period of a rate. A rate of zero or less never comes due again, and neither does one so low that no clock gets
-/// there.
+/// The period of a rate. Infinite for a rate of zero or less, and for a rate whose period exceeds the clock.
 fn period(hz: f64) -> u64 {
     let nanoseconds = 1e9 / hz;
     if hz > 0.0 && nanoseconds < 9.2e18 {
@@ -29,13 +29,13 @@ fn period(hz: f64) -> u64 {
     }
 }
 
-/// Remembers the period; the child was not ticked yet.
+/// Stores the period. The child has not been ticked yet.
 fn keep_period(memory: &mut Memory, period: u64) {
     memory.index = (period >> 32) as u32 & !TICKED;
     memory.count = period as u32;
 }
 
-/// When the child is due again, a period from now.
+/// The time of the next tick of the child, one period from now.
 fn due(memory: Memory, now: u64) -> u64 {
     let period = u64::from(memory.index & !TICKED) << 32 | u64::from(memory.count);
     if period == NEVER >> 1 {
@@ -48,8 +48,8 @@ fn due(memory: Memory, now: u64) -> u64 {
 impl Node for RateController {
     const ID: &'static str = "RateController";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when it is activated, while the child runs, and each time a period has \
-        passed since the child succeeded. In between: RUNNING.";
+    const DOC: &'static str = "Ticks its child when it is activated, while the child is running, and each time a \
+        period has passed since the child succeeded. Otherwise RUNNING.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Node for RateController {
                 .input("hz")
                 .unit("Hz")
                 .default("10.0")
-                .doc("The rate.")
+                .doc("Tick rate.")
                 .bind(),
         }
     }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn test_rate_controller() {
-        // Kept from being reset between its successes: a pipeline behind which something runs.
+        // Not reset between its successes: a pipeline with a running later child.
         let mut bench = Bench::new(
             "<PipelineSequence><RateController hz=\"1\"><Script code=\"count:=count+1\"/></RateController><Wait/></PipelineSequence>",
         )
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn long_periods_are_kept_and_a_rate_of_zero_never_comes_due() {
+    fn long_periods_are_kept_and_a_rate_of_zero_never_ticks() {
         // Once in 10,000 s, and never.
         for (hz, after_10_000_s) in [("0.0001", 2.0), ("0", 1.0), ("-1", 1.0), ("1e-300", 1.0)] {
             let mut bench = Bench::new(&format!(
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_runs_is_ticked_in_every_tick_and_a_failure_ends_it() {
+    fn a_running_child_is_ticked_in_every_tick_and_a_failure_ends_the_node() {
         let mut bench = Bench::new("<RateController hz=\"0.001\"><Wait/></RateController>");
         bench.action::<Wait>("wait", |_| Plan::abort(0).after(50));
         assert_eq!(bench.run(20), Failure);

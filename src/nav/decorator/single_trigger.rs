@@ -1,18 +1,18 @@
-//! `SingleTrigger`: lets its child have one result.
+//! `SingleTrigger`: runs its child once.
 
 use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// Ticks its child until it has completed once.
 ///
-/// Memory: `index` is whether it has.
+/// Memory: `index` is 1 after that.
 #[derive(Debug)]
 pub struct SingleTrigger;
 
 impl Node for SingleTrigger {
     const ID: &'static str = "SingleTrigger";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child until it has completed once, and returns that; then FAILURE, until its \
-        parent resets it.";
+    const DOC: &'static str = "Ticks its child until it has completed once, and returns its result. After that \
+        FAILURE, until its parent resets it.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -46,7 +46,7 @@ mod tests {
             Bench::new("<PipelineSequence><SingleTrigger><Wait/></SingleTrigger><Spin/></PipelineSequence>");
         bench.action::<Wait>("wait", |_| Plan::success());
         bench.action::<Spin>("spin", |_| Plan::endless());
-        // R, S (then the spin runs), then F, which ends the pipeline and resets the trigger.
+        // R, S (then the spin is running), then F, which ends the pipeline and resets the trigger.
         assert_eq!(bench.letters(3), "RRF");
         assert_eq!(bench.goals::<Wait>("wait").len(), 1);
         assert_eq!(bench.tick(), Running);

@@ -1,4 +1,4 @@
-//! `SpeedController`: ticks its child the more often the faster the robot is.
+//! `SpeedController`: ticks its child at a rate that depends on the robot's speed.
 
 use std::time::Duration;
 
@@ -33,9 +33,9 @@ struct State {
 impl Node for SpeedController {
     const ID: &'static str = "SpeedController";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when it is activated, when the goal changes, while the child runs, and \
-        at a rate that grows with the robot's speed. In between: RUNNING. The speed is that of the last moments \
-        (parameter filter_duration), whichever navigation they belong to.";
+    const DOC: &'static str = "Ticks its child when it is activated, when the goal changes, while the child is \
+        running, and at a rate that increases with the robot's speed. Otherwise RUNNING. The speed is the mean \
+        of the last moments (parameter filter_duration), even from an earlier navigation.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
@@ -43,31 +43,31 @@ impl Node for SpeedController {
                 .input("min_rate")
                 .unit("Hz")
                 .default("0.1")
-                .doc("The rate at the least speed and below.")
+                .doc("Rate at min_speed and below.")
                 .bind(),
             max_rate: ports
                 .input("max_rate")
                 .unit("Hz")
                 .default("1.0")
-                .doc("The rate at the greatest speed and above.")
+                .doc("Rate at max_speed and above.")
                 .bind(),
             min_speed: ports
                 .input("min_speed")
                 .unit("m/s")
                 .default("0.0")
-                .doc("The least speed.")
+                .doc("Minimum speed.")
                 .bind(),
             max_speed: ports
                 .input("max_speed")
                 .unit("m/s")
                 .default("0.5")
-                .doc("The greatest speed.")
+                .doc("Maximum speed.")
                 .bind(),
             goal: GoalPorts::bind(ports),
         };
         for rate in [&node.min_rate, &node.max_rate] {
             if rate.literal().is_some_and(|rate| *rate <= 0.0) {
-                let fault = format!("`{}` has to be greater than 0", rate.name());
+                let fault = format!("`{}` must be greater than 0", rate.name());
                 ports.problem_of(rate.name(), fault);
             }
         }
@@ -84,9 +84,9 @@ impl SpeedController {
         let world: &World = world!(cx);
         let speed = world.odometry().map_or(0.0, OdometrySmoother::speed);
         let rate = (speed - min_speed) / (max_speed - min_speed) * (max_rate - min_rate) + min_rate;
-        // No number: at the one speed that both limits name.
+        // The rate is NaN if both speed limits and the speed are equal.
         let rate = if rate.is_nan() { min_rate } else { rate };
-        // Not `clamp`, which panics where a tree has the limits the wrong way round.
+        // `clamp` would panic if a tree exchanges the limits.
         Ok(from_seconds(1.0 / rate.min(max_rate).max(min_rate)))
     }
 }
@@ -117,7 +117,7 @@ impl Behavior for SpeedController {
 }
 
 impl SpeedController {
-    /// Whether the child is due.
+    /// Whether the child must be ticked.
     fn run(&self, cx: &mut Context<'_>, state: &mut State, now: Time) -> Result<bool, crate::bt::Thrown> {
         let fresh = cx.is_fresh();
         if fresh {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn test_speed_controller() {
-        // The first period is the shortest; then full speed is 1 Hz, a stopped robot 0.1 Hz.
+        // The first period is the shortest. After it, full speed is 1 Hz, and a stopped robot 0.1 Hz.
         assert_eq!(ticked(&mut bench(), 1.0, 7), [0, 2, 4, 6]);
         assert_eq!(ticked(&mut bench(), 0.0, 24), [0, 2, 22]);
         // 0.45 m/s: 0.505 Hz, that is 1.98 s.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "has to be greater than 0")]
+    #[should_panic(expected = "must be greater than 0")]
     fn a_rate_of_zero_is_refused_at_load() {
         Bench::new("<SpeedController min_rate=\"0\"><AlwaysSuccess/></SpeedController>");
     }

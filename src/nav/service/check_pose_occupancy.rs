@@ -1,4 +1,4 @@
-//! `CheckPoseOccupancy`: asks whether a pose is occupied. A node of Nav2's main branch.
+//! `CheckPoseOccupancy`: checks whether a pose is occupied. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::msg::PoseStamped;
 use crate::msg::service as services;
 use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
-/// The cost that costmaps give to unknown space.
+/// The cost of unknown space in a costmap.
 const UNKNOWN: f32 = 255.0;
 
-/// How the cost of a pose is judged, for this node and for `RemoveInCollisionGoals`.
+/// Rules for the cost of a pose, for this node and for `RemoveInCollisionGoals`.
 #[derive(Debug)]
 pub(super) struct CostPorts {
     threshold: Input<f64>,
@@ -24,17 +24,17 @@ impl CostPorts {
             threshold: ports
                 .input("cost_threshold")
                 .default("254.0")
-                .doc("The least cost that counts as occupied.")
+                .doc("Minimum cost of an occupied pose.")
                 .bind(),
             use_footprint: ports
                 .input("use_footprint")
                 .default("true")
-                .doc("Whether the cost is that of the robot's footprint, else that of its centre.")
+                .doc("Whether to use the cost of the robot's footprint instead of that of its centre.")
                 .bind(),
             unknown_is_obstacle: ports
                 .input("consider_unknown_as_obstacle")
                 .default("false")
-                .doc("Whether unknown space counts as occupied.")
+                .doc("Whether unknown space is occupied.")
                 .bind(),
         }
     }
@@ -47,7 +47,7 @@ impl CostPorts {
     }
 }
 
-/// Asks a costmap about a pose.
+/// Checks a pose against a costmap.
 #[derive(Debug)]
 pub struct CheckPoseOccupancy {
     pose: Input<Arc<PoseStamped>>,
@@ -58,12 +58,12 @@ impl ServiceNode for CheckPoseOccupancy {
     type Service = services::GetCosts;
     const ID: &'static str = "CheckPoseOccupancy";
     const DOC: &'static str =
-        "SUCCESS if the pose is occupied; FAILURE if it is free, or if the costmap does not say.";
+        "SUCCESS if the pose is occupied. FAILURE if it is free, or if the costmap does not answer.";
     const SERVER: &'static str = "/global_costmap/get_cost_global_costmap";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            pose: ports.input("pose").doc("The pose.").bind(),
+            pose: ports.input("pose").doc("Pose to check.").bind(),
             costs: CostPorts::bind(ports),
         }
     }

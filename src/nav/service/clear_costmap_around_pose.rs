@@ -8,7 +8,7 @@ use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
 use crate::nav::service_leaf::ServiceNode;
 
-/// Has a costmap cleared.
+/// Clears a part of a costmap.
 #[derive(Debug)]
 pub struct ClearCostmapAroundPose {
     pose: Input<Arc<PoseStamped>>,
@@ -23,12 +23,12 @@ impl ServiceNode for ClearCostmapAroundPose {
     fn bind(ports: &mut Ports<'_>) -> Self {
         super::warn_of_plugins(ports);
         Self {
-            pose: ports.input("pose").doc("The middle of the square.").bind(),
+            pose: ports.input("pose").doc("Centre of the square.").bind(),
             reset_distance: ports
                 .input("reset_distance")
                 .unit("m")
                 .default("1.0")
-                .doc("The side of the square that is cleared.")
+                .doc("Side of the cleared square.")
                 .bind(),
         }
     }

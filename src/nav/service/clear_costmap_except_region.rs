@@ -5,7 +5,7 @@ use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
 use crate::nav::service_leaf::ServiceNode;
 
-/// Has a costmap cleared.
+/// Clears a part of a costmap.
 #[derive(Debug)]
 pub struct ClearCostmapExceptRegion {
     reset_distance: Input<f64>,
@@ -23,7 +23,7 @@ impl ServiceNode for ClearCostmapExceptRegion {
                 .input("reset_distance")
                 .unit("m")
                 .default("1.0")
-                .doc("The side of the square that is kept.")
+                .doc("Side of the square that is kept.")
                 .bind(),
         }
     }

@@ -5,7 +5,7 @@ use crate::msg::service as services;
 use crate::nav::action_leaf::count_recovery;
 use crate::nav::service_leaf::ServiceNode;
 
-/// Has a costmap cleared.
+/// Clears a whole costmap.
 #[derive(Debug)]
 pub struct ClearEntireCostmap;
 

@@ -1,19 +1,20 @@
-//! `IsPathValid`: asks whether a path is still free. Jazzy's name of [`ValidatePath`].
+//! `IsPathValid`: checks whether a path is free. Jazzy's name of [`ValidatePath`].
 
 use super::ValidatePath;
 use crate::bt::{Context, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::service as services;
 use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
-/// Asks the planner server about a path. Takes the ports of its successor too: trees were renamed one by one.
+/// Sends a path to the planner server for a check. Also accepts the ports of its successor, because trees are converted
+/// step by step.
 #[derive(Debug)]
 pub struct IsPathValid(ValidatePath);
 
 impl ServiceNode for IsPathValid {
     type Service = services::IsPathValid;
     const ID: &'static str = "IsPathValid";
-    const DOC: &'static str = "Asks whether a path is still free; RUNNING until the answer is there. No answer in time \
-        is a failure.";
+    const DOC: &'static str = "Checks whether a path is free. RUNNING until the response arrives. FAILURE \
+        without response in time.";
     const SERVER: &'static str = "is_path_valid";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_of_validate_path_are_taken_and_those_that_have_no_effect_are_named() {
+    fn ports_of_validate_path_are_accepted_and_those_without_effect_are_reported() {
         let text = "<root BTCPP_format=\"4\"><BehaviorTree ID=\"T\"><IsPathValid path=\"{path}\" max_cost=\"100\" \
              stop_at_first_collision=\"true\" collision_poses=\"{poses}\"/></BehaviorTree></root>";
         let registry = crate::nav::registry();

@@ -1,4 +1,4 @@
-//! Clients of services: one file a node, one skeleton for all ([`ServiceLeaf`]).
+//! Service clients; one file per node, common code in [`ServiceLeaf`].
 
 mod check_pose_occupancy;
 mod clear_costmap_around_pose;
@@ -34,7 +34,7 @@ nodes! {
 fn warn_of_plugins(ports: &mut Ports<'_>) {
     let port = ports
         .input::<Arc<List<String>>>("plugins")
-        .doc("Nav2 main: the layers to clear, all if absent. Jazzy's costmaps cannot be told and clear all.")
+        .doc("Nav2 main: layers to clear, all by default. Jazzy's costmaps clear all layers.")
         .bind();
     let is_empty = port.literal().is_some_and(|list| list.0.is_empty());
     if port.is_set() && !is_empty {

@@ -1,17 +1,17 @@
-//! `ReinitializeGlobalLocalization`: spreads the robot's localization over the whole map.
+//! `ReinitializeGlobalLocalization`: restarts the localization on the whole map.
 
 use crate::bt::{Context, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
 use crate::nav::service_leaf::ServiceNode;
 
-/// Has the localization start anew.
+/// Restarts the localization.
 #[derive(Debug)]
 pub struct ReinitializeGlobalLocalization;
 
 impl ServiceNode for ReinitializeGlobalLocalization {
     type Service = services::Empty;
     const ID: &'static str = "ReinitializeGlobalLocalization";
-    const DOC: &'static str = "Has the localization look for the robot on the whole map.";
+    const DOC: &'static str = "Restarts the localization: it searches for the robot on the whole map.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self

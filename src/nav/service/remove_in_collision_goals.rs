@@ -1,4 +1,4 @@
-//! `RemoveInCollisionGoals`: leaves out goals that are occupied. A node of Nav2's main branch.
+//! `RemoveInCollisionGoals`: removes occupied goals. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::msg::service as services;
 use crate::msg::{Goals, WaypointStatus, WaypointStatuses};
 use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
-/// Asks a costmap about goals.
+/// Checks goals against a costmap.
 #[derive(Debug)]
 pub struct RemoveInCollisionGoals {
     goals: Input<Arc<Goals>>,
@@ -21,25 +21,22 @@ pub struct RemoveInCollisionGoals {
 impl ServiceNode for RemoveInCollisionGoals {
     type Service = services::GetCosts;
     const ID: &'static str = "RemoveInCollisionGoals";
-    const DOC: &'static str = "Leaves out the goals that are occupied and marks them as skipped. An empty list is a failure. Where the goals \
-        have changed by the time of the answer, it asks again.";
+    const DOC: &'static str = "Removes occupied goals and marks them as skipped. FAILURE for an empty list. If \
+        the goals have changed when the response arrives, it sends another request.";
     const SERVER: &'static str = "/global_costmap/get_cost_global_costmap";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goals: ports.input("input_goals").doc("The goals.").bind(),
+            goals: ports.input("input_goals").doc("Goals to check.").bind(),
             costs: CostPorts::bind(ports),
             statuses: ports
                 .input("input_waypoint_statuses")
-                .doc("What became of the goals so far.")
+                .doc("Status of the goals so far.")
                 .bind(),
-            output_goals: ports
-                .output("output_goals")
-                .doc("The goals that are free.")
-                .bind(),
+            output_goals: ports.output("output_goals").doc("Goals that are free.").bind(),
             output_statuses: ports
                 .output("output_waypoint_statuses")
-                .doc("What became of the goals, with those left out.")
+                .doc("Status of the goals, with removed goals marked as skipped.")
                 .bind(),
         }
     }
@@ -56,7 +53,7 @@ impl ServiceNode for RemoveInCollisionGoals {
         }))
     }
 
-    /// By value: nodes such as RemovePassedGoals write the same goals in every tick.
+    /// Compares by value, because nodes such as RemovePassedGoals write the same goals in every tick.
     fn is_outdated(&self, cx: &mut Context<'_>, request: &RequestOf<Self>) -> Result<bool, Thrown> {
         Ok(self.goals.require(cx)?.0 != request.poses)
     }
@@ -133,12 +130,12 @@ mod tests {
         assert_eq!(numbers, [0, WaypointStatus::SKIPPED, 0]);
 
         bench.set("goals", Arc::new(Goals::default()));
-        assert_eq!(bench.tick(), Failure, "nothing is asked");
+        assert_eq!(bench.tick(), Failure, "no request is sent");
         assert_eq!(bench.requests::<GetCosts>("costs").len(), 1);
     }
 
     #[test]
-    fn goals_that_have_changed_by_the_time_of_the_answer_are_asked_about_again() {
+    fn goals_that_change_before_the_response_are_checked_again() {
         let mut bench = Bench::new(
             "<RemoveInCollisionGoals service_name=\"costs\" input_goals=\"{goals}\" output_goals=\"{goals}\"/>",
         );
@@ -154,7 +151,7 @@ mod tests {
         };
         bench.set("goals", goals([1.0, 2.0]));
         assert_eq!(bench.tick(), Running);
-        // A client sends others meanwhile.
+        // A client sends other goals in between.
         bench.set("goals", goals([3.0, 4.0]));
         assert_eq!(bench.tick(), Running);
         assert_eq!(bench.object::<Goals>("goals"), Some(goals([3.0, 4.0])));
@@ -164,7 +161,7 @@ mod tests {
             goals([3.0, 4.0]).0[1..]
         );
         assert_eq!(bench.requests::<GetCosts>("costs").len(), 2);
-        // The same goals, written again, are no others.
+        // The same goals, written again, do not count as changed.
         bench.set("goals", goals([5.0, 6.0]));
         assert_eq!(bench.tick(), Running);
         bench.set("goals", goals([5.0, 6.0]));

@@ -4,7 +4,7 @@ use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
 use crate::nav::service_leaf::ServiceNode;
 
-/// Switches the collision monitor.
+/// Switches the collision monitor on or off.
 #[derive(Debug)]
 pub struct ToggleCollisionMonitor {
     enable: Input<bool>,
@@ -13,11 +13,15 @@ pub struct ToggleCollisionMonitor {
 impl ServiceNode for ToggleCollisionMonitor {
     type Service = services::Toggle;
     const ID: &'static str = "ToggleCollisionMonitor";
-    const DOC: &'static str = "Switches the collision monitor on or off. Any answer is a success.";
+    const DOC: &'static str = "Switches the collision monitor on or off. Any response is a success.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            enable: ports.input("enable").default("true").doc("On or off.").bind(),
+            enable: ports
+                .input("enable")
+                .default("true")
+                .doc("Whether the collision monitor is on.")
+                .bind(),
         }
     }
 

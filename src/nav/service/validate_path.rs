@@ -1,5 +1,4 @@
-//! `ValidatePath`: asks whether a path is still free. The node that took the place of `IsPathValid` on Nav2's main
-//! branch.
+//! `ValidatePath`: checks whether a path is free. Replaces `IsPathValid` on Nav2's main branch.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use crate::msg::service as services;
 use crate::msg::{Goals, Path};
 use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
 
-/// Asks the planner server about a path.
+/// Sends a path to the planner server for a check.
 #[derive(Debug)]
 pub struct ValidatePath {
     path: Input<Arc<Path>>,
@@ -18,49 +17,49 @@ pub struct ValidatePath {
 impl ServiceNode for ValidatePath {
     type Service = services::IsPathValid;
     const ID: &'static str = "ValidatePath";
-    const DOC: &'static str = "Asks whether a path is still free; RUNNING until the answer is there. No answer in time \
-        is a failure.";
+    const DOC: &'static str = "Checks whether a path is free. RUNNING until the response arrives. FAILURE \
+        without response in time.";
     const SERVER: &'static str = "is_path_valid";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            path: ports.input("path").doc("The path.").bind(),
+            path: ports.input("path").doc("Path to check.").bind(),
             collision_poses: ports
                 .output("collision_poses")
-                .doc("The poses of the path that are not free.")
+                .doc("Poses of the path that are not free.")
                 .bind(),
         };
-        // What the service of Jazzy cannot be told. Values that mean what Jazzy's server does anyway are accepted.
+        // Ports without a field in Jazzy's service. Values that match the behavior of Jazzy's server are accepted.
         let max_cost = ports
             .input::<u32>("max_cost")
             .default("254")
-            .doc("Nav2 main: the least cost that counts as blocked. No effect on Jazzy.")
+            .doc("Nav2 main: minimum cost of an obstacle. No effect on Jazzy.")
             .bind();
         let unknown = ports
             .input::<bool>("consider_unknown_as_obstacle")
             .default("false")
-            .doc("Nav2 main: whether unknown space counts as blocked. No effect on Jazzy.")
+            .doc("Nav2 main: whether unknown space is an obstacle. No effect on Jazzy.")
             .bind();
         let layer = ports
             .input::<Text>("layer_name")
             .default("")
-            .doc("Nav2 main: the layer to look at. No effect on Jazzy.")
+            .doc("Nav2 main: costmap layer to check. No effect on Jazzy.")
             .bind();
         let footprint = ports
             .input::<Text>("footprint")
             .default("")
-            .doc("Nav2 main: the footprint to go by. No effect on Jazzy.")
+            .doc("Nav2 main: footprint of the robot. No effect on Jazzy.")
             .bind();
         let first = ports
             .input::<bool>("stop_at_first_collision")
             .default("true")
-            .doc("Nav2 main: whether to look no further than the first collision. No effect on Jazzy.")
+            .doc("Nav2 main: whether to stop at the first collision. No effect on Jazzy.")
             .bind();
         let lookahead = ports
             .input::<f64>("max_lookahead_distance")
             .unit("m")
             .default("-1.0")
-            .doc("Nav2 main: how much of the path to look at. No effect on Jazzy.")
+            .doc("Nav2 main: length of the path to check. No effect on Jazzy.")
             .bind();
         let set = [
             (
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_poses_are_those_of_the_path_that_was_asked_about() {
+    fn the_poses_are_those_of_the_requested_path() {
         let mut bench = Bench::new("<ValidatePath path=\"{path}\" collision_poses=\"{poses}\"/>");
         let path = |y| {
             let poses = [0.0, 1.0].map(|x| Pose::planar(x, y, 0.0));
@@ -171,7 +170,7 @@ mod tests {
             })
         });
         assert_eq!(bench.tick(), Running);
-        // The planner is faster than the answer.
+        // The planner writes a new path before the response.
         bench.set("path", path(7.0));
         assert_eq!(bench.tick(), Failure);
         let poses = bench.object::<Goals>("poses").unwrap();

@@ -1,11 +1,11 @@
-//! `AppendGoalPoseToGoals`: one goal more. A node of Nav2's main branch.
+//! `AppendGoalPoseToGoals`: adds a goal to a list. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Goals, PoseStamped};
 
-/// Puts a goal behind others.
+/// Adds a goal to a list.
 #[derive(Debug)]
 pub struct AppendGoalPoseToGoals {
     goal: Input<Arc<PoseStamped>>,
@@ -16,13 +16,16 @@ pub struct AppendGoalPoseToGoals {
 impl Node for AppendGoalPoseToGoals {
     const ID: &'static str = "AppendGoalPoseToGoals";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Puts a goal at the end of a list of goals.";
+    const DOC: &'static str = "Adds a goal at the end of a list of goals.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goal: ports.input("goal_pose").doc("The goal.").bind(),
-            goals: ports.input("input_goals").doc("The list.").bind(),
-            output: ports.output("output_goals").doc("The longer list.").bind(),
+            goal: ports.input("goal_pose").doc("Goal to add.").bind(),
+            goals: ports.input("input_goals").doc("List of goals.").bind(),
+            output: ports
+                .output("output_goals")
+                .doc("List with the added goal.")
+                .bind(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `CheckStopStatus`: waits until the robot stands. A node of Nav2's main branch; Kilted calls it `IsStopped`.
+//! `CheckStopStatus`: waits until the robot stands still. A node of Nav2's main branch; Kilted calls it `IsStopped`.
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
 use crate::nav::World;
@@ -6,9 +6,9 @@ use crate::nav::condition::open_odometry;
 use crate::nav::endpoint::world;
 use crate::nav::values::Milliseconds;
 
-/// Looks at the newest odometry.
+/// Reads the newest odometry.
 ///
-/// Memory: `index` is whether the robot stands, `mark` since when (nanoseconds).
+/// Memory: `index` is 1 while the robot stands still, `mark` is the time since which it does (nanoseconds).
 #[derive(Debug)]
 pub struct CheckStopStatus {
     threshold: Input<f64>,
@@ -18,8 +18,8 @@ pub struct CheckStopStatus {
 impl Node for CheckStopStatus {
     const ID: &'static str = "CheckStopStatus";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "FAILURE while the robot moves, RUNNING while it stands, SUCCESS when it has stood long \
-        enough in this activation.";
+    const DOC: &'static str = "FAILURE while the robot moves, RUNNING while it stands still, SUCCESS when it has \
+        stood still long enough in this activation.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -27,13 +27,16 @@ impl Node for CheckStopStatus {
                 .input("velocity_threshold")
                 .unit("m/s")
                 .default("0.01")
-                .doc("What counts as standing, along x and y each; also for turning, in rad/s.")
+                .doc(
+                    "Maximum velocity of a stopped robot, along x and y each; also the maximum rotation, in \
+                    rad/s.",
+                )
                 .bind(),
             duration: ports
                 .input("duration_stopped")
                 .unit("ms")
                 .default("1000")
-                .doc("How long it has to stand.")
+                .doc("Minimum time without motion.")
                 .bind(),
         }
     }
@@ -104,7 +107,7 @@ mod tests {
             assert_eq!(drive(&mut bench, 0.5), Failure);
             assert_eq!(drive(&mut bench, 0.0), Running);
             assert_eq!(bench.run(30), Success);
-            assert_eq!(drive(&mut bench, 0.0), Running, "the time starts anew");
+            assert_eq!(drive(&mut bench, 0.0), Running, "the time restarts");
             assert_eq!(drive(&mut bench, 0.5), Failure);
         }
     }

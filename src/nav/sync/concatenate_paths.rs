@@ -1,4 +1,4 @@
-//! `ConcatenatePaths`: one path behind another.
+//! `ConcatenatePaths`: joins two paths.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ impl Node for ConcatenatePaths {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            first: ports.input("input_path1").doc("The path to begin with.").bind(),
-            second: ports.input("input_path2").doc("The path that follows.").bind(),
-            joined: ports.output("output_path").doc("Both in one.").bind(),
+            first: ports.input("input_path1").doc("First path.").bind(),
+            second: ports.input("input_path2").doc("Second path.").bind(),
+            joined: ports.output("output_path").doc("Joined path.").bind(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! `ExtractRouteNodesAsGoals`: the nodes of a route as goals. A node of Nav2's main branch.
+//! `ExtractRouteNodesAsGoals`: converts the nodes of a route to goals. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Goals, Pose, PoseStamped, Quaternion, Route};
 
-/// Turns a route into goals.
+/// Converts a route to goals.
 #[derive(Debug)]
 pub struct ExtractRouteNodesAsGoals {
     route: Input<Arc<Route>>,
@@ -15,12 +15,12 @@ pub struct ExtractRouteNodesAsGoals {
 impl Node for ExtractRouteNodesAsGoals {
     const ID: &'static str = "ExtractRouteNodesAsGoals";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Writes the nodes of a route as goals. FAILURE if it has none.";
+    const DOC: &'static str = "Writes the nodes of a route as goals. FAILURE if the route has no nodes.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            route: ports.input("route").doc("The route.").bind(),
-            goals: ports.output("goals").doc("Its nodes, in order.").bind(),
+            route: ports.input("route").doc("Route to convert.").bind(),
+            goals: ports.output("goals").doc("Nodes of the route, in order.").bind(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `GetCurrentPose`: where the robot is.
+//! `GetCurrentPose`: reads the pose of the robot.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub struct GetCurrentPose {
 impl Node for GetCurrentPose {
     const ID: &'static str = "GetCurrentPose";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Writes where the robot is. FAILURE without its transform.";
+    const DOC: &'static str = "Writes the pose of the robot. FAILURE without its transform.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             frames: FramePorts::bind(ports),
-            pose: ports.output("current_pose").doc("Where the robot is.").bind(),
+            pose: ports.output("current_pose").doc("Pose of the robot.").bind(),
         }
     }
 }

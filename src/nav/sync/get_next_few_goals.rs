@@ -1,11 +1,11 @@
-//! `GetNextFewGoals`: the first of many goals. A node of Nav2's main branch.
+//! `GetNextFewGoals`: reads the first goals of a list. A node of Nav2's main branch.
 
 use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::Goals;
 
-/// Takes goals from the front of a list.
+/// Reads goals from the front of a list.
 #[derive(Debug)]
 pub struct GetNextFewGoals {
     goals: Input<Arc<Goals>>,
@@ -17,17 +17,20 @@ impl Node for GetNextFewGoals {
     const ID: &'static str = "GetNextFewGoals";
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str =
-        "Writes the first goals of a list, all where it has fewer. FAILURE if it is empty.";
+        "Writes the first goals of a list; all of them if it has fewer. FAILURE if the list is empty.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goals: ports.input("input_goals").doc("The list.").bind(),
+            goals: ports.input("input_goals").doc("List of goals.").bind(),
             count: ports
                 .input("num_goals")
-                .doc("How many; a negative number: all.")
+                .doc("Number of goals; a negative number: all.")
                 .required()
                 .bind(),
-            output: ports.output("output_goals").doc("The first of them.").bind(),
+            output: ports
+                .output("output_goals")
+                .doc("First goals of the list.")
+                .bind(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! `GetPoseFromPath`: one pose of a path.
+//! `GetPoseFromPath`: reads one pose of a path.
 
 use std::sync::Arc;
 
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
 use crate::msg::{Path, PoseStamped};
 
-/// Picks a pose by its index.
+/// Reads a pose by its index.
 #[derive(Debug)]
 pub struct GetPoseFromPath {
     path: Input<Arc<Path>>,
@@ -16,17 +16,17 @@ pub struct GetPoseFromPath {
 impl Node for GetPoseFromPath {
     const ID: &'static str = "GetPoseFromPath";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Writes one pose of a path. FAILURE if there is no such pose.";
+    const DOC: &'static str = "Writes one pose of a path. FAILURE if the index is out of range.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            path: ports.input("path").doc("The path.").bind(),
+            path: ports.input("path").doc("Path to read.").bind(),
             index: ports
                 .input("index")
                 .default("0")
-                .doc("Which pose; negative numbers count from the end, -1 is the last.")
+                .doc("Index of the pose; a negative index counts from the end, -1 is the last pose.")
                 .bind(),
-            pose: ports.output("pose").doc("The pose.").bind(),
+            pose: ports.output("pose").doc("Selected pose.").bind(),
         }
     }
 }

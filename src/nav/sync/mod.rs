@@ -1,4 +1,4 @@
-//! Actions that end in the tick they are ticked in, or need no server: one file a node.
+//! Actions that complete within one tick or need no server; one file per node.
 
 mod append_goal_pose_to_goals;
 mod check_stop_status;

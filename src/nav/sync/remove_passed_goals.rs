@@ -1,4 +1,4 @@
-//! `RemovePassedGoals`: forgets goals that the robot has passed.
+//! `RemovePassedGoals`: removes goals that the robot has passed.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::bt::{
 use crate::msg::{Goals, PoseStamped, WaypointStatus, WaypointStatuses, distance_xy};
 use crate::nav::frames::{FramePorts, robot_in};
 
-/// Drops goals from the front of a list.
+/// Removes goals from the front of a list.
 #[derive(Debug)]
 pub struct RemovePassedGoals {
     goals: Input<Arc<Goals>>,
@@ -22,37 +22,34 @@ pub struct RemovePassedGoals {
 impl Node for RemovePassedGoals {
     const ID: &'static str = "RemovePassedGoals";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Drops goals from the front of the list while the robot is near the first; the last one \
-        stays. FAILURE without the robot's pose.";
+    const DOC: &'static str = "Removes goals from the front of the list while the robot is near the first one. \
+        The last goal stays. FAILURE without the robot's pose.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goals: ports.input("input_goals").doc("The goals.").bind(),
+            goals: ports.input("input_goals").doc("Goals of the navigation.").bind(),
             radius: ports
                 .input("radius")
                 .unit("m")
                 .default("0.5")
-                .doc("How near is passed.")
+                .doc("Maximum distance to a passed goal.")
                 .bind(),
             frames: FramePorts::bind(ports),
-            output: ports
-                .output("output_goals")
-                .doc("The goals that are left.")
-                .bind(),
+            output: ports.output("output_goals").doc("Remaining goals.").bind(),
             statuses: ports
                 .input("input_waypoint_statuses")
-                .doc("What became of the goals so far.")
+                .doc("Status of the goals so far.")
                 .bind(),
             output_statuses: ports
                 .output("output_waypoint_statuses")
-                .doc("What became of the goals, with those just passed.")
+                .doc("Status of the goals, with the passed ones marked.")
                 .bind(),
         }
     }
 }
 
 impl RemovePassedGoals {
-    /// Marks passed goals as completed; `false` where one of them is not among those that are pending.
+    /// Marks passed goals as completed. `false` if one of them is not pending.
     fn complete(&self, cx: &mut Context<'_>, passed: &[PoseStamped]) -> Result<bool, Thrown> {
         let Some(statuses) = self.statuses.optional(cx)? else {
             return Ok(true);
@@ -146,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_goal_stays_and_an_empty_list_needs_no_robot() {
+    fn the_last_goal_stays_and_an_empty_list_needs_no_robot_pose() {
         let mut bench = bench(&[0.0]);
         bench.transform("map", "base_link", Pose::default());
         assert_eq!(bench.tick(), Success);

@@ -1,13 +1,13 @@
-//! Nodes that choose a plugin by a topic: a table, one row a node, with one behaviour for all ([`Selector`]).
+//! Nodes that select a plugin by a topic: a table, one row per node. [`Selector`] has the behaviour.
 
 use crate::bt::{Registry, RegistryError};
 use crate::nav::selector::{Selector, SelectorNode};
 
-/// A row: the node, what it selects, and that name as it stands in the names of ports and of the topic.
+/// A row: the node, what it selects, and the same as a part of the names of the ports and of the topic.
 macro_rules! selectors {
     ($($node:ident selects the $what:literal: $name:literal,)*) => {
         $(
-            #[doc = concat!("Takes the ", $what, " from a topic.")]
+            #[doc = concat!("Reads the ", $what, " from a topic.")]
             #[derive(Debug)]
             pub struct $node;
 
@@ -18,8 +18,9 @@ macro_rules! selectors {
                 const OUTPUT_PORT: &'static str = concat!("selected_", $name);
                 const TOPIC: &'static str = concat!($name, "_selector");
                 const DOC: &'static str = concat!(
-                    "Writes the ", $what, " last published on a topic, or the default. FAILURE if there is neither. ",
-                    "A choice lasts until another one is published, also over navigations: its topic is latched."
+                    "Writes the last ", $what, " published on a topic, or the default. FAILURE if there is neither. ",
+                    "A selection remains until another one is published, even across navigations, because its ",
+                    "topic is latched."
                 );
             }
         )*

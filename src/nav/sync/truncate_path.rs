@@ -1,4 +1,4 @@
-//! `TruncatePath`: a path without its end.
+//! `TruncatePath`: removes the end of a path.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ pub struct TruncatePath {
 impl Node for TruncatePath {
     const ID: &'static str = "TruncatePath";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Cuts off the part of a path that is closer to its end than a distance. Two poses are \
-        kept at least, and the last one faces the old end.";
+    const DOC: &'static str = "Removes the part of a path that is closer to its end than the given distance. At \
+        least two poses remain, and the last one faces the old end.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            path: ports.input("input_path").doc("The path.").bind(),
+            path: ports.input("input_path").doc("Path to cut.").bind(),
             distance: ports
                 .input("distance")
                 .unit("m")
                 .default("1.0")
-                .doc("How much, in a straight line.")
+                .doc("Distance to the end, in a straight line.")
                 .bind(),
-            output: ports.output("output_path").doc("The shorter path.").bind(),
+            output: ports.output("output_path").doc("Shortened path.").bind(),
         }
     }
 }
@@ -73,7 +73,7 @@ mod tests {
     fn test_truncate_path_action() {
         let mut bench =
             Bench::new("<TruncatePath input_path=\"{path}\" output_path=\"{short}\" distance=\"1.0\"/>");
-        assert_eq!(bench.tick(), Success, "an empty path stays one");
+        assert_eq!(bench.tick(), Success, "an empty path stays empty");
         let poses = [(0.0, 0.0), (0.5, 0.0), (0.9, 0.0), (1.5, 0.5)];
         let path = Path::through(
             Header::in_frame("map"),

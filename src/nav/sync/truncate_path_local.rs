@@ -1,4 +1,4 @@
-//! `TruncatePathLocal`: the part of a path around the robot.
+//! `TruncatePathLocal`: writes the part of a path around the robot.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::msg::{Path, Pose, PoseStamped, angle_between, distance_xy};
 use crate::nav::condition::{Progress, end_within};
 use crate::nav::frames::{FramePort, robot_in};
 
-/// Cuts a path to a window around the pose that is closest to the robot.
+/// Cuts a path to a window around the pose closest to the robot.
 #[derive(Debug)]
 pub struct TruncatePathLocal {
     path: Input<Arc<Path>>,
@@ -26,55 +26,55 @@ pub struct TruncatePathLocal {
 impl Node for TruncatePathLocal {
     const ID: &'static str = "TruncatePathLocal";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Cuts a path to a window around the robot, measured along the path. FAILURE without the \
-        robot's pose.";
+    const DOC: &'static str = "Cuts a path to a window around the robot. Distances are measured along the path. \
+        FAILURE without the robot's pose.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            path: ports.input("input_path").doc("The path.").bind(),
+            path: ports.input("input_path").doc("Path to cut.").bind(),
             forward: ports
                 .input("distance_forward")
                 .unit("m")
                 .default("8.0")
-                .doc("How much to keep before the robot; negative: all.")
+                .doc("Length of the window ahead of the robot; negative: no limit.")
                 .bind(),
             backward: ports
                 .input("distance_backward")
                 .unit("m")
                 .default("4.0")
-                .doc("How much to keep behind the robot.")
+                .doc("Length of the window behind the robot.")
                 .bind(),
             base: FramePort::base_once(ports, "robot_frame"),
             pose: ports
                 .input("pose")
-                .doc("Where the robot is; absent: its transform is used.")
+                .doc("Pose of the robot. Default: from its transform.")
                 .bind(),
             angular_weight: ports
                 .input("angular_distance_weight")
                 .unit("m/rad")
                 .default("0.0")
-                .doc("What a difference of heading counts in the search for the closest pose.")
+                .doc("Weight of the heading difference in the search for the closest pose.")
                 .bind(),
             search: ports
                 .input("max_robot_pose_search_dist")
                 .unit("m")
                 .default("inf")
-                .doc("How far along the path from the last match the robot is looked for.")
+                .doc("Length of the search along the path from the last match.")
                 .bind(),
-            output: ports.output("output_path").doc("The window.").bind(),
+            output: ports.output("output_path").doc("Window of the path.").bind(),
         };
-        // Nav2 waits so long for a transform; nothing waits here.
+        // Nav2 waits this long for a transform. navtree does not wait.
         ports
             .input::<f64>("transform_tolerance")
             .unit("s")
             .default("0.2")
-            .doc("Has no effect: no tick waits for a transform.")
+            .doc("No effect: a tick does not wait for a transform.")
             .bind();
         node
     }
 }
 
-/// The pose of a path that is closest, headings counted in.
+/// The pose of a path that is closest, including headings.
 fn closest(path: &Path, range: Range<usize>, pose: &Pose, weight: f64) -> Option<usize> {
     let away = |index: usize| {
         let other = &path.poses.get(index)?.pose;
@@ -87,7 +87,7 @@ fn closest(path: &Path, range: Range<usize>, pose: &Pose, weight: f64) -> Option
         .map(|(index, _)| index)
 }
 
-/// The first pose that lies no further than `distance` metres along the path before pose `end`.
+/// The first pose that is at most `distance` metres before pose `end` along the path.
 fn start_within(path: &Path, end: usize, distance: f64) -> usize {
     let mut driven = 0.0;
     for index in (0..end).rev() {
@@ -152,7 +152,7 @@ mod tests {
     use crate::nav::testing::Bench;
     use std::f64::consts::{FRAC_PI_2, PI};
 
-    /// East, north, west, then south across the first leg.
+    /// East, north, west, then south across the first segment.
     fn crossing() -> Path {
         let poses = [
             (0.0, 0.0, 0.0),

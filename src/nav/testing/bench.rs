@@ -14,7 +14,7 @@ use crate::nav::{
 };
 use crate::xml::Loader;
 
-/// The robot's end of a [`Network`].
+/// The robot's side of a [`Network`].
 struct BenchLink(Arc<Mutex<Network>>);
 
 fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
@@ -120,8 +120,8 @@ impl Bench {
         Self::with(xml, &crate::nav::registry(), Settings::default())
     }
 
-    /// A tree with other node types or parameters. Servers have to be there before the first tick, and are absent
-    /// until they are.
+    /// A tree with other node types or parameters. Servers must be added before the first tick; until then they are
+    /// absent.
     #[expect(clippy::panic, reason = "a test's assertion")]
     pub fn with(xml: &str, registry: &Registry, settings: Settings) -> Self {
         let whole = if xml.contains("<root") {
@@ -147,7 +147,7 @@ impl Bench {
             let order = world.settings.halt_order;
             tree.set_halt_order(order);
         }
-        // A tree that cannot be used says so when it is ticked.
+        // The first tick of an unusable tree reports the error.
         let _ = tree.attach(now);
         Self {
             tree,
@@ -157,17 +157,17 @@ impl Bench {
         }
     }
 
-    /// Goals and cancels in the order in which they left: `goal to spin`, `cancel to spin`.
+    /// Goals and cancels in the order in which they were sent: `goal to spin`, `cancel to spin`.
     pub fn order(&self) -> Vec<String> {
         self.network().order().to_vec()
     }
 
-    /// Another end of the same network: for a world of one's own.
+    /// Another link to the same network, for a separate world.
     pub fn link(&self) -> Box<dyn Link> {
         Box::new(BenchLink(Arc::clone(&self.network)))
     }
 
-    /// What halts every leaf from whatever thread, and tells none.
+    /// A function that halts all leaves from any thread, without notices to the leaves.
     #[cfg(test)]
     pub(crate) fn halting(&self) -> impl FnMut() + Send + 'static {
         let network = Arc::clone(&self.network);
@@ -187,7 +187,7 @@ impl Bench {
 
     // --- the world -----------------------------------------------------------------------------------------------
 
-    /// Puts an action server there, or another behaviour into one.
+    /// Adds an action server, or replaces its behavior.
     pub fn action<A: Action>(
         &mut self,
         name: &str,
@@ -201,13 +201,12 @@ impl Bench {
             .set_behaviour(name, Behaviour::Action(Box::new(act)));
     }
 
-    /// Has commands reach the GoalTracker so many milliseconds after the tick that wants them. What happens meanwhile it
-    /// handles first.
+    /// Delays commands to the GoalTracker by this many milliseconds. It handles events that arrive meanwhile first.
     pub fn delay_commands(&mut self, milliseconds: u64) {
         self.network().delay_commands(Duration::from_millis(milliseconds));
     }
 
-    /// Puts a service there, or another behaviour into one; `None` is no answer.
+    /// Adds a service, or replaces its behavior; `None` means no response.
     pub fn service<S: Service>(
         &mut self,
         name: &str,
@@ -216,7 +215,7 @@ impl Bench {
         self.slow_service::<S>(name, 0, answer);
     }
 
-    /// As [`Bench::service`]; each answer comes so many milliseconds after its request.
+    /// Like [`Bench::service`]; each response arrives this many milliseconds after its request.
     pub fn slow_service<S: Service>(
         &mut self,
         name: &str,
@@ -231,29 +230,29 @@ impl Bench {
             .set_behaviour(name, Behaviour::Service(Box::new(answer)));
     }
 
-    /// Takes a server away.
+    /// Removes a server.
     pub fn remove_server(&mut self, name: &str) {
         self.network().remove_server(name);
     }
 
-    /// Publishes a message to whoever has subscribed.
+    /// Publishes a message to all subscribers.
     pub fn publish<T: Send + Sync + 'static>(&mut self, topic: &str, message: T) {
         self.network().publish(topic, &Payload::new(message));
     }
 
-    /// Others publish a topic with this type from now on; `None`: no longer.
+    /// Sets the type with which others publish a topic; `None` removes it.
     pub fn foreign_type(&mut self, topic: &str, type_name: Option<&str>) {
         self.network().set_foreign_type(topic, type_name);
     }
 
-    /// Puts a frame somewhere, as of now.
+    /// Sets the transform of a frame, with the current time.
     pub fn transform(&mut self, parent: &str, child: &str, pose: Pose) {
         let stamp = self.network().stamp();
         self.network()
             .set_transform(parent, child, Transform::from_pose(&pose), stamp);
     }
 
-    /// Forgets all frames.
+    /// Removes all frames.
     pub fn forget_transforms(&mut self) {
         self.network().forget_transforms();
     }
@@ -263,7 +262,7 @@ impl Bench {
         self.network().set_parameter(name, value);
     }
 
-    /// Tells the tree's link what a message of an interface looks like, and gives the tree its world anew.
+    /// Sets the message templates of the tree's link, and attaches the tree again.
     pub fn interfaces<const N: usize>(&mut self, templates: [(Part, &str, serde_json::Value); N]) {
         for (part, type_name, template) in templates {
             self.network().set_template(part, type_name, template);
@@ -299,37 +298,37 @@ impl Bench {
             .collect()
     }
 
-    /// How many cancel requests a server was sent.
+    /// The number of cancel requests sent to a server.
     pub fn cancels(&self, name: &str) -> usize {
         self.network().cancels(name)
     }
 
-    /// How many goals of a server are not over.
+    /// The number of active goals of a server.
     pub fn active(&self, name: &str) -> usize {
         self.network().active(name)
     }
 
-    /// The interface that a server was last opened with.
+    /// The interface of the last open request for a server.
     pub fn type_of(&self, name: &str) -> Option<String> {
         self.network().type_of(name).map(str::to_owned)
     }
 
-    /// What the tree published on a topic.
+    /// The messages that the tree published on a topic.
     pub fn published<T: Clone + Send + Sync + 'static>(&self, topic: &str) -> Vec<T> {
         Self::payloads(&self.network().published(topic))
     }
 
-    /// The topics that were asked for.
+    /// The requested topics.
     pub fn topics(&self) -> Vec<TopicSpec> {
         self.network().topics().to_vec()
     }
 
-    /// What the GoalTracker reported since the last call.
+    /// The reports of the GoalTracker since the last call.
     pub fn reports(&mut self) -> Vec<String> {
         self.network().take_reports()
     }
 
-    /// What leaves said since the last call.
+    /// The log messages of leaves since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         self.world()
             .take_notes()
@@ -338,7 +337,7 @@ impl Bench {
             .collect()
     }
 
-    /// What was found wrong when the tree got its world.
+    /// The faults found when the tree got its world.
     pub fn faults(&mut self) -> Vec<String> {
         self.world()
             .take_faults()
@@ -363,14 +362,14 @@ impl Bench {
         self.now
     }
 
-    /// Lets time pass without a tick, milliseconds.
+    /// Advances the time without a tick, in milliseconds.
     pub fn wait(&mut self, milliseconds: u64) {
         self.now = self.now + Duration::from_millis(milliseconds);
         let now = self.now;
         self.network().advance(now);
     }
 
-    /// Ticks now, then lets a period pass.
+    /// Ticks, then advances the time by a period.
     #[expect(clippy::panic, reason = "a test's assertion")]
     pub fn tick(&mut self) -> NodeStatus {
         match self.try_tick() {
@@ -379,10 +378,10 @@ impl Bench {
         }
     }
 
-    /// As [`Bench::tick`], for trees that raise errors.
+    /// Like [`Bench::tick`], for trees that raise errors.
     ///
     /// # Errors
-    /// What the tree raised.
+    /// The error of the tree.
     pub fn try_tick(&mut self) -> Result<NodeStatus, crate::bt::TickError> {
         let now = self.now;
         self.network().advance(now);
@@ -393,7 +392,7 @@ impl Bench {
         result
     }
 
-    /// Ticks until the tree has completed, at most so many times; [`NodeStatus::Running`] where it has not.
+    /// Ticks until the tree has completed, at most `most` times; [`NodeStatus::Running`] if it has not completed.
     pub fn run(&mut self, most: usize) -> NodeStatus {
         for _ in 0..most {
             let status = self.tick();
@@ -404,7 +403,7 @@ impl Bench {
         NodeStatus::Running
     }
 
-    /// The letters of so many ticks: `RRS`.
+    /// The status letters of this many ticks: `RRS`.
     pub fn letters(&mut self, ticks: usize) -> String {
         (0..ticks).map(|_| self.tick().letter()).collect()
     }
@@ -434,7 +433,7 @@ impl Bench {
         T::from_value(self.tree.get(key)?).ok()
     }
 
-    /// The recoveries so far.
+    /// The number of recoveries.
     pub fn recoveries(&self) -> i64 {
         match self.tree.get("number_recoveries") {
             Some(Value::Int(count)) => *count,
@@ -442,7 +441,7 @@ impl Bench {
         }
     }
 
-    /// The status of a node, by its name or ID; the first of that name.
+    /// The status of the first node with this name or ID.
     #[expect(clippy::panic, reason = "a test's assertion")]
     pub fn status(&self, name: &str) -> NodeStatus {
         let def = Arc::clone(self.tree.definition());

@@ -1,4 +1,4 @@
-//! A robot's world on a virtual clock: scripted servers behind the real GoalTracker, topics and transforms.
+//! A virtual world with a virtual clock: scripted servers behind the real GoalTracker, topics and transforms.
 //!
 //! ```
 //! use navtree::bt::NodeStatus;

@@ -1,4 +1,4 @@
-//! The other side of the link: the real GoalTracker, and servers that follow scripts.
+//! The other side of the link: the real GoalTracker, and scripted servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::nav::{EndpointKind, Event, LinkError, Part, Payload, TopicId, TopicSp
 type Act = Box<dyn FnMut(&Payload) -> Script + Send>;
 type Answer = Box<dyn FnMut(&Payload) -> Option<(Duration, Payload)> + Send>;
 
-/// What an endpoint does when it is asked.
+/// The behavior of an endpoint.
 pub(super) enum Behaviour {
     Action(Act),
     Service(Answer),
@@ -29,7 +29,7 @@ struct Server {
     type_name: String,
     goals: GoalTable<Payload, ()>,
     scripts: BTreeMap<GoalId, Script>,
-    /// Everything that was asked for, in order.
+    /// All requests, in order.
     requests: Vec<Payload>,
     cancels: usize,
 }
@@ -51,7 +51,7 @@ enum Thing {
 /// Servers, topics and transforms.
 pub(super) struct Network {
     now: Time,
-    /// How long commands are under way to the GoalTracker, which handles what comes meanwhile first.
+    /// Delay of commands to the GoalTracker. It handles events that arrive meanwhile first.
     command_delay: Duration,
     goal_tracker: GoalTracker<Payload>,
     abandoned: AbandonedGoals,
@@ -61,22 +61,22 @@ pub(super) struct Network {
     order: u64,
     events: Vec<Event>,
     topics: Vec<TopicSpec>,
-    /// Messages that late subscribers get.
+    /// Messages for late subscribers.
     retained: BTreeMap<String, Payload>,
     published: Vec<(TopicId, Payload)>,
     transforms: BTreeMap<(String, String), TransformStamped>,
     parameters: BTreeMap<String, String>,
     reports: Vec<String>,
-    /// Goals and cancels in the order in which they left.
+    /// Goals and cancels in the order in which they were sent.
     sent: Vec<String>,
     templates: Vec<(Part, String, serde_json::Value)>,
-    /// Servers whose feedback is listened to.
+    /// Servers with a feedback subscription.
     heard: BTreeSet<ServerId>,
-    /// With which types others publish topics.
+    /// The types with which others publish topics.
     foreign_types: BTreeMap<String, String>,
 }
 
-/// The virtual ROS clock is ahead of the tick clock: stamps are never zero, which has a meaning of its own.
+/// The virtual ROS clock is ahead of the tick clock, because a zero stamp has its own meaning.
 const EPOCH: i64 = 1_000_000_000_000;
 
 impl Network {
@@ -194,7 +194,7 @@ impl Network {
         }
     }
 
-    /// Halts every leaf that waits for something, as a node does from outside of its tick thread.
+    /// Halts all waiting leaves, as a node does from outside of its tick thread.
     #[cfg(test)]
     pub(super) fn halt_all(&mut self, reason: HaltReason) {
         for ticket in self.goal_tracker.open_tickets() {
@@ -383,7 +383,7 @@ impl Network {
         }
     }
 
-    /// Another client cancels everything.
+    /// Cancels all goals as another client.
     pub(super) fn foreign_cancel(&mut self, name: &str) {
         for server in self.ids_of(name) {
             self.cancel(server, Selection::All);
@@ -392,7 +392,7 @@ impl Network {
 
     // --- time ---------------------------------------------------------------------------------------------------
 
-    /// Lets everything happen that is due by then, in order.
+    /// Runs all events that are due until then, in order.
     pub(super) fn advance(&mut self, to: Time) {
         loop {
             let thing = self.things.iter().map(|(at, order, _)| (*at, *order)).min();
@@ -494,7 +494,7 @@ impl Network {
         }
     }
 
-    /// A server of Nav2 has one goal at a time: a newer one ends the older.
+    /// A Nav2 server has one goal at a time; a newer goal ends the older one.
     fn accept(&mut self, server: ServerId, goal: GoalId) {
         let stamp = self.goal_stamp();
         let heard = self.heard.contains(&server);

@@ -1,4 +1,4 @@
-//! What a scripted action server does with one goal.
+//! The script of an action server for one goal.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::goal::End;
 use crate::msg::Action;
 use crate::nav::Payload;
 
-/// What a server does with a goal. [`Plan::success`] accepts at once and succeeds at once, which is two ticks later.
+/// The server's behavior for a goal. [`Plan::success`] accepts and succeeds at once, which takes two ticks.
 #[derive(Debug)]
 pub struct Plan<A: Action> {
     answer_after: Option<Duration>,
@@ -19,7 +19,7 @@ pub struct Plan<A: Action> {
     stop_after: Option<Duration>,
 }
 
-/// The same without its type.
+/// A [`Plan`] without its type.
 pub(super) struct Script {
     pub(super) answer_after: Option<Duration>,
     pub(super) reject: bool,
@@ -61,7 +61,7 @@ impl<A: Action> Plan<A> {
         Self::ending(End::Aborted, A::failure(code, "scripted"))
     }
 
-    /// Never ends by itself.
+    /// Never ends on its own.
     pub fn endless() -> Self {
         Self {
             run: None,
@@ -69,7 +69,7 @@ impl<A: Action> Plan<A> {
         }
     }
 
-    /// Refuses the goal.
+    /// Rejects the goal.
     pub fn reject() -> Self {
         Self {
             reject: true,
@@ -85,28 +85,28 @@ impl<A: Action> Plan<A> {
         }
     }
 
-    /// Answers the goal request after so many milliseconds.
+    /// Answers the goal request after this many milliseconds.
     #[must_use]
     pub fn answer_after(mut self, milliseconds: u64) -> Self {
         self.answer_after = Some(Duration::from_millis(milliseconds));
         self
     }
 
-    /// Ends so many milliseconds after acceptance.
+    /// Ends this many milliseconds after acceptance.
     #[must_use]
     pub fn after(mut self, milliseconds: u64) -> Self {
         self.run = Some(Duration::from_millis(milliseconds));
         self
     }
 
-    /// Its result comes so many milliseconds after the status that says that it is over.
+    /// Sends the result this many milliseconds after the final status.
     #[must_use]
     pub fn result_after(mut self, milliseconds: u64) -> Self {
         self.result_after = Duration::from_millis(milliseconds);
         self
     }
 
-    /// Gives feedback so many milliseconds after acceptance.
+    /// Sends feedback this many milliseconds after acceptance.
     #[must_use]
     pub fn feedback(mut self, milliseconds: u64, feedback: A::Feedback) -> Self {
         self.feedback
@@ -114,14 +114,14 @@ impl<A: Action> Plan<A> {
         self
     }
 
-    /// Ends so many milliseconds after a cancel.
+    /// Ends this many milliseconds after a cancel.
     #[must_use]
     pub fn stop_after(mut self, milliseconds: u64) -> Self {
         self.stop_after = Some(Duration::from_millis(milliseconds));
         self
     }
 
-    /// Refuses to be cancelled.
+    /// Rejects cancel requests.
     #[must_use]
     pub fn unstoppable(mut self) -> Self {
         self.stop_after = None;

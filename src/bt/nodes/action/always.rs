@@ -1,4 +1,4 @@
-//! `AlwaysSuccess` and `AlwaysFailure`: a constant.
+//! `AlwaysSuccess` and `AlwaysFailure`: return a constant.
 
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
@@ -9,7 +9,7 @@ pub struct AlwaysSuccess;
 impl Node for AlwaysSuccess {
     const ID: &'static str = "AlwaysSuccess";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "SUCCESS, always.";
+    const DOC: &'static str = "Always returns SUCCESS.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -33,7 +33,7 @@ pub struct AlwaysFailure;
 impl Node for AlwaysFailure {
     const ID: &'static str = "AlwaysFailure";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "FAILURE, always.";
+    const DOC: &'static str = "Always returns FAILURE.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self

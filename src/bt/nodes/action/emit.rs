@@ -1,10 +1,10 @@
-//! `Emit`: an event for the nodes that wait for one.
+//! `Emit`: sends an event to the nodes that wait for it.
 
 use crate::bt::{
     Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick, Value,
 };
 
-/// Says that something happened.
+/// Sends an event.
 #[derive(Debug)]
 pub struct Emit {
     event: Input<Text>,
@@ -14,21 +14,21 @@ pub struct Emit {
 impl Node for Emit {
     const ID: &'static str = "Emit";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Emits an event, which every Signal of the tree sees whose pattern matches, in the next \
-        tick and in no later one. SUCCESS. A message on a topic becomes an event by a Sequence of RosSubscribe, with \
-        mode=\"fresh\", and this.";
+    const DOC: &'static str = "Sends an event. In the next tick, and only there, every Signal of the tree with a \
+        matching pattern receives it. SUCCESS. A Sequence of RosSubscribe with mode=\"fresh\" and this node \
+        converts a message on a topic to an event.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
             event: ports
                 .input::<Text>("event")
                 .required()
-                .doc("the name of the event: words with dots between, battery.low")
+                .doc("Name of the event: words separated by dots, for example battery.low.")
                 .bind(),
-            data: ports.input::<Value>("data").doc("what it carries").bind(),
+            data: ports.input::<Value>("data").doc("Data of the event.").bind(),
         };
         if node.event.literal().is_some_and(|name| name.is_empty()) {
-            ports.problem_of("event", "port `event` is empty: it names the event");
+            ports.problem_of("event", "port `event` is empty: set the name of the event");
         }
         node
     }
@@ -46,7 +46,7 @@ impl Behavior for Emit {
         Ok(NodeStatus::Success)
     }
 
-    /// Whoever hears the event acts.
+    /// A receiver of the event acts.
     fn acts(&self) -> bool {
         false
     }
@@ -62,7 +62,7 @@ mod tests {
     use crate::bt::testing::{self, Running, Scene};
 
     #[test]
-    fn a_signal_sees_it_in_the_next_tick_and_in_no_later_one() {
+    fn a_signal_receives_it_only_in_the_next_tick() {
         let signal = node("Signal")
             .port("pattern", "door.*")
             .port("else", "SUCCESS")
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_over_leaves_no_event_to_the_next_one() {
+    fn an_event_is_dropped_at_the_end_of_the_run() {
         let signal = node("Signal")
             .port("pattern", "*")
             .port("else", "SUCCESS")

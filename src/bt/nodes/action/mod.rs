@@ -1,4 +1,4 @@
-//! Leaves that do something.
+//! Leaves with effects.
 
 mod always;
 mod emit;

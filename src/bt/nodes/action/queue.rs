@@ -1,4 +1,4 @@
-//! `PopFromQueue` and `QueueSize`: one element of a shared queue, and how many there are.
+//! `PopFromQueue` and `QueueSize`: take an element of a shared queue, and count its elements.
 
 use crate::bt::{
     Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Queue, Tick, Value,
@@ -14,19 +14,19 @@ pub struct PopFromQueue {
 impl Node for PopFromQueue {
     const ID: &'static str = "PopFromQueue";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Takes the first element out of a shared queue and writes it to popped_item: SUCCESS; \
-        FAILURE where the queue is empty or missing.";
+    const DOC: &'static str = "Removes the first element of a shared queue and writes it to popped_item: \
+        SUCCESS. FAILURE if the queue is empty or missing.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             queue: ports
                 .input::<Value>("queue")
                 .required()
-                .doc("the entry that holds the queue")
+                .doc("Entry with the queue.")
                 .bind(),
             popped_item: ports
                 .output::<Value>("popped_item")
-                .doc("the element that was taken")
+                .doc("Removed element.")
                 .bind(),
         }
     }
@@ -61,7 +61,7 @@ pub struct QueueSize {
 impl Node for QueueSize {
     const ID: &'static str = "QueueSize";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Writes the number of elements of a shared queue to size: SUCCESS; FAILURE where the \
+    const DOC: &'static str = "Writes the number of elements of a shared queue to size: SUCCESS. FAILURE if the \
         queue is empty or missing.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -69,9 +69,9 @@ impl Node for QueueSize {
             queue: ports
                 .input::<Value>("queue")
                 .required()
-                .doc("the entry that holds the queue")
+                .doc("Entry with the queue.")
                 .bind(),
-            size: ports.output::<i32>("size").doc("how many elements it has").bind(),
+            size: ports.output::<i32>("size").doc("Number of elements.").bind(),
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn no_queue_is_a_failure() {
+    fn a_missing_queue_is_a_failure() {
         Scene::new(leaf("PopFromQueue").port("queue", "{them}")).check("=\n F");
         Scene::new(leaf("QueueSize").port("queue", "{them}"))
             .text("them", "1;2")

@@ -1,4 +1,4 @@
-//! `Script`: a piece of code.
+//! `Script`: runs a script.
 
 use crate::bt::nodes::code::Code;
 use crate::bt::script::ScriptResult;
@@ -13,12 +13,12 @@ pub struct ScriptAction {
 impl Node for ScriptAction {
     const ID: &'static str = "Script";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Runs a script: SUCCESS whatever its value is. A script that fails is an error of the \
-        tree.";
+    const DOC: &'static str = "Runs a script and returns SUCCESS, whatever its value is. A script that fails is \
+        an error of the tree.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            code: Code::bind(ports, "code", ScriptResult::Ignored, "the script"),
+            code: Code::bind(ports, "code", ScriptResult::Ignored, "Script to run."),
         }
     }
 }
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_empty_script_does_nothing() {
+    fn only_the_empty_script_is_refused() {
         Scene::new(leaf("Script").port("code", "")).check("=\n S");
         for node in [
             leaf("Script").port("code", " "),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_may_stand_on_the_blackboard() {
+    fn the_script_may_be_on_the_blackboard() {
         let scene = Scene::new(leaf("Script").port("code", "{program}")).text("program", "x := 1");
         let mut run = Running::new(scene.compile().unwrap(), false);
         run.check("=\n S x=1");

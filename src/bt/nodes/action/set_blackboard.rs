@@ -1,4 +1,4 @@
-//! `SetBlackboard`: a value into an entry.
+//! `SetBlackboard`: writes a value to an entry.
 
 use crate::bt::script::Access;
 use crate::bt::{
@@ -10,10 +10,10 @@ use crate::bt::{Thrown, Tick, Value};
 /// Writes an entry.
 #[derive(Debug)]
 pub struct SetBlackboard {
-    /// `None`: the text `=`, which names no key here.
+    /// `None` for the text `=`, which is not a pointer here.
     value: Option<Input<Value>>,
     output_key: InOut<Value>,
-    /// The entry, where the file has its name.
+    /// The entry, if the file contains its name.
     fixed: Option<SlotId>,
     dialect: Dialect,
 }
@@ -21,10 +21,10 @@ pub struct SetBlackboard {
 impl Node for SetBlackboard {
     const ID: &'static str = "SetBlackboard";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Writes a value into the entry that output_key names. Note that output_key is the name \
-        itself, without braces: with braces it is the entry that holds the name. A text becomes the type of the \
-        entry. Where value points to an entry without value: FAILURE; in version 3 files it is copied, and SUCCESS. The \
-        value = is that text.";
+    const DOC: &'static str = "Writes a value to the entry that output_key names. output_key is the name without \
+        braces; with braces, it is an entry that holds the name. A text is converted to the type of the entry. \
+        If value points to an entry without value, the result is FAILURE; version 3 copies the missing value and \
+        returns SUCCESS. The value = is the text \"=\".";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let is_equals = ports.raw("value").is_some_and(|text| text == "=");
@@ -32,13 +32,13 @@ impl Node for SetBlackboard {
             ports
                 .input::<Value>("value")
                 .required()
-                .doc("the value, or the entry that is copied")
+                .doc("Value, or the entry to copy.")
                 .bind()
         });
         let output_key = ports
             .inout::<Value>("output_key")
             .required()
-            .doc("the name of the entry that is written")
+            .doc("Name of the entry to write.")
             .bind();
         let fixed = match output_key.input.literal() {
             Some(Value::Text(key)) => ports.key(&key.clone(), Access::Create),
@@ -87,7 +87,7 @@ impl Behavior for SetBlackboard {
                     Err(reason) => return Err(cx.throw(format!("port `value`: {reason}"))),
                 }
             }
-            // BehaviorTree.CPP 4.10 fails where the types differ; here whoever reads it converts it.
+            // BehaviorTree.CPP 4.10 fails if the types differ. Here the reader converts the value.
             _ => (value, Value::TYPE),
         };
         match cx.write(destination, value, info) {
@@ -102,7 +102,8 @@ impl Behavior for SetBlackboard {
 }
 
 impl SetBlackboard {
-    /// As BehaviorTree.CPP was seen to do it: 3.8.7 looks at no value, and 4.10 makes the entry before it looks.
+    /// The observed behavior of BehaviorTree.CPP: 3.8.7 does not check the value, and 4.10 creates the entry before it
+    /// checks.
     fn copy_nothing(&self, destination: SlotId, cx: &mut Context<'_>) -> NodeStatus {
         let exists = cx.blackboard().entry(destination).exists();
         if self.dialect == Dialect::V3 || !exists {
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_nothing_makes_the_entry() {
+    fn a_copy_of_a_missing_entry_creates_the_destination() {
         let assigns = leaf("Script").port("code", "to = 1");
         let copies = leaf("ForceSuccess").child(set("{from}", "to"));
         Scene::new(sequence([copies, assigns])).check(
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_may_stand_on_the_blackboard() {
+    fn the_key_may_be_on_the_blackboard() {
         Scene::new(set("1", "{which}")).text("which", "x").check(
             "=
              S x=1 which=x",
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_made_without_end() {
+    fn the_number_of_created_keys_is_limited() {
         let code = leaf("Script").port("code", "n += 1; k = 'key' .. n");
         let scene = Scene::new(sequence([code, set("1", "{k}")]))
             .set("n", 0_i32)
@@ -234,6 +235,6 @@ mod tests {
         let error = (0..100_002)
             .find_map(|_| tree.tick(crate::bt::Time::ZERO).err())
             .unwrap();
-        assert!(error.to_string().contains("100000 is the most"), "{error}");
+        assert!(error.to_string().contains("the maximum is 100000"), "{error}");
     }
 }

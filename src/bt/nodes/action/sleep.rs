@@ -1,4 +1,4 @@
-//! `Sleep`: some time.
+//! `Sleep`: waits for some time.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::bt::{
     Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
 };
 
-/// Runs for some time.
+/// Waits for some time.
 #[derive(Debug)]
 pub struct Sleep {
     msec: Input<u32>,
@@ -23,14 +23,14 @@ impl Node for Sleep {
                 .input::<u32>("msec")
                 .required()
                 .unit("ms")
-                .doc("how long")
+                .doc("Duration.")
                 .bind(),
         }
     }
 }
 
 impl Behavior for Sleep {
-    /// `memory.mark` is when it ends.
+    /// `memory.mark` is the end.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         match cx.status() {
             NodeStatus::Idle | NodeStatus::Skipped => {
@@ -70,7 +70,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene};
 
     #[test]
-    fn it_ends_when_its_time_has_passed() {
+    fn it_succeeds_after_its_time() {
         let scene = Scene::new(leaf("Sleep").port("msec", 100));
         let mut run = Running::new(scene.compile().unwrap(), false);
         run.check("=\n @5 R\n @104 R");

@@ -1,4 +1,4 @@
-//! The stand-in of substitution rules: a result and scripts, now or some time later.
+//! The test node of substitution rules: returns a result and runs scripts, at once or after a delay.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::time::Duration;
 use crate::bt::script::Script;
 use crate::bt::{Behavior, Context, NodeStatus, PortValue, Ports, Thrown, Tick, Time, Value};
 
-/// What a [`TestNode`] does.
+/// The configuration of a [`TestNode`].
 #[derive(Clone)]
 pub struct TestNodeConfig {
-    /// Its result, unless a function or a script gives it.
+    /// The result, unless a function or a script computes it.
     pub return_status: NodeStatus,
-    /// Gives the result as a text or a number; knows the names of statuses.
+    /// A script that computes the result as a text or a number. It knows the names of statuses.
     pub return_status_script: String,
-    /// How long it runs before it completes.
+    /// The running time before the node completes.
     pub async_delay: Duration,
-    /// Runs when it succeeds.
+    /// A script that runs on success.
     pub success_script: String,
-    /// Runs when it fails.
+    /// A script that runs on failure.
     pub failure_script: String,
-    /// Runs when it completes, after the two others.
+    /// A script that runs on completion, after the other two.
     pub post_script: String,
-    /// Gives the result; goes before script and status.
+    /// A function that computes the result; has priority over script and status.
     pub complete: Option<Complete>,
 }
 
-/// A function that gives a result.
+/// A function that computes a result.
 pub type Complete = Arc<dyn Fn(&mut Context<'_>) -> NodeStatus + Send + Sync>;
 
 impl Default for TestNodeConfig {
@@ -53,7 +53,7 @@ impl fmt::Debug for TestNodeConfig {
     }
 }
 
-/// Stands in for another node; made by [`Substitutions`](crate::bt::Substitutions) only.
+/// Replaces another node. Created only by [`Substitutions`](crate::bt::Substitutions).
 #[derive(Debug)]
 pub struct TestNode {
     config: TestNodeConfig,
@@ -66,7 +66,7 @@ pub struct TestNode {
 impl TestNode {
     pub(crate) fn bind(config: &TestNodeConfig, ports: &mut Ports<'_>) -> Self {
         if config.return_status == NodeStatus::Idle && config.return_status_script.is_empty() {
-            ports.problem("a node must not return IDLE, not in a test either");
+            ports.problem("a test node must not return IDLE; use SUCCESS, FAILURE, RUNNING or SKIPPED");
         }
         let statuses = [
             NodeStatus::Idle,
@@ -85,7 +85,7 @@ impl TestNode {
                 .flatten()
         };
         Self {
-            // Only this one knows the names of statuses, so that entries of those names stay visible to the others.
+            // Only this script knows the names of statuses. The other scripts can use entries with these names.
             status: script("return_status_script", &config.return_status_script, &statuses),
             success: script("success_script", &config.success_script, &[]),
             failure: script("failure_script", &config.failure_script, &[]),
@@ -124,7 +124,7 @@ fn status_of(value: &Value, cx: &mut Context<'_>) -> Result<NodeStatus, Thrown> 
 }
 
 impl Behavior for TestNode {
-    /// `memory.mark` is when the delay ends.
+    /// `memory.mark` is the end of the delay.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         match cx.status() {
             NodeStatus::Idle | NodeStatus::Skipped => {
@@ -136,7 +136,7 @@ impl Behavior for TestNode {
                 cx.wake_at(end);
                 Ok(NodeStatus::Running)
             }
-            // One without a delay that returned RUNNING runs for ever, as BehaviorTree.CPP's does.
+            // Without a delay, RUNNING is returned forever, as in BehaviorTree.CPP.
             NodeStatus::Running if self.config.async_delay.is_zero() => Ok(NodeStatus::Running),
             NodeStatus::Running => {
                 let end = Time::from_nanos(cx.memory().mark);

@@ -1,4 +1,4 @@
-//! `UnsetBlackboard`: an entry away.
+//! `UnsetBlackboard`: removes an entry.
 
 use crate::bt::{
     Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Text, Tick,
@@ -13,15 +13,15 @@ pub struct UnsetBlackboard {
 impl Node for UnsetBlackboard {
     const ID: &'static str = "UnsetBlackboard";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "Removes the entry of that name from the blackboard of its own tree: SUCCESS, also where \
-        there is none. A key that is remapped to another tree stays.";
+    const DOC: &'static str = "Removes the entry with this name from the blackboard of its own tree. Always \
+        SUCCESS. A key that is remapped to another tree is not removed.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             key: ports
                 .input::<Text>("key")
                 .required()
-                .doc("the name of the entry, without braces")
+                .doc("Name of the entry, without braces.")
                 .bind(),
         }
     }
@@ -47,7 +47,7 @@ mod tests {
     use crate::bt::testing::Scene;
 
     #[test]
-    fn an_entry_is_removed_and_none_is_no_fault() {
+    fn an_entry_is_removed_and_a_missing_one_is_no_error() {
         Scene::new(leaf("UnsetBlackboard").port("key", "x"))
             .set("x", 1_i32)
             .check(
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_tree_stays() {
+    fn an_entry_of_another_tree_is_not_removed() {
         for key in ["x", "@outer", "outer"] {
             let tree = sequence([subtree("Inner").port("x", "{outer}")]);
             let inner = leaf("UnsetBlackboard").port("key", key);

@@ -1,17 +1,17 @@
-//! `WasEntryUpdated`: whether an entry was written.
+//! `WasEntryUpdated`: checks whether an entry was written.
 
 use crate::bt::nodes::watch::Watch;
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 
-/// Looks whether an entry was written since the last look.
+/// Checks whether an entry was written since the last check.
 #[derive(Debug)]
 pub struct WasEntryUpdated(Watch);
 
 impl Node for WasEntryUpdated {
     const ID: &'static str = "WasEntryUpdated";
     const KIND: NodeKind = NodeKind::Action;
-    const DOC: &'static str = "SUCCESS when the entry was written since the last look, FAILURE otherwise. An entry \
-        that holds a value counts as written at the first look.";
+    const DOC: &'static str = "SUCCESS if the entry was written since the last check, FAILURE otherwise. An \
+        entry with a value counts as written at the first check.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Watch::bind(ports))
@@ -19,7 +19,7 @@ impl Node for WasEntryUpdated {
 }
 
 impl Behavior for WasEntryUpdated {
-    /// `memory.mark` is the writes seen, kept for the life of the run.
+    /// `memory.mark` is the last seen write count, kept until the tree is dropped.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         Ok(if self.0.is_updated(cx) {
             NodeStatus::Success

@@ -1,4 +1,4 @@
-//! Leaves that look at something.
+//! Leaves that check something.
 
 mod script_condition;
 

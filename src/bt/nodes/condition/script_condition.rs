@@ -1,10 +1,10 @@
-//! `ScriptCondition`: what a script says.
+//! `ScriptCondition`: evaluates a script as a condition.
 
 use crate::bt::nodes::code::Code;
 use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Context, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Asks a script.
+/// Evaluates a script.
 #[derive(Debug)]
 pub struct ScriptCondition {
     code: Code,
@@ -13,17 +13,12 @@ pub struct ScriptCondition {
 impl Node for ScriptCondition {
     const ID: &'static str = "ScriptCondition";
     const KIND: NodeKind = NodeKind::Condition;
-    const DOC: &'static str = "SUCCESS where a script is true, FAILURE where it is false. A value that is neither (a \
-        text, a negative number) is an error of the tree.";
+    const DOC: &'static str = "SUCCESS if a script is true, FAILURE if it is false. A value that is not a \
+        boolean (a text, a negative number) is an error of the tree.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            code: Code::bind(
-                ports,
-                "code",
-                ScriptResult::Truth,
-                "the script that is true or false",
-            ),
+            code: Code::bind(ports, "code", ScriptResult::Truth, "Script to evaluate."),
         }
     }
 }
@@ -44,7 +39,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene};
 
     #[test]
-    fn a_script_is_asked_at_every_tick() {
+    fn the_script_is_evaluated_at_every_tick() {
         let scene = Scene::new(leaf("ScriptCondition").port("code", "x > 1 && x < 3")).set("x", 1_i32);
         let mut run = Running::new(scene.compile().unwrap(), false);
         run.check("=\n F");
@@ -53,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_true_nor_false_is_an_error() {
+    fn a_value_that_is_not_a_boolean_is_an_error() {
         Scene::new(leaf("ScriptCondition").port("code", "x"))
             .text("x", "text")
             .check("=\n E");

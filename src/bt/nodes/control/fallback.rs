@@ -1,16 +1,16 @@
-//! `Fallback` and `AsyncFallback`: children in order, until one succeeds.
+//! `Fallback` and `AsyncFallback`: tick children in order until one succeeds.
 
 use super::walk::{WhileFailure, on_from_the_last};
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
-/// Ticks its children in order and remembers the one that runs.
+/// Ticks its children in order and remembers the running one.
 #[derive(Debug)]
 pub struct Fallback;
 
 impl Node for Fallback {
     const ID: &'static str = "Fallback";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in order until one succeeds. A child that runs is ticked again, \
+    const DOC: &'static str = "Ticks its children in order until one succeeds. A running child is ticked again; \
         earlier ones are not. FAILURE when the last child has failed; the next activation starts from the first \
         child. SKIPPED when all children were skipped.";
 
@@ -38,15 +38,15 @@ impl Behavior for Fallback {
     }
 }
 
-/// A [`Fallback`] that lets the rest of the tree react between its children.
+/// A [`Fallback`] that lets the tree react between its children.
 #[derive(Debug)]
 pub struct AsyncFallback;
 
 impl Node for AsyncFallback {
     const ID: &'static str = "AsyncFallback";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "A Fallback that lets the tree react between its children: after a child that fails \
-        within one tick it returns RUNNING and asks for another tick at once.";
+    const DOC: &'static str = "A Fallback that lets the tree react between its children: after a child that \
+        fails within one tick, it returns RUNNING and requests another tick at once.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fails_when_all_did_and_is_skipped_when_all_were() {
+    fn it_fails_if_all_children_fail_and_is_skipped_if_all_are_skipped() {
         Scene::new(fallback([leaf("a", "F-F"), leaf("b", "F--")])).check(
             "= a b
              F F F
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_stops_the_running_child_and_starts_over() {
+    fn a_halt_stops_the_running_child_and_resets_the_position() {
         let inner = fallback([leaf("a", "F"), leaf("b", "R")]);
         Scene::new(reactive_sequence([leaf("ok", "SF"), inner])).check(
             "= ok a b
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_asynchronous_one_yields_after_a_child_that_fails_within_a_tick() {
+    fn the_async_fallback_yields_after_a_child_that_fails_within_a_tick() {
         let tree = node("AsyncFallback").children([leaf("a", "F"), leaf("b", "RF"), leaf("c", "F")]);
         Scene::new(tree).check(
             "= a b c
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn children_go_by_priority() {
+    fn children_are_ticked_by_priority() {
         Scene::new(fallback([leaf("a", "S"), leaf("b", "S").priority("1.5")])).check(
             "= a b
              S . S",

@@ -1,17 +1,17 @@
-//! `IfThenElse`: a condition once, then one of two branches.
+//! `IfThenElse`: evaluates a condition once, then ticks one of two branches.
 
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Chooses a branch and stays with it.
+/// Chooses a branch and keeps it.
 #[derive(Debug)]
 pub struct IfThenElse;
 
 impl Node for IfThenElse {
     const ID: &'static str = "IfThenElse";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its first child; then, until it completes, the second where the first succeeded, \
-        the third where it failed. Without a third child, FAILURE of the first is the result. The first child is not \
-        looked at again while a branch runs.";
+    const DOC: &'static str = "Ticks its first child. If it succeeds, ticks the second child until it completes; \
+        if it fails, the third. Without a third child, the result is FAILURE. The first child is not ticked \
+        again while a branch is running.";
     const CHILDREN: (usize, usize) = (2, 3);
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
@@ -20,18 +20,18 @@ impl Node for IfThenElse {
 }
 
 impl Behavior for IfThenElse {
-    /// `memory.index` is the branch at work, 0 while there is none.
+    /// `memory.index` is the current branch, 0 if there is none.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         if cx.memory().index == 0 {
             let branch = match cx.tick_child(0)? {
                 NodeStatus::Running => return Ok(NodeStatus::Running),
                 NodeStatus::Success => 1,
-                // As BehaviorTree.CPP does, the condition is not reset here: it keeps its FAILURE.
+                // As in BehaviorTree.CPP, the condition is not reset here and keeps its FAILURE.
                 NodeStatus::Failure if cx.child_count() == 2 => return Ok(NodeStatus::Failure),
                 NodeStatus::Failure => 2,
                 NodeStatus::Skipped | NodeStatus::Idle => {
-                    return Err(cx.throw("its condition was skipped, so no branch can be chosen"));
+                    return Err(cx.throw("the condition was skipped, so no branch can be chosen; make the condition return SUCCESS or FAILURE"));
                 }
             };
             cx.memory().index = branch;
@@ -57,7 +57,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, leaf};
 
     #[test]
-    fn the_condition_chooses_a_branch_once() {
+    fn the_condition_selects_a_branch_once() {
         Scene::new(if_then_else([
             leaf("if", "SF"),
             leaf("then", "RS"),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_branch_is_the_result_and_a_skipped_condition_an_error() {
+    fn a_skipped_branch_skips_the_node_and_a_skipped_condition_is_an_error() {
         Scene::new(if_then_else([leaf("if", "S"), leaf("then", "-")])).check(
             "= if then
              - S -",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_stops_the_branch_and_the_condition_is_asked_again() {
+    fn a_halt_stops_the_branch_and_the_condition_is_ticked_again() {
         let inner = if_then_else([leaf("if", "SF"), leaf("then", "R"), leaf("else", "R")]);
         Scene::new(reactive_sequence([leaf("ok", "SFS"), inner])).check(
             "= ok if then else
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_wants_two_or_three_children() {
+    fn it_needs_two_or_three_children() {
         let refused = Scene::new(if_then_else([leaf("if", "S")])).refused();
         assert_eq!(refused, "`IfThenElse` takes 2 to 3 children and has 1");
         let refused = Scene::new(if_then_else([leaf("if", "S"), leaf("a", "S").priority("2")])).refused();

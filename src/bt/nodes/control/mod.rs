@@ -1,4 +1,4 @@
-//! Nodes with children in an order of their own.
+//! Nodes with several children.
 
 mod fallback;
 mod if_then_else;

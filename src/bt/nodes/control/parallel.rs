@@ -1,10 +1,10 @@
-//! `Parallel`: all children at every tick, until enough have succeeded or failed.
+//! `Parallel`: ticks all children at every tick, until enough have succeeded or failed.
 
 use crate::bt::{
     Behavior, Context, Dialect, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Thrown, Tick,
 };
 
-/// Ticks all its children together, with two thresholds.
+/// Ticks all children and counts successes and failures against two thresholds.
 #[derive(Debug)]
 pub struct Parallel {
     success: Input<i32>,
@@ -16,8 +16,9 @@ impl Node for Parallel {
     const ID: &'static str = "Parallel";
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks all children that have not completed yet, at every tick. SUCCESS as soon as \
-        enough have succeeded, FAILURE as soon as enough have failed or success is out of reach; what still runs then \
-        is halted. Negative thresholds count from the number of children: -1 is all of them.";
+        the required number of children have succeeded. FAILURE as soon as the given number of children have \
+        failed or success is impossible. Children that are still running are then halted. A negative threshold \
+        counts from the number of children: -1 means all.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let dialect = ports.dialect();
@@ -26,24 +27,24 @@ impl Node for Parallel {
                 ports
                     .input::<i32>("success_count")
                     .default("-1")
-                    .doc("children that have to succeed; -1 is all")
+                    .doc("Number of children that must succeed; -1: all.")
                     .bind(),
                 ports
                     .input::<i32>("failure_count")
                     .default("1")
-                    .doc("children whose failure is enough to fail; -1 is all")
+                    .doc("Number of failed children that makes the node fail; -1: all.")
                     .bind(),
             ),
             Dialect::V3 => (
                 ports
                     .input::<i32>("success_threshold")
                     .required()
-                    .doc("children that have to succeed; -1 is all")
+                    .doc("Number of children that must succeed; -1: all.")
                     .bind(),
                 ports
                     .input::<i32>("failure_threshold")
                     .default("1")
-                    .doc("children whose failure is enough to fail; -1 is all")
+                    .doc("Number of failed children that makes the node fail; -1: all.")
                     .bind(),
             ),
         };
@@ -84,8 +85,8 @@ impl Behavior for Parallel {
     }
 }
 
-/// `memory.count` is how many have succeeded, `memory.index` how many have failed. Which ones is what their stored
-/// statuses say: nobody else resets them.
+/// `memory.count` is the number of successes, `memory.index` the number of failures. The stored statuses tell which
+/// children completed, because only this node resets them.
 fn tick_v4(cx: &mut Context<'_>, skips_count: bool, success: usize, failure: usize) -> Tick {
     let count = cx.child_count();
     if cx.is_fresh() {
@@ -107,7 +108,7 @@ fn tick_v4(cx: &mut Context<'_>, skips_count: bool, success: usize, failure: usi
                 Err(thrown) => return super::walk::keep(cx, memory, thrown),
             }
         }
-        // BehaviorTree.CPP looks after each child, so with low thresholds later children are never started.
+        // BehaviorTree.CPP checks after each child, so low thresholds prevent later children from starting.
         let (succeeded, failed) = (memory.count as usize, memory.index as usize);
         let outcome = if succeeded >= success || (skips_count && succeeded + skipped >= success) {
             NodeStatus::Success
@@ -128,7 +129,7 @@ fn tick_v4(cx: &mut Context<'_>, skips_count: bool, success: usize, failure: usi
     })
 }
 
-/// Version 3 counts anew in every tick, and wants the counts to equal the thresholds.
+/// Version 3 counts again in every tick and compares the counts with the thresholds for equality.
 fn tick_v3(cx: &mut Context<'_>, success: usize, failure: usize) -> Tick {
     let count = cx.child_count();
     if cx.is_fresh() {
@@ -159,7 +160,7 @@ fn tick_v3(cx: &mut Context<'_>, success: usize, failure: usize) -> Tick {
     Ok(NodeStatus::Running)
 }
 
-/// Negative thresholds count from the number of children.
+/// The threshold as a number of children. Negative values count from the number of children.
 pub(super) fn threshold(given: i32, children: usize) -> usize {
     match usize::try_from(given) {
         Ok(threshold) => threshold,
@@ -167,7 +168,7 @@ pub(super) fn threshold(given: i32, children: usize) -> usize {
     }
 }
 
-/// Refuses a threshold that the file fixes beyond the number of children.
+/// Refuses a fixed threshold that exceeds the number of children.
 pub(super) fn check(ports: &mut Ports<'_>, port: &Input<i32>) {
     let children = ports.children();
     if let Some(&threshold) = port.literal()
@@ -209,7 +210,7 @@ mod tests {
              S . S . !c
              R S R R",
             );
-        // A failure in the middle of the tick: the last child is not ticked.
+        // A failure during the tick: the last child is not ticked.
         Scene::new(three("-1", "1")).check(
             "= a b c
              R S R R
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_forgets_what_was_completed() {
+    fn a_halt_resets_completed_children() {
         let inner = parallel([leaf("a", "S"), leaf("b", "R")]);
         Scene::new(reactive_sequence([leaf("ok", "SFS"), inner])).check(
             "= ok a b
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_beyond_the_children_are_refused() {
+    fn thresholds_above_the_number_of_children_are_refused() {
         assert_eq!(
             Scene::new(three("4", "1")).refused(),
             "success_count is 4 and there are only 3 children"
@@ -273,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn version_3_wants_counts_that_equal_its_thresholds() {
+    fn version_3_compares_counts_and_thresholds_for_equality() {
         let tree = || parallel([leaf("a", "S"), leaf("b", "RS"), leaf("c", "R")]);
         Scene::new(tree().port("success_threshold", 2)).v3().check(
             "= a b c
              R S R R
              S . S . !c",
         );
-        // Never equal: it runs on for ever.
+        // Never equal: it runs forever.
         Scene::new(tree().port("success_threshold", 0)).v3().check(
             "= a b c
              R S R R
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_puts_success_out_of_reach_ends_version_3() {
+    fn a_failure_that_makes_success_impossible_ends_version_3() {
         let tree = parallel([leaf("a", "R"), leaf("b", "F"), leaf("c", "R")])
             .port("success_threshold", 3)
             .port("failure_threshold", 3);

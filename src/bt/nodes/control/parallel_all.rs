@@ -1,4 +1,4 @@
-//! `ParallelAll`: all children to their end, however they end.
+//! `ParallelAll`: ticks all children until all have completed.
 
 use super::parallel::{check, refuse, threshold};
 use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
@@ -13,14 +13,14 @@ impl Node for ParallelAll {
     const ID: &'static str = "ParallelAll";
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks all children that have not completed yet, at every tick, until all have \
-        completed or are skipped. FAILURE when at least max_failures of them failed, SUCCESS otherwise. SKIPPED when \
-        all were skipped.";
+        completed or are skipped. FAILURE if at least max_failures children failed, SUCCESS otherwise. SKIPPED \
+        when all were skipped.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let max_failures = ports
             .input::<i32>("max_failures")
             .default("1")
-            .doc("children whose failure makes it fail; -1 is all")
+            .doc("Number of failed children that makes the node fail; -1: all.")
             .bind();
         check(ports, &max_failures);
         Self { max_failures }
@@ -85,7 +85,7 @@ mod tests {
     use crate::bt::testing::{Scene, leaf};
 
     #[test]
-    fn every_child_comes_to_its_end() {
+    fn every_child_completes() {
         Scene::new(parallel_all([leaf("a", "F"), leaf("b", "RS"), leaf("c", "RRS")])).check(
             "= a b c
              R F R R
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_forgets_what_was_completed() {
+    fn a_halt_resets_completed_children() {
         let inner = parallel_all([leaf("a", "S"), leaf("b", "R")]);
         Scene::new(reactive_sequence([leaf("ok", "SFS"), inner])).check(
             "= ok a b

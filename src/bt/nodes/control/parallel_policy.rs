@@ -1,8 +1,8 @@
-//! `ParallelMofN` and `ParallelMajority`: all children to their end, and a vote.
+//! `ParallelMofN` and `ParallelMajority`: tick all children to completion and count the results.
 
 use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Thrown, Tick};
 
-/// Succeeds with M successes of N children.
+/// Succeeds if M of N children succeed.
 #[derive(Debug)]
 pub struct ParallelMofN {
     m: Input<i32>,
@@ -11,16 +11,16 @@ pub struct ParallelMofN {
 impl Node for ParallelMofN {
     const ID: &'static str = "ParallelMofN";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks all N children that have not completed yet, at every tick and whatever the others \
-        return. SUCCESS with M successes, FAILURE with N-M+1 failures, which put M out of reach; what still runs then \
-        is halted. Skipped children take no part. The classical parallel node; Parallel decides within its round \
-        instead of after it.";
+    const DOC: &'static str = "Ticks all N children that have not completed yet, at every tick, independent of \
+        their results. SUCCESS after M successes. FAILURE after N-M+1 failures, when M is impossible. Children \
+        that are still running are then halted. Skipped children do not count. This is the classical parallel \
+        node; Parallel decides during its round instead of after it.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let m = ports
             .input::<i32>("m")
             .required()
-            .doc("children that have to succeed; -1 is all")
+            .doc("Number of children that must succeed; -1: all.")
             .bind();
         let children = ports.children();
         if let Some(&wanted) = m.literal()
@@ -58,16 +58,16 @@ impl Behavior for ParallelMofN {
     }
 }
 
-/// Succeeds when more children succeed than fail.
+/// Succeeds if more children succeed than fail.
 #[derive(Debug)]
 pub struct ParallelMajority;
 
 impl Node for ParallelMajority {
     const ID: &'static str = "ParallelMajority";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks all children that have not completed yet, at every tick, until all have completed. \
-        SUCCESS when more of them succeeded than failed, FAILURE otherwise. Skipped children take no part; SKIPPED \
-        when all were skipped.";
+    const DOC: &'static str = "Ticks all children that have not completed yet, at every tick, until all have \
+        completed. SUCCESS when more children succeeded than failed, FAILURE otherwise. Skipped children do not \
+        count. SKIPPED when all were skipped.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -103,7 +103,7 @@ struct Votes {
     skipped: usize,
 }
 
-/// Ticks every child that has not completed. Which ones have is what their stored statuses say.
+/// Ticks every child that has not completed, according to its stored status.
 fn vote(cx: &mut Context<'_>) -> Result<Votes, Thrown> {
     let fresh = cx.is_fresh();
     cx.set_status(NodeStatus::Running);
@@ -120,7 +120,7 @@ fn vote(cx: &mut Context<'_>) -> Result<Votes, Thrown> {
             NodeStatus::Success => votes.succeeded += 1,
             NodeStatus::Failure => votes.failed += 1,
             NodeStatus::Skipped => {
-                // One that ran before and is skipped now takes no part any more.
+                // A child that was running and is now skipped no longer counts.
                 cx.halt_child(position, HaltReason::Preempted);
                 votes.skipped += 1;
             }
@@ -136,7 +136,7 @@ mod tests {
     use crate::bt::testing::{Scene, leaf};
 
     #[test]
-    fn m_successes_of_n_are_enough_and_their_lack_fails() {
+    fn m_of_n_successes_succeed_and_fewer_fail() {
         let tree = |a, b, c| {
             node("ParallelMofN")
                 .port("m", 2)
@@ -147,7 +147,7 @@ mod tests {
              R S R R
              S . S R !c",
         );
-        // N-M+1 = 2 failures; the last child is ticked all the same.
+        // N-M+1 = 2 failures; the last child is still ticked.
         Scene::new(tree("F", "F", "S")).check(
             "= a b c
              F F F S",
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn m_has_to_be_within_n() {
+    fn m_must_not_exceed_n() {
         for m in ["0", "3", "-2"] {
             let tree = node("ParallelMofN")
                 .port("m", m)

@@ -1,17 +1,18 @@
-//! `Random` and `RandomSelector`: children by lot.
+//! `Random` and `RandomSelector`: choose children at random.
 
 use crate::bt::{Behavior, Context, HaltReason, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Chooses one child and stays with it.
+/// Chooses one child and keeps it until it completes.
 #[derive(Debug)]
 pub struct Random;
 
 impl Node for Random {
     const ID: &'static str = "Random";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Chooses one child by lot when it is activated and returns what that child returns, \
-        until it completes. A child's _priority is its weight; children without one weigh 1, and none below 0. The \
-        same seed (parameter random_seed of the node, option --seed of navtree trace) gives the same choices.";
+    const DOC: &'static str = "Chooses one child at random when it is activated and returns the result of that \
+        child, until it completes. A child's _priority is its weight; the default is 1, and a weight below 0 \
+        counts as 0. The same seed (parameter random_seed of the node, option --seed of navtree trace) gives the \
+        same choices.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -48,17 +49,17 @@ impl Behavior for Random {
     }
 }
 
-/// Tries its children in an order by lot.
+/// Tries its children in random order.
 #[derive(Debug)]
 pub struct RandomSelector;
 
 impl Node for RandomSelector {
     const ID: &'static str = "RandomSelector";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Tries its children in an order by lot until one succeeds: a child that fails is not \
-        tried again before all have failed, which is FAILURE. A child that runs goes on. A child's _priority is its \
-        weight; children without one weigh 1, and one that weighs 0 or less is not tried. SKIPPED when all that were \
-        tried were skipped. Draws by the same seed as Random.";
+    const DOC: &'static str = "Tries its children in random order until one succeeds. A child that fails is not \
+        tried again in this activation; FAILURE when all have failed. A running child keeps running. A child's \
+        _priority is its weight; the default is 1, and a child with weight 0 or less is not tried. SKIPPED when \
+        all tried children were skipped. Uses the same seed as Random.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -66,7 +67,7 @@ impl Node for RandomSelector {
 }
 
 impl Behavior for RandomSelector {
-    /// `memory.index` is the child at work, counted from 1.
+    /// `memory.index` is the current child, counted from 1.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         let mut tried = std::mem::take(cx.state::<Tried>());
@@ -89,7 +90,7 @@ impl Behavior for RandomSelector {
     }
 }
 
-/// Which children this activation has tried.
+/// The children that this activation has tried.
 #[derive(Default)]
 struct Tried {
     children: Vec<bool>,
@@ -138,7 +139,7 @@ impl RandomSelector {
     }
 }
 
-/// Draws one of the children that are admitted, by their weights.
+/// Chooses one of the admitted children at random, by weight.
 fn draw(cx: &mut Context<'_>, admitted: impl Fn(usize, &Context<'_>) -> bool) -> Option<usize> {
     let weight = |position: usize, cx: &Context<'_>| {
         if admitted(position, cx) {
@@ -171,7 +172,7 @@ mod tests {
     use crate::bt::testing::{Scene, Seen, leaf};
     use crate::bt::{NodeStatus, Time};
 
-    /// How often each leaf was the one that completed the tree, in a thousand ticks.
+    /// How often each leaf completed the tree, in a thousand ticks.
     fn wins(tree: NodeBuilder, seed: u64) -> BTreeMap<String, usize> {
         let mut tree = Scene::new(tree).seed(seed).compile().unwrap();
         let seen = Seen::default();
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn each_child_has_its_share_and_a_seed_repeats() {
+    fn each_child_is_chosen_by_weight_and_a_seed_repeats() {
         let tree = || node("Random").children([leaf("a", "S"), leaf("b", "S"), leaf("c", "S").priority("2")]);
         let found = wins(tree(), 1);
         assert_eq!(found, wins(tree(), 1));
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_child_gives_way_to_another_and_is_not_tried_again() {
+    fn a_failed_child_is_not_tried_again() {
         Scene::new(random_selector([
             leaf("a", "F").priority("1000000"),
             leaf("b", "RRS"),
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selector_draws_by_weight() {
+    fn the_selector_chooses_by_weight() {
         let found = wins(random_selector([leaf("a", "S").priority("3"), leaf("b", "S")]), 1);
         assert!((700..800).contains(&found["a"]), "{found:?}");
         assert_eq!(NodeStatus::Success.letter(), 'S');

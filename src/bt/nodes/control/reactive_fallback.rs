@@ -1,18 +1,19 @@
-//! `ReactiveFallback`: children from the first at every tick, while they fail.
+//! `ReactiveFallback`: ticks children from the first at every tick, while they fail.
 
 use super::walk::{WhileFailure, from_the_first};
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
-/// The memoryless fallback: earlier children are tried again while a later one runs.
+/// The fallback without memory: earlier children are tried again while a later one is running.
 #[derive(Debug)]
 pub struct ReactiveFallback;
 
 impl Node for ReactiveFallback {
     const ID: &'static str = "ReactiveFallback";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Starts from the first child at every tick, so that an earlier child takes over from a \
-        later one that runs. When a child succeeds or another one starts to run, what ran before is halted in the \
-        same tick. FAILURE when all children have failed in one tick. The classical selector without memory.";
+    const DOC: &'static str = "Starts from the first child at every tick, so an earlier child takes over from a \
+        later running one. When a child succeeds or another one starts to run, the previously running child is \
+        halted in the same tick. FAILURE when all children have failed in one tick. The classical selector \
+        without memory.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_is_halted_once_when_an_earlier_child_starts_to_run() {
+    fn the_running_child_is_halted_once_when_an_earlier_child_starts() {
         Scene::new(reactive_fallback([leaf("a", "FRRF"), leaf("b", "R")])).check(
             "= a b
              R F R
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fails_when_all_did_and_is_skipped_when_all_were() {
+    fn it_fails_if_all_children_fail_and_is_skipped_if_all_are_skipped() {
         Scene::new(reactive_fallback([leaf("a", "F-"), leaf("b", "F--")])).check(
             "= a b
              F F F

@@ -1,18 +1,19 @@
-//! `ReactiveSequence`: children from the first at every tick, while they succeed.
+//! `ReactiveSequence`: ticks children from the first at every tick, while they succeed.
 
 use super::walk::{WhileSuccess, from_the_first};
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
-/// The memoryless sequence: earlier children are looked at again while a later one runs.
+/// The sequence without memory: earlier children are checked again while a later one is running.
 #[derive(Debug)]
 pub struct ReactiveSequence;
 
 impl Node for ReactiveSequence {
     const ID: &'static str = "ReactiveSequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Starts from the first child at every tick, so that conditions are checked again while \
-        a later action runs. When a child fails or another one starts to run, what ran before is halted in the same \
-        tick. SUCCESS when all children have succeeded in one tick. The classical sequence without memory.";
+    const DOC: &'static str = "Starts from the first child at every tick, so conditions are checked again while \
+        a later action is running. When a child fails or another one starts to run, the previously running child \
+        is halted in the same tick. SUCCESS when all children have succeeded in one tick. The classical sequence \
+        without memory.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_is_halted_once_when_an_earlier_child_starts_to_run() {
+    fn the_running_child_is_halted_once_when_an_earlier_child_starts() {
         Scene::new(reactive_sequence([
             leaf("a", "SRRS"),
             leaf("b", "R"),
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_child_is_passed_over_and_all_skipped_is_skipped() {
+    fn skipped_children_are_passed_over_and_all_skipped_is_skipped() {
         Scene::new(reactive_sequence([leaf("a", "-S-"), leaf("b", "S--")])).check(
             "= a b
              S - S
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_skipped_while_it_runs_was_halted() {
+    fn a_running_child_that_is_skipped_is_halted() {
         Scene::new(reactive_sequence([
             leaf("a", "R").while_true("go"),
             leaf("b", "S"),
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn priorities_are_looked_at_in_every_tick() {
+    fn priorities_are_evaluated_in_every_tick() {
         let tree = reactive_sequence([leaf("a", "S"), leaf("b", "R").priority("2 - lower")]);
         let mut run =
             crate::bt::testing::Running::new(Scene::new(tree).set("lower", 0.0).compile().unwrap(), false);

@@ -1,18 +1,18 @@
-//! `Sequence` and `AsyncSequence`: children in order, until one fails.
+//! `Sequence` and `AsyncSequence`: tick children in order until one fails.
 
 use super::walk::{WhileSuccess, on_from_the_last};
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Outcomes, Ports, Tick};
 
-/// Ticks its children in order and remembers the one that runs.
+/// Ticks its children in order and remembers the running one.
 #[derive(Debug)]
 pub struct Sequence;
 
 impl Node for Sequence {
     const ID: &'static str = "Sequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in order. A child that runs is ticked again, earlier ones are not. \
-        SUCCESS when the last child has succeeded. A child that fails ends the sequence: FAILURE, and the next \
-        activation starts from the first child. SKIPPED when all children were skipped.";
+    const DOC: &'static str = "Ticks its children in order. A running child is ticked again; earlier ones are \
+        not. SUCCESS when the last child has succeeded. A child that fails ends the sequence: the result is \
+        FAILURE, and the next activation starts from the first child. SKIPPED when all children were skipped.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -38,15 +38,15 @@ impl Behavior for Sequence {
     }
 }
 
-/// A [`Sequence`] that lets the rest of the tree react between its children.
+/// A [`Sequence`] that lets the tree react between its children.
 #[derive(Debug)]
 pub struct AsyncSequence;
 
 impl Node for AsyncSequence {
     const ID: &'static str = "AsyncSequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "A Sequence that lets the tree react between its children: after a child that succeeds \
-        within one tick it returns RUNNING and asks for another tick at once.";
+    const DOC: &'static str = "A Sequence that lets the tree react between its children: after a child that \
+        succeeds within one tick, it returns RUNNING and requests another tick at once.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_starts_over_from_the_first_child() {
+    fn a_failure_resets_to_the_first_child() {
         Scene::new(sequence([leaf("a", "S"), leaf("b", "RF"), leaf("c", "S")])).check(
             "= a b c
              R S R .
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_stops_the_running_child_and_starts_over() {
+    fn a_halt_stops_the_running_child_and_resets_the_position() {
         let inner = sequence([leaf("a", "S"), leaf("b", "R")]);
         Scene::new(reactive_sequence([leaf("ok", "SFS"), inner])).check(
             "= ok a b
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn children_go_by_priority() {
+    fn children_are_ticked_by_priority() {
         let children = || {
             [
                 leaf("a", "S").priority("1"),
@@ -133,7 +133,7 @@ mod tests {
              R . R .
              S S S S",
         );
-        // Equal ones keep their order.
+        // Children with equal priority keep their order.
         Scene::new(sequence(children())).set("first", 1.0).check(
             "= a b c
              R S R .
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_asynchronous_one_yields_after_a_child_that_ends_within_a_tick() {
+    fn the_async_sequence_yields_after_a_child_that_succeeds_within_a_tick() {
         let tree = || node("AsyncSequence").children([leaf("a", "S"), leaf("b", "RS"), leaf("c", "S")]);
         Scene::new(tree()).check(
             "= a b c
@@ -150,7 +150,7 @@ mod tests {
              R . R .
              S . S S",
         );
-        // The last child does not yield, and neither does one that was running before.
+        // The last child does not yield, nor does one that was running before.
         Scene::new(tree()).drain().check(
             "= a b c
              R S R .
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn g9_a_wake_up_in_the_tick_that_completes_the_tree_is_forgotten() {
+    fn g9_a_wake_up_in_the_tick_that_completes_the_tree_is_dropped() {
         let yielding = node("AsyncSequence").children([leaf("a", "S"), leaf("b", "S")]);
         let ends = node("Parallel")
             .port("success_count", "1")
@@ -167,7 +167,7 @@ mod tests {
             .children([yielding, leaf("c", "S")]);
         let first = sequence([leaf("d", "FS"), leaf("e", "R")]);
         let tree = node("Fallback").children([first, ends]);
-        // BehaviorTree.CPP ticks e twice when it begins.
+        // BehaviorTree.CPP ticks e twice at the beginning.
         Scene::new(tree).drain().check(
             "= a b c d e
              S* S . S F .

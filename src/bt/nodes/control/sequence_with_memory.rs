@@ -1,4 +1,4 @@
-//! `SequenceWithMemory` and version 3's `SequenceStar`: a sequence that goes on where it failed.
+//! `SequenceWithMemory` and version 3's `SequenceStar`: a sequence that continues at the child that failed.
 
 use super::walk::keep;
 use crate::bt::{
@@ -12,10 +12,10 @@ pub struct SequenceWithMemory;
 impl Node for SequenceWithMemory {
     const ID: &'static str = "SequenceWithMemory";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in order and never ticks one again that has succeeded: after a \
-        FAILURE, and after a halt, the next activation goes on with the same child. It starts over when the last \
-        child has succeeded, and with each run of the whole tree. Between children that succeed within one tick it \
-        lets the tree react.";
+    const DOC: &'static str = "Ticks its children in order and does not tick a succeeded child again. After a \
+        FAILURE or a halt, the next activation continues with the same child. It restarts with the first child \
+        when the last child has succeeded, and with each run of the whole tree. Between children that succeed \
+        within one tick it lets the tree react.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -27,7 +27,7 @@ impl Behavior for SequenceWithMemory {
         tick::<true>(cx)
     }
 
-    /// The place is one within a run: in BehaviorTree.CPP a navigation goes on where an earlier one failed.
+    /// The position is valid within one run. In BehaviorTree.CPP a navigation continues where an earlier one failed.
     fn rewind(&self, cx: &mut Context<'_>) {
         *cx.memory() = Default::default();
     }
@@ -41,15 +41,15 @@ impl Behavior for SequenceWithMemory {
     }
 }
 
-/// Version 3's form of it.
+/// The form of version 3.
 #[derive(Debug)]
 pub struct SequenceStar;
 
 impl Node for SequenceStar {
     const ID: &'static str = "SequenceStar";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its children in order and never ticks one again that has succeeded: after a \
-        FAILURE the next activation goes on with the child that failed. A halt starts it over.";
+    const DOC: &'static str = "Ticks its children in order and does not tick a succeeded child again. After a \
+        FAILURE, the next activation continues with the child that failed. A halt resets it to the first child.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -66,7 +66,7 @@ impl Behavior for SequenceStar {
         cx.halt_children(reason);
     }
 
-    /// BehaviorTree.CPP halts every node when a run ends, failed ones too.
+    /// BehaviorTree.CPP halts every node when a run ends, including failed nodes.
     fn rewind(&self, cx: &mut Context<'_>) {
         *cx.memory() = Default::default();
     }
@@ -80,7 +80,7 @@ impl Behavior for SequenceStar {
     }
 }
 
-/// `memory.index` is the child at work, `memory.count` the skipped ones of this activation.
+/// `memory.index` is the current child, `memory.count` the number of skipped children of this activation.
 fn tick<const YIELDS: bool>(cx: &mut Context<'_>) -> Tick {
     if cx.is_fresh() {
         cx.memory().count = 0;
@@ -136,7 +136,7 @@ mod tests {
     use crate::bt::testing::{Scene, condition, leaf};
 
     #[test]
-    fn it_goes_on_where_it_failed() {
+    fn it_continues_at_the_failed_child() {
         Scene::new(sequence_with_memory([
             leaf("a", "S"),
             leaf("b", "FRS"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_does_not_forget_the_place() {
+    fn a_halt_keeps_the_position() {
         let patrol = sequence_with_memory([leaf("A", "S"), leaf("B", "RS"), leaf("C", "R")]);
         Scene::new(reactive_sequence([condition("battery", "SSFSS"), patrol]))
             .drain()
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_of_version_3s_starts_over() {
+    fn a_halt_resets_the_position_in_version_3() {
         let patrol = node("SequenceStar").children([leaf("A", "S"), leaf("B", "FR"), leaf("C", "S")]);
         Scene::new(reactive_sequence([condition("battery", "SSFS"), patrol]))
             .v3()
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_run_starts_it_over_even_where_it_failed() {
+    fn the_end_of_a_run_resets_the_position_after_a_failure() {
         let table = "= a b
              F S F
              halt
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_run_in_which_a_child_runs_starts_it_over() {
+    fn the_end_of_a_run_resets_the_position_of_a_running_child() {
         Scene::new(sequence_with_memory([leaf("a", "S"), leaf("b", "R")]))
             .drain()
             .check(

@@ -1,5 +1,5 @@
-//! `StatefulSequence`, `StatefulSelector`, `StatefulParallel`: from the first child at every tick, without those that
-//! are done.
+//! `StatefulSequence`, `StatefulSelector`, `StatefulParallel`: start from the first child at every tick and leave out
+//! children that are done.
 
 use super::walk::halt_running_others;
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
@@ -11,8 +11,9 @@ pub struct StatefulSequence;
 impl Node for StatefulSequence {
     const ID: &'static str = "StatefulSequence";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "A ReactiveSequence that does not tick a child again that has succeeded, until the whole \
-        ends. With priorities, the child that is ticked may change from tick to tick; the one that ran is halted then.";
+    const DOC: &'static str = "A ReactiveSequence that does not tick a succeeded child again until the whole \
+        node ends. With priorities, the ticked child may change from tick to tick; the one that was running is \
+        then halted.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -36,8 +37,9 @@ pub struct StatefulSelector;
 impl Node for StatefulSelector {
     const ID: &'static str = "StatefulSelector";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "A ReactiveFallback that does not tick a child again that has failed, until the whole \
-        ends. With priorities, the child that is ticked may change from tick to tick; the one that ran is halted then.";
+    const DOC: &'static str = "A ReactiveFallback that does not tick a failed child again until the whole node \
+        ends. With priorities, the ticked child may change from tick to tick; the one that was running is then \
+        halted.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -61,9 +63,9 @@ pub struct StatefulParallel;
 impl Node for StatefulParallel {
     const ID: &'static str = "StatefulParallel";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks all children that have not succeeded yet, at every tick. SUCCESS when all have \
-        succeeded; FAILURE when one fails, after all were ticked; what still runs then is halted. SKIPPED when all \
-        were skipped.";
+    const DOC: &'static str = "Ticks all children that have not succeeded yet, at every tick. SUCCESS when all \
+        have succeeded. FAILURE when one fails, after all were ticked; children that are still running are then \
+        halted. SKIPPED when all were skipped.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -112,7 +114,7 @@ impl Behavior for StatefulParallel {
     }
 }
 
-/// `done` is the result that lets it go on to the next child, `end` the one that ends it.
+/// `done` is the child result that continues with the next child; `end` is the one that ends the node.
 fn tick(cx: &mut Context<'_>, done: NodeStatus, end: NodeStatus) -> Tick {
     cx.set_status(NodeStatus::Running);
     cx.order_children()?;
@@ -146,7 +148,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, leaf};
 
     #[test]
-    fn a_sequence_does_not_tick_again_what_has_succeeded() {
+    fn a_sequence_does_not_tick_succeeded_children_again() {
         Scene::new(stateful_sequence([
             leaf("a", "S"),
             leaf("b", "RRS"),
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_does_not_tick_again_what_has_failed() {
+    fn a_selector_does_not_tick_failed_children_again() {
         Scene::new(stateful_selector([
             leaf("a", "F"),
             leaf("b", "RRS"),
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_forgets_what_was_done() {
+    fn a_halt_resets_completed_children() {
         let inner = stateful_sequence([leaf("a", "S"), leaf("b", "R")]);
         Scene::new(reactive_sequence([leaf("ok", "SF"), inner])).check(
             "= ok a b
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn another_child_may_come_first_from_tick_to_tick() {
+    fn the_order_may_change_from_tick_to_tick() {
         let tree = stateful_selector([leaf("a", "R").priority("a"), leaf("b", "R").priority("b")]);
         let mut run = Running::new(
             Scene::new(tree).set("a", 2.0).set("b", 1.0).compile().unwrap(),

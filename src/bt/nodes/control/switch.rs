@@ -1,11 +1,11 @@
-//! `Switch2` to `Switch6`: the child whose case equals a variable, else the last.
+//! `Switch2` to `Switch6`: ticks the child whose case equals a variable, or the last child.
 
 use crate::bt::{
     Behavior, Context, Dialect, Enums, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Text, Tick,
     Value,
 };
 
-/// Chooses a child by comparing a variable with `N` cases; the last child is the default.
+/// Compares a variable with `N` cases and ticks the matching child. The last child is the default.
 #[derive(Debug)]
 pub struct Switch<const N: usize> {
     variable: Input<Value>,
@@ -22,19 +22,23 @@ impl<const N: usize> Node for Switch<N> {
         _ => "Switch6",
     };
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks the child whose case equals the variable: case_1 the first child, case_2 the \
-        second, and so on; the last child where none does. Compared at every tick; when another child is chosen, the \
-        one that ran is halted first. Equal are equal texts, equal whole numbers and equal reals, enumeration names \
-        counting as their numbers; version 3 compares texts only.";
+    const DOC: &'static str = "Ticks the child whose case equals the variable: case_1 selects the first child, \
+        case_2 the second, and so on. Ticks the last child if no case matches. Compares at every tick; when the \
+        selection changes, the child that was running is halted first. Two values are equal if they are equal \
+        texts, equal integers or equal reals; enumeration names count as their numbers. Version 3 compares texts \
+        only.";
     const CHILDREN: (usize, usize) = (N + 1, N + 1);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        // Untyped, unlike BehaviorTree.CPP's strings: the variable may be whatever another node wrote.
-        let variable = ports.input::<Value>("variable").doc("what is compared").bind();
+        // Untyped, unlike in BehaviorTree.CPP: another node may write any type.
+        let variable = ports
+            .input::<Value>("variable")
+            .doc("Value to compare with the cases.")
+            .bind();
         let cases = std::array::from_fn(|index| {
             ports
                 .input::<Value>(format!("case_{}", index + 1))
-                .doc(format!("value that chooses child {}", index + 1))
+                .doc(format!("Value that chooses child {}.", index + 1))
                 .bind()
         });
         Self {
@@ -75,7 +79,7 @@ impl<const N: usize> Behavior for Switch<N> {
     }
 }
 
-/// What a case says: most often a literal, so its readings as a number are prepared.
+/// A case. It is usually a literal, so its numeric forms are prepared.
 #[derive(Debug)]
 struct Case {
     port: Input<Value>,
@@ -110,7 +114,7 @@ impl Case {
             return match (&variable, dialect) {
                 (_, Dialect::V3) => variable.same_text(&Side::Text(&literal.text)),
                 (Side::Text(text), _) if **text == *literal.text => true,
-                // An enumeration name is a number by the table of the run's definition, which binding does not see.
+                // An enumeration name uses the table of the run's definition, which is not known when ports are bound.
                 (Side::Text(_), _) => variable.equals(&Side::Text(&literal.text), cx.enums()),
                 (Side::Number(_), _) => {
                     let named = cx.enums().get(&literal.text);
@@ -169,7 +173,7 @@ impl<'c> Side<'c> {
         }
     }
 
-    /// The same text, or the same number, whole or real, where one of them may be the name of an enumeration.
+    /// Whether both sides are the same text or the same number. Each side may be an enumeration name.
     fn equals(&self, other: &Side<'_>, enums: &Enums) -> bool {
         self.same_text(other) || other.is_number(self.whole(enums), self.real(enums), enums)
     }
@@ -183,7 +187,7 @@ impl<'c> Side<'c> {
         matches!((self.real(enums), real), (Some(a), Some(b)) if (a - b).abs() <= f64::from(f32::EPSILON))
     }
 
-    /// Whether the texts of both sides are the same.
+    /// Whether both sides have the same text.
     fn same_text(&self, other: &Side<'_>) -> bool {
         let mut buffers = [Digits::default(), Digits::default()];
         let [mine, theirs] = &mut buffers;
@@ -198,7 +202,7 @@ impl<'c> Side<'c> {
     }
 }
 
-/// The text of a number, on the stack.
+/// A number as text, on the stack.
 struct Digits {
     bytes: [u8; 40],
     used: usize,
@@ -216,7 +220,7 @@ impl Default for Digits {
 impl Digits {
     fn of(&mut self, value: &Value) -> &str {
         use std::fmt::Write as _;
-        // Longer ones are cut: they equal no case that a person writes.
+        // Longer texts are cut. They equal no case that a person writes.
         let _ = match value {
             Value::Int(number) => write!(self, "{number}"),
             Value::UInt(number) => write!(self, "{number}"),
@@ -241,7 +245,7 @@ impl std::fmt::Write for Digits {
     }
 }
 
-/// A text that is wholly a 32-bit number.
+/// The value of a text that is entirely a 32-bit number.
 fn whole(text: &str) -> Option<i64> {
     if text.starts_with('+') {
         return None;
@@ -249,7 +253,7 @@ fn whole(text: &str) -> Option<i64> {
     text.parse::<i32>().ok().map(i64::from)
 }
 
-/// A text that is wholly a real number.
+/// The value of a text that is entirely a real number.
 fn real(text: &str) -> Option<f64> {
     if text.starts_with('+') {
         None
@@ -272,7 +276,7 @@ mod tests {
             .children([leaf("a", "R"), leaf("b", "R"), leaf("default", "RS")])
     }
 
-    /// The child that a variable chooses.
+    /// The child selected by a variable.
     fn chosen(scene: Scene) -> &'static str {
         let mut tree = Running::new(scene.compile().unwrap(), false).tree;
         tree.tick(crate::bt::Time::ZERO).unwrap();
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_variable_halts_the_child_that_ran() {
+    fn a_change_of_the_variable_halts_the_running_child() {
         let mut run = Running::new(
             Scene::new(switch("1", "two")).text("it", "1").compile().unwrap(),
             false,
@@ -312,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn enumeration_names_are_their_numbers() {
+    fn enumeration_names_equal_their_numbers() {
         let scene = |first: &str, second: &str| {
             Scene::new(switch(first, second)).registry(|registry| {
                 registry.enums_mut().insert("RED", 1).unwrap();
@@ -325,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_is_the_default() {
+    fn a_missing_variable_selects_the_default() {
         assert_eq!(chosen(Scene::new(switch("1", "2"))), "default");
         let tree = node("Switch2").children([leaf("a", "R"), leaf("b", "R"), leaf("default", "R")]);
         assert_eq!(chosen(Scene::new(tree)), "default");
     }
 
     #[test]
-    fn numbers_equal_numbers_however_they_are_written() {
+    fn equal_numbers_match_in_any_notation() {
         for (variable, first, second, expected) in [
             ("1", "1", "2", "a"),
             ("01", "2", "1", "b"),
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn it_wants_one_child_more_than_cases() {
+    fn it_needs_one_child_more_than_cases() {
         let tree = node("Switch2").children([leaf("a", "S"), leaf("b", "S")]);
         assert_eq!(
             Scene::new(tree).refused(),

@@ -1,9 +1,9 @@
-//! `TryCatch`: a sequence, and what cleans up when it fails.
+//! `TryCatch`: a sequence with a cleanup child for failures.
 
 use super::walk::keep;
 use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// All children but the last in order; the last where one of them failed.
+/// Ticks all children except the last in order, and the last if one of them fails.
 #[derive(Debug)]
 pub struct TryCatch {
     catch_on_halt: Input<bool>,
@@ -12,9 +12,9 @@ pub struct TryCatch {
 impl Node for TryCatch {
     const ID: &'static str = "TryCatch";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks all children but the last as a Sequence. When one of them fails, the last child \
-        is ticked until it completes, and the result is FAILURE whatever it returned. SKIPPED when all but the last \
-        were skipped.";
+    const DOC: &'static str = "Ticks all children except the last as a Sequence. When one of them fails, the \
+        last child is ticked until it completes, and the result is FAILURE whatever the last child returned. \
+        SKIPPED when all children except the last were skipped.";
     const CHILDREN: (usize, usize) = (2, usize::MAX);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -22,14 +22,15 @@ impl Node for TryCatch {
             catch_on_halt: ports
                 .input::<bool>("catch_on_halt")
                 .default("false")
-                .doc("whether the last child is ticked once when the node is halted before it failed")
+                .doc("Whether the last child is ticked once when the node is halted before a failure.")
                 .bind(),
         }
     }
 }
 
 impl Behavior for TryCatch {
-    /// `memory.index` is the child at work, `memory.count` the skipped ones, `memory.mark` 1 while cleaning up.
+    /// `memory.index` is the current child, `memory.count` the number of skipped ones, `memory.mark` is 1 during
+    /// cleanup.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.is_fresh() {
             cx.memory().count = 0;
@@ -80,7 +81,8 @@ impl Behavior for TryCatch {
             for position in 0..last {
                 cx.halt_child(position, reason);
             }
-            // One tick is all it gets: a halt returns at once (guarantee G3). An error stays recorded for the caller.
+            // The cleanup child gets one tick, because a halt returns at once (guarantee G3). An error stays recorded
+            // for the caller.
             if cx.tick_child(last) == Ok(NodeStatus::Running) {
                 cx.halt_child(last, reason);
             }
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_cleans_up_in_the_same_tick_and_fails() {
+    fn a_failure_starts_the_cleanup_in_the_same_tick() {
         Scene::new(try_catch([leaf("a", "S"), leaf("b", "FS"), leaf("catch", "RS")])).check(
             "= a b catch
              R S F R
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_may_clean_up_too() {
+    fn a_halt_may_run_the_cleanup() {
         let inner = |on_halt: bool, catch| {
             let children = [leaf("a", "R"), leaf("catch", catch)];
             reactive_sequence([
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_while_cleaning_up_does_not_start_over() {
+    fn a_halt_during_the_cleanup_does_not_restart_it() {
         let inner = try_catch([leaf("a", "F"), leaf("catch", "R")]).port("catch_on_halt", true);
         Scene::new(reactive_sequence([leaf("ok", "SF"), inner])).check(
             "= ok a catch
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn it_wants_two_children() {
+    fn it_needs_two_children() {
         assert_eq!(
             Scene::new(try_catch([leaf("a", "S")])).refused(),
             "`TryCatch` takes at least 2 children and has 1"

@@ -1,17 +1,16 @@
-//! The ways through children: what a sequence and a fallback have in common is written once, because each is the other
-//! with success and failure changed places.
+//! Common code of sequences and fallbacks: a fallback is a sequence with success and failure exchanged.
 
 use crate::bt::{Context, HaltReason, Memory, NodeStatus, Thrown, Tick};
 
-/// Which result of a child leads on to the next one, and which one ends the walk.
+/// The child result that continues with the next child, and the one that ends the node.
 pub(super) trait Course {
-    /// Also the result of the whole when no child is left.
+    /// Continues with the next child; also the result of the node after the last child.
     const ON: NodeStatus;
-    /// The result of the whole as soon as a child has it.
+    /// Ends the node and is its result.
     const END: NodeStatus;
 }
 
-/// The course of sequences.
+/// The rule of sequences.
 pub(super) struct WhileSuccess;
 
 impl Course for WhileSuccess {
@@ -19,7 +18,7 @@ impl Course for WhileSuccess {
     const END: NodeStatus = NodeStatus::Failure;
 }
 
-/// The course of fallbacks.
+/// The rule of fallbacks.
 pub(super) struct WhileFailure;
 
 impl Course for WhileFailure {
@@ -27,8 +26,8 @@ impl Course for WhileFailure {
     const END: NodeStatus = NodeStatus::Success;
 }
 
-/// From the child that was at work. `memory.index` is that child, `memory.count` the skipped ones of this activation.
-/// Where it yields, the rest of the tree is let to react after each child that ends within one tick.
+/// Starts at the current child. `memory.index` is that child, `memory.count` the number of skipped children of this
+/// activation. If `YIELDS`, the tree may react after each child that ends within one tick.
 #[inline]
 pub(super) fn on_from_the_last<C: Course, const YIELDS: bool>(cx: &mut Context<'_>) -> Tick {
     let Memory {
@@ -68,7 +67,7 @@ pub(super) fn on_from_the_last<C: Course, const YIELDS: bool>(cx: &mut Context<'
                 index = 0;
                 break Ok(C::END);
             }
-            // After an error the place stays: whoever ticks on without halting first comes back to the same child.
+            // After an error the position stays. A further tick without a halt continues at the same child.
             other => break other,
         }
     };
@@ -80,7 +79,8 @@ pub(super) fn on_from_the_last<C: Course, const YIELDS: bool>(cx: &mut Context<'
     result
 }
 
-/// From the first child in every tick. What ran before is halted when another one runs, and at the end.
+/// Starts at the first child in every tick. The child that was running is halted when another child starts to run, and
+/// at the end.
 #[inline]
 pub(super) fn from_the_first<C: Course>(cx: &mut Context<'_>) -> Tick {
     cx.set_status(NodeStatus::Running);
@@ -105,8 +105,8 @@ pub(super) fn from_the_first<C: Course>(cx: &mut Context<'_>) -> Tick {
     Ok(if all_skipped { NodeStatus::Skipped } else { C::ON })
 }
 
-/// Stops whatever ran before the child that runs now. The child was ticked first, because only its result tells who
-/// wins; what both asked of the world leaves at the end of the tick, cancels first (guarantee G2).
+/// Halts the children that were running before the current one. The current child was ticked first, because only its
+/// result decides. The requests of both leave at the end of the tick, cancels first (guarantee G2).
 #[inline]
 fn halt_others(cx: &mut Context<'_>, running: usize) {
     let children = cx.children();
@@ -117,7 +117,7 @@ fn halt_others(cx: &mut Context<'_>, running: usize) {
     }
 }
 
-/// The same where completed children keep their result.
+/// Like `halt_others`, but completed children keep their result.
 pub(super) fn halt_running_others(cx: &mut Context<'_>, running: usize) {
     for position in 0..cx.child_count() {
         if position != running && cx.child_status(position) == NodeStatus::Running {
@@ -126,7 +126,7 @@ pub(super) fn halt_running_others(cx: &mut Context<'_>, running: usize) {
     }
 }
 
-/// An error leaves the place as it is: whoever ticks on without halting first comes back to the same child.
+/// Keeps the position after an error. A further tick without a halt continues at the same child.
 #[cold]
 pub(super) fn keep(cx: &mut Context<'_>, memory: Memory, thrown: Thrown) -> Tick {
     *cx.memory() = memory;

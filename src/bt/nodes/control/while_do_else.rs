@@ -1,17 +1,18 @@
-//! `WhileDoElse`: a condition at every tick, and the branch that goes with it.
+//! `WhileDoElse`: evaluates a condition at every tick and ticks the matching branch.
 
 use crate::bt::{Behavior, Context, Dialect, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
 
-/// Follows its condition from one branch to the other.
+/// Switches branches when its condition changes.
 #[derive(Debug)]
 pub struct WhileDoElse;
 
 impl Node for WhileDoElse {
     const ID: &'static str = "WhileDoElse";
     const KIND: NodeKind = NodeKind::Control;
-    const DOC: &'static str = "Ticks its first child at every tick; while it succeeds the second, while it fails the \
-        third. When the condition changes, the branch that ran is halted before the other starts. Without a third \
-        child, FAILURE of the condition is the result. Version 3 files have exactly three children.";
+    const DOC: &'static str = "Ticks its first child at every tick. While it succeeds, ticks the second child; \
+        while it fails, the third. When the condition changes, the running branch is halted before the other \
+        starts. Without a third child, the result is FAILURE if the condition fails. Version 3 files need \
+        exactly three children.";
     const CHILDREN: (usize, usize) = (2, 3);
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -27,7 +28,7 @@ impl Behavior for WhileDoElse {
         cx.set_status(NodeStatus::Running);
         let has_else = cx.child_count() == 3;
         let status = match cx.tick_child(0)? {
-            // The branch that runs is neither ticked nor halted meanwhile.
+            // The running branch is neither ticked nor halted while the condition is running.
             NodeStatus::Running => return Ok(NodeStatus::Running),
             NodeStatus::Success => {
                 if has_else {
@@ -42,7 +43,7 @@ impl Behavior for WhileDoElse {
             NodeStatus::Failure => NodeStatus::Failure,
             NodeStatus::Skipped | NodeStatus::Idle => {
                 cx.halt_children(HaltReason::Preempted);
-                return Err(cx.throw("its condition was skipped, so no branch can be chosen"));
+                return Err(cx.throw("the condition was skipped, so no branch can be chosen; make the condition return SUCCESS or FAILURE"));
             }
         };
         if status != NodeStatus::Running {
@@ -58,7 +59,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, leaf};
 
     #[test]
-    fn the_condition_is_asked_at_every_tick_and_its_change_halts_the_other_branch() {
+    fn the_condition_is_ticked_at_every_tick_and_its_change_halts_the_other_branch() {
         Scene::new(while_do_else([
             leaf("while", "SSFFS"),
             leaf("do", "R"),
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_completes_is_the_result() {
+    fn a_completed_branch_gives_the_result() {
         Scene::new(while_do_else([
             leaf("while", "SF"),
             leaf("do", "S"),
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_wants_three_children() {
+    fn version_3_needs_three_children() {
         let tree = while_do_else([leaf("while", "S"), leaf("do", "S")]);
         assert_eq!(
             Scene::new(tree).v3().refused(),

@@ -1,4 +1,4 @@
-//! Version 3's `BlackboardCheckInt`, `…Double`, `…String` and `…Bool`: the child while two values are equal.
+//! Version 3's `BlackboardCheckInt`, `…Double`, `…String` and `…Bool`: tick the child while two values are equal.
 
 use crate::bt::{
     Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, PortValue, Ports, Text, Tick,
@@ -12,12 +12,12 @@ pub struct BlackboardCheck<T> {
     return_on_mismatch: Input<NodeStatus>,
 }
 
-/// A type that can be compared so.
+/// A type that can be compared.
 pub trait Checked: PortValue {
     /// The ID of its node.
     const ID: &'static str;
 
-    /// Whether two values are the same.
+    /// Whether two values are equal.
     fn same(&self, other: &Self) -> bool;
 }
 
@@ -56,18 +56,18 @@ impl Checked for bool {
 impl<T: Checked> Node for BlackboardCheck<T> {
     const ID: &'static str = T::ID;
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child while value_A and value_B are equal. When they are not, or one of them \
-        is missing, a child that runs is halted and the result is return_on_mismatch. Version 3 only; in version 4 \
-        use Precondition or _while.";
+    const DOC: &'static str = "Ticks its child while value_A and value_B are equal. If they differ, or one of \
+        them is missing, a running child is halted and the result is return_on_mismatch. Version 3 only; in \
+        version 4 use Precondition or _while.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            value_a: ports.input::<T>("value_A").doc("one value").bind(),
-            value_b: ports.input::<T>("value_B").doc("the other value").bind(),
+            value_a: ports.input::<T>("value_A").doc("First value.").bind(),
+            value_b: ports.input::<T>("value_B").doc("Second value.").bind(),
             return_on_mismatch: ports
                 .input::<NodeStatus>("return_on_mismatch")
                 .default("FAILURE")
-                .doc("the result where they differ")
+                .doc("Result if the values differ.")
                 .bind(),
         }
     }

@@ -1,11 +1,11 @@
-//! `If`: the child while a script is true.
+//! `If`: ticks the child while a script is true.
 
 use crate::bt::nodes::code::Code;
 use crate::bt::nodes::outcomes_of;
 use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 
-/// Asks a script at every tick.
+/// Evaluates a script at every tick.
 #[derive(Debug)]
 pub struct If {
     condition: Code,
@@ -15,8 +15,9 @@ pub struct If {
 impl Node for If {
     const ID: &'static str = "If";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Evaluates a script at every tick: the child where it is true; where it is not, a child \
-        that runs is halted and the result is the status of 'else'. Precondition asks only before the child starts.";
+    const DOC: &'static str = "Evaluates a script at every tick. Ticks the child while the script is true; \
+        otherwise halts a running child and returns the status of 'else'. Precondition evaluates its script only \
+        before the child starts.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -24,12 +25,12 @@ impl Node for If {
                 ports,
                 "condition",
                 ScriptResult::Truth,
-                "the script that has to be true",
+                "Script that must be true.",
             ),
             otherwise: ports
                 .input::<NodeStatus>("else")
                 .default("FAILURE")
-                .doc("the result where it is false")
+                .doc("Result if the script is false.")
                 .bind(),
         }
     }
@@ -59,7 +60,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, leaf};
 
     #[test]
-    fn the_script_is_asked_while_the_child_runs() {
+    fn the_script_is_evaluated_while_the_child_runs() {
         let tree = node("If").port("condition", "go").child(leaf("a", "R"));
         let mut run = Running::new(Scene::new(tree).set("go", true).compile().unwrap(), false);
         run.check(
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_make_a_switch() {
+    fn several_conditions_make_a_switch() {
         let case =
             |condition: &str, child: NodeBuilder| node("Case").port("condition", condition).child(child);
         let tree = node("Switch").children([

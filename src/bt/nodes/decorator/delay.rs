@@ -1,4 +1,4 @@
-//! `Delay`: the child, some time later.
+//! `Delay`: starts the child after a delay.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Node for Delay {
     const ID: &'static str = "Delay";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str =
-        "RUNNING until delay_msec have passed since its first tick, then what its child returns.";
+        "RUNNING until delay_msec have passed since its first tick. Then returns the result of its child.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -25,13 +25,13 @@ impl Node for Delay {
                 .input::<u32>("delay_msec")
                 .required()
                 .unit("ms")
-                .doc("how long to wait before the child starts")
+                .doc("Wait before the child starts.")
                 .bind(),
         }
     }
 }
 
-/// `memory.index` while it waits, and when it has waited.
+/// `memory.index` during the wait, and after it.
 const WAITING: u32 = 1;
 const WAITED: u32 = 2;
 
@@ -40,7 +40,7 @@ impl Behavior for Delay {
         true
     }
 
-    /// `memory.mark` is when the wait ends.
+    /// `memory.mark` is the end of the wait.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let delay = self.delay_msec.require(cx)?;
         match cx.memory().index {
@@ -57,7 +57,7 @@ impl Behavior for Delay {
                 let end = cx.now() + Duration::from_millis(delay.into());
                 cx.memory().index = WAITING;
                 cx.memory().mark = end.as_nanos();
-                // Even no delay takes one tick, as a timer would.
+                // A delay of zero also takes one tick, as a timer would.
                 if delay == 0 {
                     cx.wake();
                 } else {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_waits_anew() {
+    fn a_halt_restarts_the_delay() {
         Scene::new(reactive_sequence([
             leaf("ok", "SFSSS"),
             delay(100, leaf("a", "R")),

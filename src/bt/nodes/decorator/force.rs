@@ -1,4 +1,4 @@
-//! `ForceSuccess` and `ForceFailure`: one result, whatever the child's.
+//! `ForceSuccess` and `ForceFailure`: return a fixed result when the child completes.
 
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
@@ -9,7 +9,8 @@ pub struct ForceSuccess;
 impl Node for ForceSuccess {
     const ID: &'static str = "ForceSuccess";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "SUCCESS when its child has completed, however. RUNNING and SKIPPED pass.";
+    const DOC: &'static str = "SUCCESS when its child completes with any result. RUNNING and SKIPPED are passed \
+        on.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -39,7 +40,8 @@ pub struct ForceFailure;
 impl Node for ForceFailure {
     const ID: &'static str = "ForceFailure";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "FAILURE when its child has completed, however. RUNNING and SKIPPED pass.";
+    const DOC: &'static str = "FAILURE when its child completes with any result. RUNNING and SKIPPED are passed \
+        on.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -75,7 +77,7 @@ mod tests {
     use crate::bt::testing::{Scene, leaf};
 
     #[test]
-    fn completed_children_are_overruled_and_others_are_not() {
+    fn only_results_of_completed_children_are_replaced() {
         Scene::new(force_success(leaf("a", "FSR-"))).check(
             "= a
              S F

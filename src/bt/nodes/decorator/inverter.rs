@@ -1,8 +1,8 @@
-//! `Inverter`: success for failure.
+//! `Inverter`: exchanges success and failure.
 
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
-/// Turns its child's result around.
+/// Inverts the result of its child.
 #[derive(Debug)]
 pub struct Inverter;
 
@@ -10,7 +10,7 @@ impl Node for Inverter {
     const ID: &'static str = "Inverter";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str =
-        "SUCCESS where its child fails, FAILURE where it succeeds. RUNNING and SKIPPED pass.";
+        "SUCCESS if its child fails, FAILURE if it succeeds. RUNNING and SKIPPED are passed on.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self
@@ -51,7 +51,7 @@ mod tests {
     use crate::bt::testing::{Scene, leaf};
 
     #[test]
-    fn results_turn_around() {
+    fn success_and_failure_are_exchanged() {
         Scene::new(inverter(leaf("a", "SFR-"))).check(
             "= a
              F S

@@ -1,15 +1,15 @@
-//! `KeepRunningUntilFailure`: the child for ever, or until it fails.
+//! `KeepRunningUntilFailure`: runs the child repeatedly until it fails.
 
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
-/// Runs its child over and over, once a tick.
+/// Runs its child repeatedly, once per tick.
 #[derive(Debug)]
 pub struct KeepRunningUntilFailure;
 
 impl Node for KeepRunningUntilFailure {
     const ID: &'static str = "KeepRunningUntilFailure";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "RUNNING whatever its child returns, until it fails: FAILURE.";
+    const DOC: &'static str = "RUNNING, whatever its child returns, until the child fails: FAILURE.";
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
         Self

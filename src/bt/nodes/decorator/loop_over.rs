@@ -1,4 +1,4 @@
-//! `LoopInt`, `LoopBool`, `LoopDouble`, `LoopString`: the child once for each element of a queue.
+//! `LoopInt`, `LoopBool`, `LoopDouble`, `LoopString`: tick the child once for each element of a queue.
 
 use crate::bt::nodes::outcomes_of;
 use crate::bt::{
@@ -6,17 +6,17 @@ use crate::bt::{
     Output, PortValue, Ports, Queue, Text, Tick, Value,
 };
 
-/// Takes one element a round.
+/// Takes one element per round.
 #[derive(Debug)]
 pub struct Loop<T> {
     queue: InOut<Value>,
-    /// The elements that the file fixed.
+    /// The elements, if the file contains them.
     fixed: Option<Vec<Value>>,
     if_empty: Input<NodeStatus>,
     value: Output<T>,
 }
 
-/// A type that can be looped over.
+/// A type of elements.
 pub trait Element: PortValue {
     /// The ID of its node.
     const ID: &'static str;
@@ -41,17 +41,17 @@ impl Element for Text {
 impl<T: Element> Node for Loop<T> {
     const ID: &'static str = T::ID;
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Takes the first element of a queue, writes it to 'value' and ticks its child until it \
-        completes; one element a tick, RUNNING between. FAILURE when the child fails, if_empty when the queue is \
-        empty. The queue is a text with elements between semicolons, a list, which is left as it is, or a queue that \
-        other nodes share, which is emptied.";
+    const DOC: &'static str = "Takes the first element of a queue, writes it to 'value' and ticks the child \
+        until it completes. Handles one element per tick and returns RUNNING in between. FAILURE when the child \
+        fails; if_empty when the queue is empty. The queue is a text with elements separated by semicolons, a \
+        list, which is not changed, or a queue shared by several nodes, from which elements are removed.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let queue = ports
             .inout::<Value>("queue")
             .required()
             .list_of::<T>()
-            .doc("the elements: a;b;c, or an entry that holds them")
+            .doc("Elements: a;b;c, or an entry that holds them.")
             .bind();
         let fixed = match queue.input.literal() {
             Some(Value::Text(text)) => match split::<T>(text, &Enums::default()) {
@@ -69,22 +69,21 @@ impl<T: Element> Node for Loop<T> {
             if_empty: ports
                 .input::<NodeStatus>("if_empty")
                 .default("SUCCESS")
-                .doc("the result when there is no element left")
+                .doc("Result when no element is left.")
                 .bind(),
-            value: ports.output::<T>("value").doc("the element at work").bind(),
+            value: ports.output::<T>("value").doc("Current element.").bind(),
         }
     }
 }
 
-/// The elements of a text or a list, as they were when the activation began. Looked at anew only where the entry holds
-/// something else by then.
+/// The elements of a text or a list at the start of the activation. Read again only if the entry holds another object.
 #[derive(Default)]
 struct Elements {
     source: Value,
     items: Vec<Value>,
 }
 
-/// `memory.mark` once [`Elements`] holds this activation's.
+/// `memory.mark` when [`Elements`] is of this activation.
 const TAKEN: u64 = 1;
 
 impl<T: Element> Behavior for Loop<T> {
@@ -92,7 +91,7 @@ impl<T: Element> Behavior for Loop<T> {
         true
     }
 
-    /// `memory.index` is the next element, `memory.count` 1 while the child runs.
+    /// `memory.index` is the next element; `memory.count` is 1 while the child is running.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.status() == NodeStatus::Idle {
             *cx.memory() = Memory::default();
@@ -177,12 +176,12 @@ fn read<T: Element>(value: &Value, enums: &Enums) -> Result<Vec<Value>, String> 
             .collect());
     }
     Err(format!(
-        "holds {} where a queue, a list or a text with semicolons is wanted",
+        "holds {}, but a queue, a list or a text with semicolons is required",
         value.type_name()
     ))
 }
 
-/// `a;b;c`: nothing is trimmed, a separator at the end is ignored, no text is no element.
+/// Splits `a;b;c`. Elements are not trimmed, a trailing separator is ignored, and an empty text has no elements.
 fn split<T: Element>(text: &str, enums: &Enums) -> Result<Vec<Value>, String> {
     let text = text.strip_suffix(';').unwrap_or(text);
     if text.is_empty() {
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn one_element_a_tick() {
+    fn one_element_per_tick() {
         Scene::new(looped("LoopInt", "1;2;3", leaf("a", "S"))).check(
             "= a
              R S it=1
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_child_fails_it_and_the_next_activation_starts_over() {
+    fn a_failing_child_fails_the_loop_and_the_next_activation_restarts_it() {
         Scene::new(looped("LoopDouble", "0.5;1.5", leaf("a", "SF"))).check(
             "= a
              R S it=0.5
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_left_is_if_empty() {
+    fn an_empty_queue_returns_if_empty() {
         Scene::new(looped("LoopBool", "", leaf("a", "S")).port("if_empty", "SKIPPED")).check(
             "= a
              - .",
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_left_as_it_is_and_a_text_is_split() {
+    fn a_list_is_not_changed_and_a_text_is_split() {
         let tree = || looped("LoopInt", "{them}", leaf("a", "S"));
         Scene::new(tree())
             .set("them", std::sync::Arc::new(List(vec![7_i64, 8])))
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_queue_is_emptied_and_may_grow_meanwhile() {
+    fn a_shared_queue_is_emptied_and_may_grow_during_the_loop() {
         let queue = std::sync::Arc::new(Queue::from_iter([Value::Int(1)]));
         let scene = Scene::new(looped("LoopInt", "{them}", leaf("a", "S"))).set("them", queue.clone());
         let mut run = Running::new(scene.compile().unwrap(), false);
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_queue_is_an_error() {
+    fn a_value_that_is_not_a_queue_is_an_error() {
         let mut run = Running::new(
             Scene::new(looped("LoopInt", "{them}", leaf("a", "S")))
                 .compile()

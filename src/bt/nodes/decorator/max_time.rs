@@ -1,4 +1,4 @@
-//! `MaxTime`: the child for a given time, and a result of choice at its end.
+//! `MaxTime`: runs the child for a given time, with a selectable result at its end.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::bt::{
     Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick, Time,
 };
 
-/// Halts its child when the time is up.
+/// Halts its child when the time has expired.
 #[derive(Debug)]
 pub struct MaxTime {
     msec: Input<u32>,
@@ -17,9 +17,9 @@ pub struct MaxTime {
 impl Node for MaxTime {
     const ID: &'static str = "MaxTime";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Runs its child for a given time: what the child returns until then; when the time is \
-        up, a child that still runs is halted and the result is at_end. Unlike Timeout it can end in SUCCESS, and the \
-        time runs on while the child is skipped.";
+    const DOC: &'static str = "Runs its child for a given time and returns its result until then. When the time \
+        expires, a running child is halted and the result is at_end. Unlike Timeout, it can end with SUCCESS, \
+        and the time continues while the child is skipped.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -27,12 +27,12 @@ impl Node for MaxTime {
                 .input::<u32>("msec")
                 .required()
                 .unit("ms")
-                .doc("how long the child runs at most")
+                .doc("Maximum running time of the child.")
                 .bind(),
             at_end: ports
                 .input::<NodeStatus>("at_end")
                 .default("FAILURE")
-                .doc("the result when the time is up")
+                .doc("Result when the time expires.")
                 .bind(),
         }
     }
@@ -43,7 +43,7 @@ impl Behavior for MaxTime {
         true
     }
 
-    /// `memory.mark` is when the time is up.
+    /// `memory.mark` is the end of the time.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.is_fresh() {
             let limit = self.msec.require(cx)?;

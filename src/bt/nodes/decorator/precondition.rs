@@ -1,11 +1,11 @@
-//! `Precondition`: the child if a script says so.
+//! `Precondition`: ticks the child if a script is true.
 
 use crate::bt::nodes::code::Code;
 use crate::bt::nodes::outcomes_of;
 use crate::bt::script::ScriptResult;
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
 
-/// Asks a script before it starts its child.
+/// Evaluates a script before it starts its child.
 #[derive(Debug)]
 pub struct Precondition {
     condition: Code,
@@ -15,17 +15,17 @@ pub struct Precondition {
 impl Node for Precondition {
     const ID: &'static str = "Precondition";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Evaluates a script before its child starts: the child where it is true, the status of \
-        'else' where it is not. The script is not asked again until the child has completed, or another run of the \
-        whole tree begins; If does that at every tick.";
+    const DOC: &'static str = "Evaluates a script before its child starts. Ticks the child if the script is \
+        true; returns the status of 'else' if it is false. The script is not evaluated again until the child has \
+        completed or another run of the whole tree begins. If evaluates it at every tick.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            condition: Code::bind(ports, "if", ScriptResult::Truth, "the script that has to be true"),
+            condition: Code::bind(ports, "if", ScriptResult::Truth, "Script that must be true."),
             otherwise: ports
                 .input::<NodeStatus>("else")
                 .default("FAILURE")
-                .doc("the result where it is false")
+                .doc("Result if the script is false.")
                 .bind(),
         }
     }
@@ -36,8 +36,8 @@ impl Behavior for Precondition {
         true
     }
 
-    /// `memory.index` is 1 from the moment the script was true until the child completes or the run ends. As in
-    /// BehaviorTree.CPP, neither a halt within the run nor a skipped child clears it.
+    /// `memory.index` is 1 from the time the script was true until the child completes or the run ends. As in
+    /// BehaviorTree.CPP, a halt within the run or a skipped child does not clear it.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let otherwise = self.otherwise.require(cx)?;
         if cx.memory().index == 0 {
@@ -53,7 +53,7 @@ impl Behavior for Precondition {
         Ok(status)
     }
 
-    /// In BehaviorTree.CPP the script is not asked in a navigation after one that was cancelled.
+    /// BehaviorTree.CPP does not evaluate the script in a navigation that follows a cancelled one.
     fn rewind(&self, cx: &mut Context<'_>) {
         cx.memory().index = 0;
     }
@@ -70,7 +70,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, condition, leaf};
 
     #[test]
-    fn the_script_is_asked_before_the_child_starts_and_not_while_it_runs() {
+    fn the_script_is_evaluated_only_before_the_child_starts() {
         let tree = node("Precondition").port("if", "go == 1").port("else", "RUNNING");
         let scene = Scene::new(tree.child(leaf("a", "RRS"))).set("go", 0_i32);
         let mut run = Running::new(scene.compile().unwrap(), false);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_is_asked_again_in_the_next_run() {
+    fn the_script_is_evaluated_again_in_the_next_run() {
         let tree = node("Precondition").port("if", "go == 1");
         let scene = Scene::new(tree.child(leaf("a", "R"))).set("go", 1_i32);
         let mut run = Running::new(scene.compile().unwrap(), false);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_is_not_asked_again_after_a_halt_within_a_run() {
+    fn the_script_is_not_evaluated_again_after_a_halt_within_a_run() {
         let guarded = node("Precondition").port("if", "go == 1").child(leaf("a", "R"));
         let tree = reactive_sequence([condition("ok", "SFS"), guarded]);
         let mut run = Running::new(Scene::new(tree).set("go", 1_i32).compile().unwrap(), false);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_may_stand_on_the_blackboard() {
+    fn the_script_may_be_on_the_blackboard() {
         let tree = || node("Precondition").port("if", "{script}").child(leaf("a", "S"));
         Scene::new(tree()).text("script", "1 < 2").check(
             "= a

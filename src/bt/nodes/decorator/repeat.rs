@@ -1,4 +1,4 @@
-//! `Repeat`: the child again and again, while it succeeds.
+//! `Repeat`: ticks the child repeatedly while it succeeds.
 
 use super::rounds::{Rounds, WhileSuccess};
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Ports, Tick};
@@ -10,15 +10,15 @@ pub struct Repeat(Rounds);
 impl Node for Repeat {
     const ID: &'static str = "Repeat";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child until it has succeeded num_cycles times: SUCCESS; FAILURE as soon as it \
-        fails. Between rounds that end within one tick it returns RUNNING and asks for another tick at once; in \
-        version 3 files it goes on within the tick. A skipped child keeps the count.";
+    const DOC: &'static str = "Ticks its child until it has succeeded num_cycles times: SUCCESS. FAILURE as soon \
+        as the child fails. Between rounds that end within one tick it returns RUNNING and requests another tick \
+        at once; in version 3 files it continues within the tick. A skipped child keeps the count.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Rounds::bind(
             ports,
             "num_cycles",
-            "successes until it succeeds; -1 is for ever",
+            "Number of successes until the node succeeds; -1: no limit.",
         ))
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_ran_goes_straight_into_the_next() {
+    fn the_next_round_follows_a_running_one_without_a_yield() {
         Scene::new(repeat(2, leaf("a", "RSR"))).check(
             "= a
              R R
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_it_and_the_count() {
+    fn a_failure_ends_the_node_and_resets_the_count() {
         Scene::new(repeat(2, leaf("a", "SFSS"))).check(
             "= a
              R* S
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_success_and_a_skipped_round_keeps_the_count() {
+    fn zero_rounds_succeed_and_a_skipped_round_keeps_the_count() {
         Scene::new(repeat(0, leaf("a", "F"))).check(
             "= a
              S .",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_forgets_the_count() {
+    fn a_halt_resets_the_count() {
         let inner = repeat(2, leaf("a", "SRR"));
         Scene::new(reactive_sequence([leaf("ok", "SSFS"), inner])).check(
             "= ok a
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_repeats_within_the_tick_and_no_tick_for_ever() {
+    fn version_3_repeats_within_the_tick_with_a_limit() {
         Scene::new(repeat(3, leaf("a", "S"))).v3().check(
             "= a
              S SSS",

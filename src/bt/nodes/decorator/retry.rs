@@ -1,4 +1,4 @@
-//! `Retry`: the child again, some time after it failed.
+//! `Retry`: ticks the child again after a wait when it fails.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::bt::{
     Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
 };
 
-/// Counts its child's failures and waits between them.
+/// Counts the failures of its child and waits between attempts.
 #[derive(Debug)]
 pub struct Retry {
     num_attempts: Input<i32>,
@@ -17,22 +17,22 @@ pub struct Retry {
 impl Node for Retry {
     const ID: &'static str = "Retry";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child until it succeeds: SUCCESS; FAILURE when it has failed num_attempts \
-        times. After a failure it waits for interval_msec, RUNNING, before the next attempt. RetryUntilSuccessful is \
-        the same without the wait.";
+    const DOC: &'static str = "Ticks its child until it succeeds: SUCCESS. FAILURE when the child has failed \
+        num_attempts times. After a failure it waits for interval_msec and returns RUNNING before the next \
+        attempt. RetryUntilSuccessful is the same without the wait.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             num_attempts: ports
                 .input::<i32>("num_attempts")
                 .required()
-                .doc("failures until it fails; -1 is for ever")
+                .doc("Maximum number of failures; -1: no limit.")
                 .bind(),
             interval_msec: ports
                 .input::<u32>("interval_msec")
                 .default("0")
                 .unit("ms")
-                .doc("the wait after a failure")
+                .doc("Wait after a failure.")
                 .bind(),
         }
     }
@@ -43,7 +43,7 @@ impl Behavior for Retry {
         true
     }
 
-    /// `memory.count` is the failures so far, `memory.index` 1 during a wait, which ends at `memory.mark`.
+    /// `memory.count` is the number of failures. `memory.index` is 1 during a wait, which ends at `memory.mark`.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let attempts = self.num_attempts.require(cx)?;
         if cx.is_fresh() {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_failure_is_its_own() {
+    fn it_fails_with_the_last_attempt() {
         Scene::new(retry(2, leaf("a", "F"))).check(
             "= a
              R* F
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_forgets_failures_and_wait() {
+    fn a_halt_resets_failures_and_wait() {
         Scene::new(retry(2, leaf("a", "FR")).port("interval_msec", 100)).check(
             "= a
              @0 R F

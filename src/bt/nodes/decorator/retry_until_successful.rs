@@ -1,4 +1,4 @@
-//! `RetryUntilSuccessful`: the child again and again, while it fails.
+//! `RetryUntilSuccessful`: ticks the child repeatedly while it fails.
 
 use super::rounds::{Rounds, WhileFailure};
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeEffects, NodeKind, Ports, Tick};
@@ -10,15 +10,15 @@ pub struct RetryUntilSuccessful(Rounds);
 impl Node for RetryUntilSuccessful {
     const ID: &'static str = "RetryUntilSuccessful";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child until it succeeds: SUCCESS; FAILURE when it has failed num_attempts \
-        times. Between attempts that end within one tick it returns RUNNING and asks for another tick at once; in \
-        version 3 files it goes on within the tick. A skipped child keeps the count.";
+    const DOC: &'static str = "Ticks its child until it succeeds: SUCCESS. FAILURE when the child has failed \
+        num_attempts times. Between attempts that end within one tick it returns RUNNING and requests another \
+        tick at once; in version 3 files it continues within the tick. A skipped child keeps the count.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Rounds::bind(
             ports,
             "num_attempts",
-            "failures until it fails; -1 is for ever",
+            "Number of failures until the node fails; -1: no limit.",
         ))
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_ran_goes_straight_into_the_next() {
+    fn the_next_attempt_follows_a_running_one_without_a_yield() {
         Scene::new(retry(2, leaf("a", "RFR"))).check(
             "= a
              R R
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_failure_and_a_skipped_attempt_keeps_the_count() {
+    fn zero_attempts_fail_and_a_skipped_attempt_keeps_the_count() {
         Scene::new(retry(0, leaf("a", "S"))).check(
             "= a
              F .",
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_forgets_the_count() {
+    fn a_halt_resets_the_count() {
         let inner = retry(2, leaf("a", "FRR"));
         Scene::new(reactive_sequence([leaf("ok", "SSFS"), inner])).check(
             "= ok a
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_tries_again_within_the_tick_and_knows_a_misspelt_name() {
+    fn version_3_retries_within_the_tick_and_accepts_a_misspelt_name() {
         Scene::new(retry(3, leaf("a", "FFS"))).v3().check(
             "= a
              S FFS",

@@ -1,23 +1,22 @@
-//! Rounds of one child: what `Repeat` and `RetryUntilSuccessful` have in common is written once, because each is the
-//! other with success and failure changed places.
+//! Common code of `Repeat` and `RetryUntilSuccessful`: they differ only in success and failure.
 
 use crate::bt::{Context, Dialect, HaltReason, Input, NodeEffects, NodeStatus, Outcomes, Ports, Tick};
 
-/// Rounds that version 3's loops do within one tick before they let the tree go on: BehaviorTree.CPP's have no bound,
-/// and one that always goes on would hold the tick for ever (guarantee G1).
+/// Maximum number of rounds of a version 3 loop within one tick. BehaviorTree.CPP has no limit, and an endless loop
+/// would block the tick forever (guarantee G1).
 const ROUNDS_IN_ONE_TICK: u32 = 1000;
 
-/// Which result of the child counts and leads on to the next round; the other one ends them all.
+/// The child result that counts as a round, and the one that ends the loop.
 pub(super) trait Course {
-    /// Also the result of the whole when enough were counted.
+    /// The result that counts; also the result of the node when the count is reached.
     const COUNTED: NodeStatus;
-    /// The same.
+    /// The same, as a set.
     const COUNTED_OUTCOME: Outcomes;
-    /// Version 4 reads the number of rounds again after each: the child may have changed it.
+    /// Version 4 reads the number of rounds again after each one, because the child may change it.
     const READ_AGAIN: bool;
 }
 
-/// The course of `Repeat`.
+/// The rule of `Repeat`.
 #[derive(Debug)]
 pub(super) struct WhileSuccess;
 
@@ -27,7 +26,7 @@ impl Course for WhileSuccess {
     const READ_AGAIN: bool = false;
 }
 
-/// The course of `RetryUntilSuccessful`.
+/// The rule of `RetryUntilSuccessful`.
 #[derive(Debug)]
 pub(super) struct WhileFailure;
 
@@ -37,7 +36,7 @@ impl Course for WhileFailure {
     const READ_AGAIN: bool = true;
 }
 
-/// How many rounds, and by which version's rules.
+/// The number of rounds, and the version of the rules.
 #[derive(Debug)]
 pub(super) struct Rounds {
     wanted: Input<i32>,
@@ -52,7 +51,7 @@ impl Rounds {
         }
     }
 
-    /// `memory.count` is the rounds counted so far.
+    /// `memory.count` is the number of rounds so far.
     #[inline]
     pub(super) fn tick<C: Course>(&self, cx: &mut Context<'_>) -> Tick {
         let mut wanted = self.wanted.require(cx)?;
@@ -108,7 +107,7 @@ impl Rounds {
     }
 }
 
-/// Whether there is another round after `done` of `wanted`.
+/// Whether another round follows after `done` of `wanted`.
 #[inline]
 pub(super) fn goes_on(done: u32, wanted: i32) -> bool {
     wanted == -1 || u32::try_from(wanted).is_ok_and(|wanted| done < wanted)

@@ -1,8 +1,8 @@
-//! `RunOnce`: the child once in the life of a tree.
+//! `RunOnce`: runs the child once per loaded tree.
 
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
 
-/// Remembers its child's first result for good.
+/// Keeps its child's first result.
 #[derive(Debug)]
 pub struct RunOnce {
     then_skip: Input<bool>,
@@ -11,16 +11,16 @@ pub struct RunOnce {
 impl Node for RunOnce {
     const ID: &'static str = "RunOnce";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child until it completes for the first time. From then on SKIPPED, or the \
-        same result where then_skip is false. Neither a halt nor a new run makes it start over: only loading the \
-        tree again does.";
+    const DOC: &'static str = "Ticks its child until it completes for the first time. After that the result is \
+        SKIPPED, or the first result again if then_skip is false. A halt or a new run does not reset it; only \
+        loading the tree again does.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             then_skip: ports
                 .input::<bool>("then_skip")
                 .default("true")
-                .doc("whether it is skipped afterwards, instead of returning the first result again")
+                .doc("Whether the node is skipped afterwards, instead of repeating the first result.")
                 .bind(),
         }
     }

@@ -1,4 +1,4 @@
-//! `Signal`: the child when an event has arrived.
+//! `Signal`: ticks the child when an event has arrived.
 
 use crate::bt::nodes::outcomes_of;
 use crate::bt::{
@@ -6,7 +6,7 @@ use crate::bt::{
     Value, matches,
 };
 
-/// Lets a tick pass when an event matches.
+/// Ticks the child for each matching event.
 #[derive(Debug)]
 pub struct Signal {
     pattern: Input<Text>,
@@ -18,24 +18,28 @@ pub struct Signal {
 impl Node for Signal {
     const ID: &'static str = "Signal";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child once for each event that has arrived since the tick before and whose \
-        name matches the pattern, with the event's data on the blackboard, and on until the child completes. Without \
-        one, the status of 'else'. FAILURE as soon as the child fails; further events of that tick are lost then.";
+    const DOC: &'static str = "Ticks its child once for each event that has arrived since the previous tick and \
+        whose name matches the pattern, with the event's data on the blackboard. Continues to tick the child \
+        until it completes. Without an event, returns the status of 'else'. FAILURE as soon as the child fails; \
+        further events of that tick are lost.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             pattern: ports
                 .input::<Text>("pattern")
                 .required()
-                .doc("names of events: a.b, a.* for all that begin with a., ? for any one character")
+                .doc(
+                    "Pattern for names of events: a.b, or a.* for all that begin with a., or ? for any one \
+                    character.",
+                )
                 .bind(),
             otherwise: ports
                 .input::<NodeStatus>("else")
                 .default("FAILURE")
-                .doc("the result while no event has arrived; RUNNING waits for one")
+                .doc("Result while no event has arrived; RUNNING waits for one.")
                 .bind(),
-            event: ports.output::<Text>("event").doc("the name of the event").bind(),
-            data: ports.output::<Value>("data").doc("what the event carries").bind(),
+            event: ports.output::<Text>("event").doc("Name of the event.").bind(),
+            data: ports.output::<Value>("data").doc("Data of the event.").bind(),
         }
     }
 }
@@ -45,14 +49,14 @@ impl Behavior for Signal {
         true
     }
 
-    /// `memory.mark` is the number of the last event that was handled.
+    /// `memory.mark` is the number of the last handled event.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.child_status(0) == NodeStatus::Running {
             let status = cx.tick_only_child()?;
             if status != NodeStatus::Success {
                 return Ok(status);
             }
-            // Those that came while the child was at work are over.
+            // Events that arrived while the child was running are dropped.
             cx.memory().mark = cx
                 .events()
                 .last()
@@ -108,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_passes_for_each_event_that_matches() {
+    fn the_child_is_ticked_once_per_matching_event() {
         let mut run = run(leaf("child", "S"), "FAILURE");
         run.check(
             "= child
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_runs_on_is_ticked_without_an_event() {
+    fn a_running_child_is_ticked_without_an_event() {
         let mut run = run(leaf("child", "RRS"), "RUNNING");
         run.check(
             "= child
@@ -146,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_stops_the_child_and_an_event_is_seen_once() {
+    fn a_halt_stops_the_child_and_an_event_is_handled_once() {
         let mut run = run(leaf("child", "R"), "RUNNING");
         run.tree.emit("a.x", Value::Empty);
         run.check(

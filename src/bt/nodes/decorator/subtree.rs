@@ -2,8 +2,8 @@
 
 use crate::bt::{Behavior, Context, NodeEffects, NodeKind, NodeStatus, Tick};
 
-/// Passes ticks on to the tree that it instantiates; the instance's key space was resolved when the definition was
-/// compiled, so nothing is left to do at run time.
+/// Ticks the tree that it instantiates. The key space of the instance is resolved during compilation, so nothing
+/// remains to be done at run time.
 #[derive(Debug)]
 pub struct SubTree;
 
@@ -13,7 +13,7 @@ impl Behavior for SubTree {
     }
 
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        // One that completed and was not reset keeps its status while the tree inside is skipped.
+        // A completed instance that was not reset keeps its status while its tree is skipped.
         if cx.status() == NodeStatus::Idle {
             cx.set_status(NodeStatus::Running);
         }
@@ -32,8 +32,8 @@ mod tests {
     use crate::bt::{NodeIndex, NodeStatus};
 
     #[test]
-    fn one_that_failed_and_was_not_reset_stays_failed_while_it_is_skipped() {
-        // An IfThenElse without else leaves its failed condition as it is, and refuses a skipped one.
+    fn a_failed_subtree_that_was_not_reset_keeps_its_status_while_skipped() {
+        // An IfThenElse without else does not reset its failed condition, and refuses a skipped one.
         let root = if_then_else([subtree("Inner"), leaf("then", "S")]);
         let scene = Scene::new(root).with("Inner", leaf("a", "F-"));
         let mut run = Running::new(scene.compile().unwrap(), false);

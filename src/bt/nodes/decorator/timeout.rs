@@ -1,4 +1,4 @@
-//! `Timeout`: the child for a limited time.
+//! `Timeout`: limits the running time of the child.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::bt::{
     Tick, Time,
 };
 
-/// Halts its child when the time is up.
+/// Halts its child when the time has expired.
 #[derive(Debug)]
 pub struct Timeout {
     msec: Input<u32>,
@@ -16,8 +16,8 @@ pub struct Timeout {
 impl Node for Timeout {
     const ID: &'static str = "Timeout";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Returns what its child returns. A child that still runs msec after its start is halted: \
-        FAILURE.";
+    const DOC: &'static str = "Returns the result of its child. A child that is still running msec after its \
+        start is halted, and the result is FAILURE.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -25,15 +25,15 @@ impl Node for Timeout {
                 .input::<u32>("msec")
                 .required()
                 .unit("ms")
-                .doc("how long the child may run; 0 is no limit")
+                .doc("Maximum running time of the child; 0: no limit.")
                 .bind(),
         }
     }
 }
 
-/// `memory.index` while the child is at work.
+/// `memory.index` while the child is running.
 const STARTED: u32 = 1;
-/// The time was up while the child did not run: there is no limit any more.
+/// The time expired while the child was not running. The limit no longer applies.
 const SPENT: u32 = 2;
 
 impl Behavior for Timeout {
@@ -41,7 +41,7 @@ impl Behavior for Timeout {
         true
     }
 
-    /// `memory.mark` is when the time is up.
+    /// `memory.mark` is the end of the time.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let limit = self.msec.require(cx)?;
         if cx.memory().index == 0 {
@@ -58,7 +58,7 @@ impl Behavior for Timeout {
             if cx.now() < end {
                 cx.wake_at(end);
             } else if cx.child_status(0) == NodeStatus::Running {
-                // BehaviorTree.CPP halts it from a timer's thread; here it is halted in the tick that is due then.
+                // BehaviorTree.CPP halts the child from a timer thread. Here the tick at that time halts it.
                 cx.halt_child(0, HaltReason::TimedOut);
                 cx.memory().index = 0;
                 return Ok(NodeStatus::Failure);
@@ -90,7 +90,7 @@ mod tests {
     use crate::bt::testing::{Running, Scene, leaf};
 
     #[test]
-    fn a_child_that_still_runs_when_the_time_is_up_is_halted() {
+    fn a_child_that_runs_at_the_timeout_is_halted() {
         let mut run = Running::new(Scene::new(timeout(100, leaf("a", "R"))).compile().unwrap(), false);
         run.check(
             "= a
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_completes_in_time_is_the_result() {
+    fn a_child_that_completes_in_time_gives_the_result() {
         Scene::new(timeout(100, leaf("a", "RSF"))).check(
             "= a
              @0 R R
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_starts_the_time_anew() {
+    fn a_halt_restarts_the_time() {
         Scene::new(reactive_sequence([
             leaf("ok", "SFSSS"),
             timeout(100, leaf("a", "R")),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_child_keeps_the_time_running_and_then_has_no_limit() {
+    fn the_time_continues_while_the_child_is_skipped_and_then_has_no_limit() {
         Scene::new(timeout(100, leaf("a", "--R"))).check(
             "= a
              @0 - -

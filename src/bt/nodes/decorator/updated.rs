@@ -1,4 +1,4 @@
-//! `SkipUnlessUpdated` and `WaitValueUpdate`: the child when an entry was written.
+//! `SkipUnlessUpdated` and `WaitValueUpdate`: tick the child when an entry was written.
 
 use crate::bt::nodes::watch::Watch;
 use crate::bt::{
@@ -12,8 +12,8 @@ pub struct SkipUnlessUpdated(Watch);
 impl Node for SkipUnlessUpdated {
     const ID: &'static str = "SkipUnlessUpdated";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when the entry was written since the last look, and until the child \
-        completes; SKIPPED otherwise. An entry that holds a value counts as written at the first look.";
+    const DOC: &'static str = "Ticks its child if the entry was written since the last check, until the child \
+        completes; SKIPPED otherwise. An entry with a value counts as written at the first check.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Watch::bind(ports))
@@ -46,8 +46,8 @@ pub struct WaitValueUpdate(Watch);
 impl Node for WaitValueUpdate {
     const ID: &'static str = "WaitValueUpdate";
     const KIND: NodeKind = NodeKind::Decorator;
-    const DOC: &'static str = "Ticks its child when the entry was written since the last look, and until the child \
-        completes; RUNNING otherwise. An entry that holds a value counts as written at the first look.";
+    const DOC: &'static str = "Ticks its child if the entry was written since the last check, until the child \
+        completes; RUNNING otherwise. An entry with a value counts as written at the first check.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Watch::bind(ports))
@@ -73,7 +73,8 @@ impl Behavior for WaitValueUpdate {
     }
 }
 
-/// `memory.index` is 1 while the child runs, `memory.mark` the writes seen: kept for the life of the run.
+/// `memory.index` is 1 while the child is running. `memory.mark` is the last seen write count, kept until the tree is
+/// dropped.
 fn tick(cx: &mut Context<'_>, entry: &Watch, otherwise: NodeStatus) -> Tick {
     if cx.memory().index == 0 && !entry.is_updated(cx) {
         return Ok(otherwise);
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_child_is_ticked_once_a_write() {
+    fn the_child_is_ticked_once_per_write() {
         for entry in ["{x}", "x", "@x"] {
             let mut run = run("SkipUnlessUpdated", entry, leaf("a", "S"));
             run.check(
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_keeps_what_was_seen() {
+    fn a_halt_keeps_the_seen_write_count() {
         let mut run = run("WaitValueUpdate", "{x}", leaf("a", "R"));
         run.tree.set("x", 1_i32).unwrap();
         run.check(
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_entry_has_to_be_named() {
+    fn the_entry_must_be_named() {
         let tree = node("SkipUnlessUpdated").child(leaf("a", "S"));
         assert!(Scene::new(tree).refused().contains("needs the port `entry`"));
         let tree = node("SkipUnlessUpdated").port("entry", "").child(leaf("a", "S"));
