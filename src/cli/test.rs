@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
-struct Outcome {
+struct ScenarioResult {
     file: String,
     name: String,
     seconds: f64,
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
         for scenario in scenarios {
             let start = Instant::now();
             let failure = scenario.run(directory, registry).err();
-            let outcome = Outcome {
+            let outcome = ScenarioResult {
                 file: file.display().to_string(),
                 name: scenario.name,
                 seconds: start.elapsed().as_secs_f64(),
@@ -76,7 +76,7 @@ fn failed(message: &str) -> Exit {
     Exit::Failed
 }
 
-fn report(outcome: &Outcome, quiet: bool) {
+fn report(outcome: &ScenarioResult, quiet: bool) {
     match &outcome.failure {
         None if quiet => {}
         None => outln!("ok      {}: {}", outcome.file, outcome.name),
@@ -89,7 +89,7 @@ fn report(outcome: &Outcome, quiet: bool) {
     }
 }
 
-fn junit(outcomes: &[Outcome]) -> String {
+fn junit(outcomes: &[ScenarioResult]) -> String {
     let failures = outcomes
         .iter()
         .filter(|outcome| outcome.failure.is_some())

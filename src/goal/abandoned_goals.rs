@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{GoalId, Report, ServerId, Ticket, What, WireEvent};
+use super::{GoalId, GoalIncident, IncidentKind, ServerId, Ticket, WireEvent};
 
 /// One of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,14 +17,14 @@ pub struct AbandonedGoal {
     /// The path of the leaf that started it; empty for a goal of an earlier run.
     pub leaf: Arc<str>,
     /// How: it did not stop, its server was out of reach, or never answered.
-    pub what: What,
+    pub what: IncidentKind,
 }
 
 impl AbandonedGoal {
     /// As [`LiveGoal::is_left_by`](super::LiveGoal::is_left_by): whether the client of a session, whose activations are
     /// those for which `of_session` holds, is told of it. A goal whose server is out of reach counts as stopped there.
     pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        self.what != What::GaveUpUnreachable && self.ticket.is_some_and(of_session)
+        self.what != IncidentKind::GaveUpUnreachable && self.ticket.is_some_and(of_session)
     }
 }
 
@@ -45,10 +45,12 @@ impl AbandonedGoals {
     }
 
     /// Takes in what the GoalTracker reports.
-    pub fn report(&mut self, report: &Report) {
+    pub fn report(&mut self, report: &GoalIncident) {
         let Some(goal) = report.goal else { return };
         match report.what {
-            What::GaveUpStopping | What::GaveUpUnreachable | What::GaveUpUnanswered => {
+            IncidentKind::GaveUpStopping
+            | IncidentKind::GaveUpUnreachable
+            | IncidentKind::GaveUpUnanswered => {
                 if self.0.len() >= REMEMBERED {
                     self.0.pop_front();
                 }
@@ -61,10 +63,10 @@ impl AbandonedGoals {
                 });
             }
             // The GoalTracker has it again.
-            What::Adopted
-            | What::AcceptedAfterGivingUp
-            | What::FoundAfterGivingUp
-            | What::RetriedAfterGivingUp => {
+            IncidentKind::Adopted
+            | IncidentKind::AcceptedAfterGivingUp
+            | IncidentKind::FoundAfterGivingUp
+            | IncidentKind::RetriedAfterGivingUp => {
                 self.0.retain(|abandoned| abandoned.goal != goal);
             }
             _ => {}
@@ -98,13 +100,13 @@ impl AbandonedGoals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::goal::{End, GoalStatus};
+    use crate::goal::{GoalStatus, TerminalStatus};
 
     const SERVER: ServerId = ServerId(1);
     const GOAL: GoalId = GoalId([7; 16]);
 
-    fn report(goal: GoalId, what: What) -> Report {
-        Report {
+    fn report(goal: GoalId, what: IncidentKind) -> GoalIncident {
+        GoalIncident {
             server: SERVER,
             goal: Some(goal),
             ticket: None,
@@ -116,7 +118,7 @@ mod tests {
 
     fn after(event: &WireEvent<()>) -> usize {
         let mut abandoned = AbandonedGoals::default();
-        abandoned.report(&report(GOAL, What::GaveUpStopping));
+        abandoned.report(&report(GOAL, IncidentKind::GaveUpStopping));
         abandoned.wire(event);
         abandoned.goals().len()
     }
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!(after(&WireEvent::ServerGone { server: SERVER }), 1);
         assert_eq!(after(&WireEvent::ServerBack { server: SERVER }), 1);
         assert_eq!(after(&WireEvent::Rejected { goal: GOAL }), 0);
-        let end = End::Succeeded;
+        let end = TerminalStatus::Succeeded;
         assert_eq!(
             after(&WireEvent::Result {
                 goal: GOAL,
@@ -151,15 +153,15 @@ mod tests {
     #[test]
     fn what_the_goal_tracker_has_again_and_what_it_only_complains_of_is_not_given_up() {
         let mut abandoned = AbandonedGoals::default();
-        abandoned.report(&report(GOAL, What::NotStoppedInTime));
+        abandoned.report(&report(GOAL, IncidentKind::NotStoppedInTime));
         assert_eq!(abandoned.goals().len(), 0);
-        abandoned.report(&report(GOAL, What::GaveUpStopping));
-        abandoned.report(&report(GOAL, What::AcceptedAfterGivingUp));
+        abandoned.report(&report(GOAL, IncidentKind::GaveUpStopping));
+        abandoned.report(&report(GOAL, IncidentKind::AcceptedAfterGivingUp));
         assert_eq!(abandoned.goals().len(), 0);
-        for what in [What::GaveUpUnreachable, What::GaveUpUnanswered] {
+        for what in [IncidentKind::GaveUpUnreachable, IncidentKind::GaveUpUnanswered] {
             abandoned.report(&report(GOAL, what));
             assert_eq!(abandoned.goals().next().map(|goal| goal.what), Some(what));
-            abandoned.report(&report(GOAL, What::FoundAfterGivingUp));
+            abandoned.report(&report(GOAL, IncidentKind::FoundAfterGivingUp));
             assert_eq!(abandoned.goals().len(), 0);
         }
     }
@@ -168,7 +170,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut abandoned = AbandonedGoals::default();
         for number in 0..200 {
-            abandoned.report(&report(GoalId([number; 16]), What::GaveUpStopping));
+            abandoned.report(&report(GoalId([number; 16]), IncidentKind::GaveUpStopping));
         }
         assert_eq!(abandoned.goals().len(), REMEMBERED);
         assert_eq!(abandoned.goals().last().unwrap().goal, GoalId([199; 16]));

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CancelCode, End, GoalEvent, GoalOptions, GoalStatus, Phase, Step, Verdict, What};
+use super::{
+    CancelCode, GoalEvent, GoalOptions, GoalStatus, IncidentKind, OutcomeKind, Phase, Step, TerminalStatus,
+};
 use crate::bt::Time;
 
 /// Cancels of an adopted goal are counted from the next multiple of this, above those of its earlier lives.
@@ -221,7 +223,7 @@ impl ActionGoal {
                 self.enter(Phase::Queued, Some(until));
             }
             GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
-            GoalEvent::Deadline if self.is_due(now) => self.finish(Verdict::ServerGone, steps),
+            GoalEvent::Deadline if self.is_due(now) => self.finish(OutcomeKind::ServerGone, steps),
             _ => {}
         }
     }
@@ -229,8 +231,8 @@ impl ActionGoal {
     fn on_sent(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
             GoalEvent::Accepted => self.execute(now, steps),
-            GoalEvent::Rejected => self.finish(Verdict::Rejected, steps),
-            GoalEvent::SendFailed => self.finish(Verdict::SendFailed, steps),
+            GoalEvent::Rejected => self.finish(OutcomeKind::Rejected, steps),
+            GoalEvent::SendFailed => self.finish(OutcomeKind::SendFailed, steps),
             // The status topic and the answer to the goal request are not ordered, and the answer can be lost
             // on its own: a goal in the status list was accepted.
             GoalEvent::Status(status) if status.is_active() => self.execute(now, steps),
@@ -248,8 +250,8 @@ impl ActionGoal {
             }
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
-                steps.push(Step::Report(What::AcceptTimedOut));
-                steps.push(Step::Finish(Verdict::AcceptTimeout));
+                steps.push(Step::Report(IncidentKind::AcceptTimedOut));
+                steps.push(Step::Finish(OutcomeKind::AcceptTimeout));
                 self.doom(now);
                 self.cancel(now, steps);
             }
@@ -338,7 +340,7 @@ impl ActionGoal {
 
     fn on_replaced(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled)
-        | GoalEvent::Result(End::Canceled) = event
+        | GoalEvent::Result(TerminalStatus::Canceled) = event
             && !self.canceled_by_another
         {
             // Nobody here has cancelled it, and a server aborts what it replaces.
@@ -358,7 +360,7 @@ impl ActionGoal {
             }
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
-                steps.push(Step::Report(What::NotPreempted));
+                steps.push(Step::Report(IncidentKind::NotPreempted));
                 self.cancel_and_watch(now, steps);
             }
             _ => {}
@@ -395,7 +397,7 @@ impl ActionGoal {
             }
             GoalEvent::Deadline => {
                 if self.give_up.is_some_and(|deadline| deadline <= now) {
-                    steps.push(Step::Report(What::GaveUpUnanswered));
+                    steps.push(Step::Report(IncidentKind::GaveUpUnanswered));
                     self.end();
                     return;
                 }
@@ -437,7 +439,7 @@ impl ActionGoal {
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline => {
                 if self.give_up.is_some_and(|deadline| deadline <= now) {
-                    steps.push(Step::Report(What::GaveUpStopping));
+                    steps.push(Step::Report(IncidentKind::GaveUpStopping));
                     self.end();
                     return;
                 }
@@ -503,9 +505,9 @@ impl ActionGoal {
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
                 steps.push(Step::Report(if is_denied {
-                    What::GaveUpStopping
+                    IncidentKind::GaveUpStopping
                 } else {
-                    What::GaveUpUnreachable
+                    IncidentKind::GaveUpUnreachable
                 }));
                 self.end();
             }
@@ -534,7 +536,7 @@ impl ActionGoal {
         self.enter(Phase::Ended, None);
     }
 
-    fn finish(&mut self, verdict: Verdict, steps: &mut Vec<Step>) {
+    fn finish(&mut self, verdict: OutcomeKind, steps: &mut Vec<Step>) {
         steps.push(Step::Finish(verdict));
         self.end();
     }
@@ -545,14 +547,14 @@ impl ActionGoal {
         self.end();
     }
 
-    fn finish_with(&mut self, end: End, steps: &mut Vec<Step>) {
+    fn finish_with(&mut self, end: TerminalStatus, steps: &mut Vec<Step>) {
         self.terminal = true;
-        self.finish(Verdict::Ended(end), steps);
+        self.finish(OutcomeKind::Ended(end), steps);
     }
 
     fn lose_result(&mut self, now: Time, steps: &mut Vec<Step>) {
-        steps.push(Step::Report(What::ResultLost));
-        self.finish(Verdict::ResultLost, steps);
+        steps.push(Step::Report(IncidentKind::ResultLost));
+        self.finish(OutcomeKind::ResultLost, steps);
         if !self.terminal {
             // Nobody said that it is over: make sure.
             self.cancel_and_watch(now, steps);
@@ -592,8 +594,8 @@ impl ActionGoal {
     }
 
     fn time_out(&mut self, now: Time, steps: &mut Vec<Step>) {
-        steps.push(Step::Report(What::ResultTimedOut));
-        steps.push(Step::Finish(Verdict::ResultTimeout));
+        steps.push(Step::Report(IncidentKind::ResultTimedOut));
+        steps.push(Step::Finish(OutcomeKind::ResultTimeout));
         self.cancel_and_watch(now, steps);
     }
 
@@ -641,7 +643,7 @@ impl ActionGoal {
 
     fn cancel_late(&mut self, now: Time, steps: &mut Vec<Step>) {
         self.accepted = true;
-        steps.push(Step::Report(What::AcceptedLate));
+        steps.push(Step::Report(IncidentKind::AcceptedLate));
         self.cancel_and_watch(now, steps);
         steps.push(Step::RequestResult);
     }
@@ -657,9 +659,9 @@ impl ActionGoal {
     /// The server vanished, or there is one more of its name: the cancel reaches the one that has the goal if it is alive.
     fn lose_server(&mut self, tell_leaf: bool, now: Time, steps: &mut Vec<Step>) {
         self.cancel(now, steps);
-        steps.push(Step::Report(What::ServerGone));
+        steps.push(Step::Report(IncidentKind::ServerGone));
         if tell_leaf {
-            steps.push(Step::Finish(Verdict::ServerGone));
+            steps.push(Step::Finish(OutcomeKind::ServerGone));
         }
         if self.accepted {
             self.be_noted();
@@ -695,14 +697,14 @@ impl ActionGoal {
         if self.stop_deadline.is_some_and(|deadline| deadline <= now) {
             self.stop_deadline = None;
             self.stop_left = None;
-            steps.push(Step::Report(What::NotStoppedInTime));
+            steps.push(Step::Report(IncidentKind::NotStoppedInTime));
         }
     }
 
     fn refuse(&mut self, steps: &mut Vec<Step>) {
         if !self.refusal_reported {
             self.refusal_reported = true;
-            steps.push(Step::Report(What::CancelRefused));
+            steps.push(Step::Report(IncidentKind::CancelRefused));
         }
     }
 }

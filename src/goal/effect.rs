@@ -1,6 +1,6 @@
 //! What the GoalTracker wants done.
 
-use super::{CancelCode, GoalId, Report, ServerId, Stamp, Ticket};
+use super::{CancelCode, GoalId, GoalIncident, ServerId, Stamp, Ticket};
 
 /// To be carried out in the order given.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -56,7 +56,7 @@ pub enum Effect<P> {
     /// Tell the leaf.
     Notify(Notice<P>),
     /// Tell people.
-    Report(Report),
+    Report(GoalIncident),
 }
 
 /// Which cancel request an answer belongs to.

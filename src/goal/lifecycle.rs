@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::action::Timer;
 use super::{
-    ActionGoal, CallEvent, CallPhase, CallStep, CancelCode, End, GoalEvent, GoalOptions, GoalStatus, Phase,
-    ServiceCall, Step,
+    ActionGoal, CallEvent, CallPhase, CallStep, CancelCode, GoalEvent, GoalOptions, GoalStatus, Phase,
+    ServiceCall, Step, TerminalStatus,
 };
 use crate::bt::Time;
 
@@ -105,7 +105,7 @@ fn events() -> Vec<(&'static str, GoalEvent)> {
         ),
         ("status unknown", GoalEvent::Status(GoalStatus::Unknown)),
         ("status list without it", GoalEvent::StatusMissing),
-        ("result", GoalEvent::Result(End::Succeeded)),
+        ("result", GoalEvent::Result(TerminalStatus::Succeeded)),
         ("no result: unknown goal", GoalEvent::ResultUnknown),
         ("cancel answered: none (0)", cancel(CancelCode::None)),
         ("cancel answered: rejected (1)", cancel(CancelCode::Rejected)),
@@ -331,7 +331,7 @@ as *status canceling* or as the end *canceled*. After *status canceling*, the le
 ends aborted, or ends succeeded while an update waits. A leaf whose updates cancel the old goal first cannot tell the two
 cancels apart once its own is sent.
 
-What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
+IncidentKind is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
 that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*
 or *shut down*. A goal whose server vanishes meanwhile is told *server gone*, and *taken back* then; a call only the
 former, and it is not counted.

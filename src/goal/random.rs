@@ -9,8 +9,8 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 
 use super::world::{Setup, World};
 use super::{
-    ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Effect, End, GoalEvent, GoalId, GoalIds,
-    GoalOptions, GoalStatus, GoalTracker, Notice, Phase, Selection, ServerId, Stamp, Step, Ticket,
+    ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
+    GoalStatus, GoalTracker, Notice, Phase, Selection, ServerId, Stamp, Step, TerminalStatus, Ticket,
     UpdatePolicy, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
@@ -34,8 +34,12 @@ fn status() -> impl Strategy<Value = GoalStatus> {
     (0i8..7).prop_map(GoalStatus::from_wire)
 }
 
-fn end() -> impl Strategy<Value = End> {
-    prop_oneof![Just(End::Succeeded), Just(End::Aborted), Just(End::Canceled)]
+fn end() -> impl Strategy<Value = TerminalStatus> {
+    prop_oneof![
+        Just(TerminalStatus::Succeeded),
+        Just(TerminalStatus::Aborted),
+        Just(TerminalStatus::Canceled)
+    ]
 }
 
 fn code() -> impl Strategy<Value = CancelCode> {
@@ -96,7 +100,7 @@ enum Answer {
     Feedback,
     Status(GoalStatus),
     EmptyStatus,
-    Result(End),
+    Result(TerminalStatus),
     ResultUnknown,
     Cancel(u32, CancelCode),
     CancelFailed,

@@ -8,7 +8,7 @@ use crate::bt::HaltReason;
 
 /// One line about one goal or call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Report {
+pub struct GoalIncident {
     /// The server it is about.
     pub server: ServerId,
     /// The goal, where it is about one.
@@ -20,12 +20,12 @@ pub struct Report {
     /// Why the leaf was halted, if it was.
     pub halted: Option<HaltReason>,
     /// What happened.
-    pub what: What,
+    pub what: IncidentKind,
 }
 
 /// What happened. The text says what it means for the robot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum What {
+pub enum IncidentKind {
     /// A leaf's goal request was not answered in time.
     AcceptTimedOut,
     /// A goal was accepted after its leaf had gone: it is being cancelled.
@@ -73,7 +73,7 @@ pub enum Severity {
     Error,
 }
 
-impl What {
+impl IncidentKind {
     /// How loud to say it.
     pub fn severity(self) -> Severity {
         match self {
@@ -95,7 +95,7 @@ impl What {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for IncidentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::AcceptTimedOut => "goal request not answered in time",
@@ -119,7 +119,7 @@ impl fmt::Display for What {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for GoalIncident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.leaf.is_empty() {
             write!(f, "{}: ", self.leaf)?;

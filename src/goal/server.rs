@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::{CancelCode, End, GoalId, GoalStatus, Selection, Stamp};
+use super::{CancelCode, GoalId, GoalStatus, Selection, Stamp, TerminalStatus};
 use crate::bt::Time;
 
 /// How many goals that are not over one server has. A client that sends goals in a loop must not fill the memory: while a
@@ -34,21 +34,25 @@ pub struct GoalTable<R, W> {
 struct TableGoal<R, W> {
     order: u64,
     stamp: Stamp,
-    state: State<R>,
+    state: GoalState<R>,
     waiters: VecDeque<W>,
     /// How long its result is kept after its end.
     retention: Duration,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum State<R> {
+enum GoalState<R> {
     Accepted,
     Executing,
     Canceling,
-    Over { end: End, result: R, at: Time },
+    Over {
+        end: TerminalStatus,
+        result: R,
+        at: Time,
+    },
 }
 
-impl<R> State<R> {
+impl<R> GoalState<R> {
     fn status(&self) -> GoalStatus {
         match self {
             Self::Accepted => GoalStatus::Accepted,
@@ -63,8 +67,8 @@ impl<R, W> TableGoal<R, W> {
     /// `None` where it is not over.
     fn ended_at(&self) -> Option<Time> {
         match self.state {
-            State::Over { at, .. } => Some(at),
-            State::Accepted | State::Executing | State::Canceling => None,
+            GoalState::Over { at, .. } => Some(at),
+            GoalState::Accepted | GoalState::Executing | GoalState::Canceling => None,
         }
     }
 }
@@ -106,7 +110,7 @@ pub enum ResultAnswer<'a, R, W> {
         /// The request, handed back.
         waiter: W,
         /// How it ended.
-        end: End,
+        end: TerminalStatus,
         /// The result.
         result: &'a R,
     },
@@ -151,7 +155,7 @@ impl<R, W> GoalTable<R, W> {
             TableGoal {
                 order: self.accepted,
                 stamp,
-                state: State::Accepted,
+                state: GoalState::Accepted,
                 waiters: VecDeque::new(),
                 retention: self.retention,
             },
@@ -173,9 +177,9 @@ impl<R, W> GoalTable<R, W> {
     pub fn execute(&mut self, goal: GoalId) -> Result<(), TableError> {
         let entry = self.goals.get_mut(&goal).ok_or(TableError::Unknown)?;
         match entry.state {
-            State::Accepted => entry.state = State::Executing,
-            State::Executing | State::Canceling => {}
-            State::Over { .. } => return Err(TableError::Over),
+            GoalState::Accepted => entry.state = GoalState::Executing,
+            GoalState::Executing | GoalState::Canceling => {}
+            GoalState::Over { .. } => return Err(TableError::Over),
         }
         Ok(())
     }
@@ -194,7 +198,7 @@ impl<R, W> GoalTable<R, W> {
                 Selection::Goal(wanted) => goal == wanted,
                 Selection::GoalAndUntil(wanted, stamp) => goal == wanted || entry.stamp <= stamp,
             };
-            if selected && matches!(entry.state, State::Accepted | State::Executing) {
+            if selected && matches!(entry.state, GoalState::Accepted | GoalState::Executing) {
                 meant.push(goal);
             }
         }
@@ -215,7 +219,7 @@ impl<R, W> GoalTable<R, W> {
             if allow(*goal)
                 && let Some(entry) = self.goals.get_mut(goal)
             {
-                entry.state = State::Canceling;
+                entry.state = GoalState::Canceling;
                 canceling.push((*goal, entry.stamp));
             }
         }
@@ -232,16 +236,22 @@ impl<R, W> GoalTable<R, W> {
     /// # Errors
     /// [`TableError::Unknown`], [`TableError::Over`], and [`TableError::NotCanceling`] for an end as
     /// cancelled that nobody asked for. A goal that is cancelling may yet succeed or abort.
-    pub fn finish(&mut self, goal: GoalId, end: End, result: R, now: Time) -> Result<Vec<W>, TableError> {
+    pub fn finish(
+        &mut self,
+        goal: GoalId,
+        end: TerminalStatus,
+        result: R,
+        now: Time,
+    ) -> Result<Vec<W>, TableError> {
         let entry = self.goals.get_mut(&goal).ok_or(TableError::Unknown)?;
         match entry.state {
-            State::Over { .. } => return Err(TableError::Over),
-            State::Accepted | State::Executing if end == End::Canceled => {
+            GoalState::Over { .. } => return Err(TableError::Over),
+            GoalState::Accepted | GoalState::Executing if end == TerminalStatus::Canceled => {
                 return Err(TableError::NotCanceling);
             }
-            State::Accepted | State::Executing | State::Canceling => {}
+            GoalState::Accepted | GoalState::Executing | GoalState::Canceling => {}
         }
-        entry.state = State::Over { end, result, at: now };
+        entry.state = GoalState::Over { end, result, at: now };
         let waiters = std::mem::take(&mut entry.waiters);
         self.make_room_for_results();
         Ok(waiters.into())
@@ -264,12 +274,12 @@ impl<R, W> GoalTable<R, W> {
         match self.goals.get_mut(&goal) {
             None => ResultAnswer::Unknown { waiter },
             Some(entry) => match &entry.state {
-                State::Over { end, result, .. } => ResultAnswer::Ready {
+                GoalState::Over { end, result, .. } => ResultAnswer::Ready {
                     waiter,
                     end: *end,
                     result,
                 },
-                State::Accepted | State::Executing | State::Canceling => {
+                GoalState::Accepted | GoalState::Executing | GoalState::Canceling => {
                     let is_full = entry.waiters.len() >= MOST_WAITERS;
                     let displaced = is_full.then(|| entry.waiters.pop_front()).flatten();
                     entry.waiters.push_back(waiter);
@@ -388,7 +398,9 @@ mod tests {
             code(&mut table, Selection::Goal(A), true),
             CancelCode::GoalTerminated
         );
-        table.finish(B, End::Succeeded, "b", Time::ZERO).unwrap();
+        table
+            .finish(B, TerminalStatus::Succeeded, "b", Time::ZERO)
+            .unwrap();
         assert_eq!(
             code(&mut table, Selection::Goal(B), true),
             CancelCode::GoalTerminated
@@ -416,12 +428,15 @@ mod tests {
         let mut table = table();
         assert_eq!(table.result(A, 1), ResultAnswer::Later { displaced: None });
         assert_eq!(table.result(A, 2), ResultAnswer::Later { displaced: None });
-        assert_eq!(table.finish(A, End::Aborted, "a", Time::ZERO), Ok(vec![1, 2]));
+        assert_eq!(
+            table.finish(A, TerminalStatus::Aborted, "a", Time::ZERO),
+            Ok(vec![1, 2])
+        );
         assert_eq!(
             table.result(A, 3),
             ResultAnswer::Ready {
                 waiter: 3,
-                end: End::Aborted,
+                end: TerminalStatus::Aborted,
                 result: &"a"
             }
         );
@@ -439,7 +454,7 @@ mod tests {
             assert_eq!(table.result(A, waiter), ResultAnswer::Later { displaced });
         }
         assert_eq!(table.result(B, 0), ResultAnswer::Later { displaced: None });
-        let waiters = table.finish(A, End::Aborted, "a", Time::ZERO).unwrap();
+        let waiters = table.finish(A, TerminalStatus::Aborted, "a", Time::ZERO).unwrap();
         assert!(waiters.into_iter().eq(150..250), "the first waiter first");
     }
 
@@ -456,7 +471,9 @@ mod tests {
         let first = accepted(&mut table, 0).unwrap();
         assert!((1..MOST_ACTIVE).all(|number| accepted(&mut table, number).is_ok()));
         assert_eq!(accepted(&mut table, MOST_ACTIVE), Err(TableError::TooMany));
-        table.finish(first, End::Aborted, "", Time::ZERO).unwrap();
+        table
+            .finish(first, TerminalStatus::Aborted, "", Time::ZERO)
+            .unwrap();
         assert!(accepted(&mut table, MOST_ACTIVE).is_ok());
     }
 
@@ -468,7 +485,7 @@ mod tests {
             .map(|number| {
                 let goal = accepted(&mut table, number).unwrap();
                 let now = Time::from_millis(number as u64);
-                table.finish(goal, End::Aborted, "", now).unwrap();
+                table.finish(goal, TerminalStatus::Aborted, "", now).unwrap();
                 goal
             })
             .collect();
@@ -482,7 +499,7 @@ mod tests {
         assert!(table.status(late).is_active());
         // The last to end, though accepted first.
         table
-            .finish(late, End::Succeeded, "", Time::from_millis(3_600_000))
+            .finish(late, TerminalStatus::Succeeded, "", Time::from_millis(3_600_000))
             .unwrap();
         assert_eq!(table.status(late), GoalStatus::Succeeded);
         assert_eq!(known(&table).len(), MOST_RESULTS);
@@ -492,25 +509,31 @@ mod tests {
     fn a_goal_ends_once_and_as_cancelled_only_when_asked() {
         let mut table = table();
         assert_eq!(
-            table.finish(A, End::Canceled, "", Time::ZERO),
+            table.finish(A, TerminalStatus::Canceled, "", Time::ZERO),
             Err(TableError::NotCanceling)
         );
         let _ = table.cancel(Selection::Goal(A), |_| true);
         assert_eq!(table.execute(A), Ok(()));
         assert_eq!(table.status(A), GoalStatus::Canceling);
-        assert_eq!(table.finish(A, End::Canceled, "", Time::ZERO), Ok(vec![]));
         assert_eq!(
-            table.finish(A, End::Aborted, "", Time::ZERO),
+            table.finish(A, TerminalStatus::Canceled, "", Time::ZERO),
+            Ok(vec![])
+        );
+        assert_eq!(
+            table.finish(A, TerminalStatus::Aborted, "", Time::ZERO),
             Err(TableError::Over)
         );
         assert_eq!(table.execute(A), Err(TableError::Over));
         assert_eq!(
-            table.finish(GoalId([9; 16]), End::Aborted, "", Time::ZERO),
+            table.finish(GoalId([9; 16]), TerminalStatus::Aborted, "", Time::ZERO),
             Err(TableError::Unknown)
         );
         // A goal that is cancelling may have been reached after all.
         let _ = table.cancel(Selection::Goal(B), |_| true);
-        assert_eq!(table.finish(B, End::Succeeded, "", Time::ZERO), Ok(vec![]));
+        assert_eq!(
+            table.finish(B, TerminalStatus::Succeeded, "", Time::ZERO),
+            Ok(vec![])
+        );
         assert_eq!(table.active(), [C]);
     }
 
@@ -519,7 +542,7 @@ mod tests {
         let mut table = table();
         assert_eq!(table.next_deadline(), None);
         table
-            .finish(A, End::Succeeded, "a", Time::from_millis(60_000))
+            .finish(A, TerminalStatus::Succeeded, "a", Time::from_millis(60_000))
             .unwrap();
         assert_eq!(table.next_deadline(), Some(Time::from_millis(70_000)));
         assert!(!table.expire(Time::from_millis(69_999)));
@@ -537,7 +560,9 @@ mod tests {
         table.keep_for(A, second);
         table.keep_for(B, 60 * second);
         for goal in [A, B] {
-            table.finish(goal, End::Succeeded, "", Time::ZERO).unwrap();
+            table
+                .finish(goal, TerminalStatus::Succeeded, "", Time::ZERO)
+                .unwrap();
         }
         assert_eq!(table.next_deadline(), Some(Time::ZERO + second));
         assert!(table.expire(Time::ZERO + second));

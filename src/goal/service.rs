@@ -1,6 +1,6 @@
 //! One call of a service, or one cancel request of a leaf: a question with one answer.
 
-use super::{GoalOptions, What};
+use super::{GoalOptions, IncidentKind};
 use crate::bt::Time;
 
 /// Where a call is in its life.
@@ -62,7 +62,7 @@ pub enum CallStep {
     /// Count the request as never answered: the transport may drop what it keeps for it.
     CountAbandoned,
     /// Tell people.
-    Report(What),
+    Report(IncidentKind),
 }
 
 /// How it ended for the leaf.
@@ -133,13 +133,13 @@ impl ServiceCall {
                 self.end();
             }
             (CallPhase::Sent, CallEvent::ServerGone) => {
-                steps.push(CallStep::Report(What::ServerGone));
+                steps.push(CallStep::Report(IncidentKind::ServerGone));
                 steps.push(CallStep::Finish(CallVerdict::ServerGone));
                 steps.push(CallStep::CountAbandoned);
                 self.end();
             }
             (CallPhase::Sent, CallEvent::Deadline) if due => {
-                steps.push(CallStep::Report(What::CallTimedOut));
+                steps.push(CallStep::Report(IncidentKind::CallTimedOut));
                 steps.push(CallStep::Finish(CallVerdict::ResponseTimeout));
                 self.leave(now + self.options.give_up_timeout);
             }

@@ -35,11 +35,11 @@ impl GoalStatus {
     }
 
     /// How the goal ended, if it is over.
-    pub fn end(self) -> Option<End> {
+    pub fn end(self) -> Option<TerminalStatus> {
         match self {
-            Self::Succeeded => Some(End::Succeeded),
-            Self::Canceled => Some(End::Canceled),
-            Self::Aborted => Some(End::Aborted),
+            Self::Succeeded => Some(TerminalStatus::Succeeded),
+            Self::Canceled => Some(TerminalStatus::Canceled),
+            Self::Aborted => Some(TerminalStatus::Aborted),
             Self::Unknown | Self::Accepted | Self::Executing | Self::Canceling => None,
         }
     }
@@ -52,7 +52,7 @@ impl GoalStatus {
 
 /// How a goal ended on its server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum End {
+pub enum TerminalStatus {
     /// Reached.
     Succeeded,
     /// Failed, usually with an error code in the result.
@@ -61,7 +61,7 @@ pub enum End {
     Canceled,
 }
 
-impl End {
+impl TerminalStatus {
     /// The status a server shows for it.
     pub fn status(self) -> GoalStatus {
         match self {

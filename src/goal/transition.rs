@@ -1,6 +1,6 @@
 //! What the state machine of a goal is made of: phases, events, and the steps it wants taken.
 
-use super::{CancelCode, End, GoalStatus, What};
+use super::{CancelCode, GoalStatus, IncidentKind, TerminalStatus};
 use crate::bt::Time;
 
 /// Where a goal is in its life. In the first five the leaf waits for its outcome; in the others it does not.
@@ -92,7 +92,7 @@ pub enum GoalEvent {
     /// The status topic showed the goal before, and no longer does.
     StatusMissing,
     /// The result.
-    Result(End),
+    Result(TerminalStatus),
     /// The server has no result for it: it knows no such goal.
     ResultUnknown,
     /// A cancel request was answered.
@@ -154,18 +154,18 @@ pub enum Step {
     /// Pass the feedback on to the leaf.
     TellFeedback,
     /// Tell the leaf how it ended.
-    Finish(Verdict),
+    Finish(OutcomeKind),
     /// Another client cancelled this goal, which a newer goal of the same leaf replaces: stop that one too.
     StopNewer,
     /// Tell people.
-    Report(What),
+    Report(IncidentKind),
 }
 
 /// How it ended for the leaf; [`super::Outcome`] without what it carries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Verdict {
+pub enum OutcomeKind {
     /// The server sent a result.
-    Ended(End),
+    Ended(TerminalStatus),
     /// The server refused.
     Rejected,
     /// The request could not be sent.

@@ -1,6 +1,6 @@
 //! What the transports tell the GoalTracker.
 
-use super::{CancelCode, CancelTag, End, GoalId, GoalStatus, ServerId, Stamp, Ticket};
+use super::{CancelCode, CancelTag, GoalId, GoalStatus, ServerId, Stamp, TerminalStatus, Ticket};
 
 /// Something that arrived from a server, or failed to.
 ///
@@ -47,7 +47,7 @@ pub enum WireEvent<P> {
         /// Which.
         goal: GoalId,
         /// How it ended.
-        end: End,
+        end: TerminalStatus,
         /// The result.
         payload: P,
     },

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    AfterHalt, CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus,
-    GoalTable, GoalTracker, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, Ticket,
-    UpdatePolicy, What, WireEvent,
+    AfterHalt, CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, GoalTable,
+    GoalTracker, IncidentKind, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp,
+    TerminalStatus, Ticket, UpdatePolicy, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -108,7 +108,7 @@ pub(crate) enum Message {
     Accepted(GoalId),
     Rejected(GoalId),
     Canceled(GoalId, u32, CancelCode),
-    Result(GoalId, End),
+    Result(GoalId, TerminalStatus),
     ResultUnknown(GoalId),
     /// The latest only, as the topic keeps.
     Status(Vec<(GoalId, GoalStatus)>),
@@ -132,7 +132,7 @@ pub(crate) enum Action {
     Repeat(Message),
     /// The middleware repeats a status list.
     Replay,
-    Finish(GoalId, End),
+    Finish(GoalId, TerminalStatus),
     Forget,
     Crash,
     Restart,
@@ -319,8 +319,8 @@ impl World {
         }
         for goal in self.table.active() {
             match self.table.status(goal) {
-                GoalStatus::Canceling => actions.push(Action::Finish(goal, End::Canceled)),
-                _ => actions.push(Action::Finish(goal, End::Succeeded)),
+                GoalStatus::Canceling => actions.push(Action::Finish(goal, TerminalStatus::Canceled)),
+                _ => actions.push(Action::Finish(goal, TerminalStatus::Succeeded)),
             }
         }
         let over = self.table.statuses().len() > self.table.active().len();
@@ -754,30 +754,30 @@ impl World {
                         continue;
                     };
                     match report.what {
-                        What::AcceptedLate => self.seen.cancelled_late = true,
-                        What::Adopted => {
+                        IncidentKind::AcceptedLate => self.seen.cancelled_late = true,
+                        IncidentKind::Adopted => {
                             self.seen.adopted = true;
                             if !self.may_adopt {
                                 self.wrong = Some("G3: a goal of a node that may be driving was cancelled");
                             }
                             self.abandoned.remove(&goal);
                         }
-                        What::AcceptedAfterGivingUp
-                        | What::FoundAfterGivingUp
-                        | What::RetriedAfterGivingUp => {
-                            self.seen.found_again |= report.what == What::FoundAfterGivingUp;
-                            self.seen.retried |= report.what == What::RetriedAfterGivingUp;
+                        IncidentKind::AcceptedAfterGivingUp
+                        | IncidentKind::FoundAfterGivingUp
+                        | IncidentKind::RetriedAfterGivingUp => {
+                            self.seen.found_again |= report.what == IncidentKind::FoundAfterGivingUp;
+                            self.seen.retried |= report.what == IncidentKind::RetriedAfterGivingUp;
                             self.abandoned.remove(&goal);
                         }
-                        What::NotStoppedInTime => {
+                        IncidentKind::NotStoppedInTime => {
                             self.slow.insert(goal);
                         }
-                        What::GaveUpStopping => {
+                        IncidentKind::GaveUpStopping => {
                             self.seen.gave_up = true;
                             self.slow.insert(goal);
                             self.abandoned.insert(goal);
                         }
-                        What::GaveUpUnanswered | What::GaveUpUnreachable => {
+                        IncidentKind::GaveUpUnanswered | IncidentKind::GaveUpUnreachable => {
                             self.seen.gave_up = true;
                             self.slow.insert(goal);
                         }

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::CancellationToken;
-use super::stall_detector::{StallDetector, Verdict};
+use super::stall_detector::{StallDetector, StallNotice};
 use crate::bt::{Resource, Time};
 
 /// The jobs of trees that were given it as a resource: leaves made of an `async fn` enter theirs. Clones are the same
@@ -187,12 +187,12 @@ impl JobRegistry {
                 entry.beats.load(Ordering::Relaxed)
             };
             match entry.in_one_step.look(beats, now, limit * STEP) {
-                Some(Verdict::Hangs(time)) => {
+                Some(StallNotice::Stalled(time)) => {
                     said.push(format!(
                         "the job of leaf `{leaf}` has kept its thread for {time:.1?}"
                     ));
                 }
-                Some(Verdict::CameBack(time)) => {
+                Some(StallNotice::Recovered(time)) => {
                     said.push(format!(
                         "the job of leaf `{leaf}` has let its thread go after {time:.1?}"
                     ));
@@ -201,12 +201,12 @@ impl JobRegistry {
             }
             let wanted = u64::from(entry.is_stopping());
             match entry.after_cancel.look(wanted, now, limit) {
-                Some(Verdict::Hangs(time)) => {
+                Some(StallNotice::Stalled(time)) => {
                     said.push(format!(
                         "the job of leaf `{leaf}` goes on {time:.1?} after it was cancelled"
                     ));
                 }
-                Some(Verdict::CameBack(time)) => {
+                Some(StallNotice::Recovered(time)) => {
                     said.push(format!(
                         "the job of leaf `{leaf}` has ended {time:.1?} after it was cancelled"
                     ));

@@ -49,4 +49,4 @@ pub use job_registry::JobRegistry;
 pub use leaf::{AsyncLeaf, AsyncNode, register, register_function};
 pub use local::Local;
 pub use spawn::{BoxFuture, Spawn, Threads};
-pub(crate) use stall_detector::{StallDetector, Verdict};
+pub(crate) use stall_detector::{StallDetector, StallNotice};

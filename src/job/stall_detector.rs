@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::bt::Time;
 
-/// What is to be said.
+/// What has changed, to be said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum StallNotice {
     /// It has been at it for so long.
-    Hangs(Duration),
+    Stalled(Duration),
     /// It had been called hanging, and went on after so long.
-    CameBack(Duration),
+    Recovered(Duration),
 }
 
 /// Follows a count of beginnings and ends, which is odd while something is being done: no clock is read by the one who
@@ -29,18 +29,18 @@ impl StallDetector {
         self.said.is_some()
     }
 
-    pub(crate) fn look(&mut self, beats: u64, now: Time, limit: Duration) -> Option<Verdict> {
+    pub(crate) fn look(&mut self, beats: u64, now: Time, limit: Duration) -> Option<StallNotice> {
         let time = now.since(self.since);
         if beats != self.beats {
             self.beats = beats;
             self.since = now;
-            return self.said.take().map(|_| Verdict::CameBack(time));
+            return self.said.take().map(|_| StallNotice::Recovered(time));
         }
         let is_busy = !beats.is_multiple_of(2);
         let due = self.said.map_or(limit, |said| said * 2);
         (is_busy && time >= due).then(|| {
             self.said = Some(time);
-            Verdict::Hangs(time)
+            StallNotice::Stalled(time)
         })
     }
 }
@@ -57,11 +57,11 @@ mod tests {
         assert_eq!(at(5, 0), None, "nothing is being done");
         assert_eq!(at(6, 1), None);
         assert_eq!(at(7, 3), None, "another one");
-        assert_eq!(at(8, 3), Some(Verdict::Hangs(Duration::from_secs(1))));
-        assert_eq!(at(9, 3), Some(Verdict::Hangs(Duration::from_secs(2))));
+        assert_eq!(at(8, 3), Some(StallNotice::Stalled(Duration::from_secs(1))));
+        assert_eq!(at(9, 3), Some(StallNotice::Stalled(Duration::from_secs(2))));
         assert_eq!(at(10, 3), None);
-        assert_eq!(at(12, 3), Some(Verdict::Hangs(Duration::from_secs(5))));
-        assert_eq!(at(13, 4), Some(Verdict::CameBack(Duration::from_secs(6))));
+        assert_eq!(at(12, 3), Some(StallNotice::Stalled(Duration::from_secs(5))));
+        assert_eq!(at(13, 4), Some(StallNotice::Recovered(Duration::from_secs(6))));
         assert_eq!(at(60, 4), None);
     }
 }

@@ -24,7 +24,7 @@ const FOREIGN_CANCEL: &str = "another client or a Cancel node cancelled the goal
 
 /// The end of a goal, for a node's outputs.
 #[derive(Debug)]
-pub enum Ending<'r, R> {
+pub enum GoalOutcome<'r, R> {
     /// The goal succeeded.
     Succeeded(&'r R),
     /// The server aborted the goal.
@@ -134,7 +134,11 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// [`Thrown`].
-    fn finished(&self, _cx: &mut Context<'_>, _ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(
+        &self,
+        _cx: &mut Context<'_>,
+        _ending: &GoalOutcome<'_, ResultOf<Self>>,
+    ) -> Result<(), Thrown> {
         Ok(())
     }
 
@@ -177,7 +181,7 @@ pub struct ActionLeaf<N> {
 
 /// The state of one leaf. The ticket is in the node's [`Memory`](crate::bt::Memory), because it must survive a panic
 /// during a tick: the following halt then finds the goal (guarantee G8).
-struct State<N> {
+struct GoalState<N> {
     client: Client,
     /// The active goal.
     sent: Option<Payload>,
@@ -187,7 +191,7 @@ struct State<N> {
     node: PhantomData<fn(N)>,
 }
 
-impl<N> Default for State<N> {
+impl<N> Default for GoalState<N> {
     fn default() -> Self {
         Self {
             client: Client::default(),
@@ -199,7 +203,7 @@ impl<N> Default for State<N> {
     }
 }
 
-impl<N: ActionNode> State<N> {
+impl<N: ActionNode> GoalState<N> {
     /// Makes the message of the next goal, which becomes the active one.
     fn renew(&mut self, goal: GoalOf<N>) -> Payload {
         let before = self.sent.take();
@@ -257,7 +261,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
         if let Some(world) = cx.resource::<World>() {
             world.halt(ticket, reason);
         }
-        cx.state::<State<N>>().retire();
+        cx.state::<GoalState<N>>().retire();
         // A halted node clears its error code.
         if self.report(cx, 0, "").is_ok() {
             self.node.halted(cx);
@@ -265,7 +269,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
     }
 
     fn attach(&self, cx: &mut Context<'_>) {
-        let mut state = cx.take_state::<State<N>>();
+        let mut state = cx.take_state::<GoalState<N>>();
         self.endpoint.attach(cx, &mut state.client);
         cx.put_state(state);
         self.node.attached(cx);
@@ -285,7 +289,7 @@ impl<N: ActionNode> ActionLeaf<N> {
             Err(Refusal::Thrown(thrown)) => return Err(thrown),
             Err(Refusal::Failure(why)) => return self.fail(cx, SEND_GOAL_FAILURE, &why),
         };
-        let mut state = cx.take_state::<State<N>>();
+        let mut state = cx.take_state::<GoalState<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         let payload = state.renew(goal);
         state.version = version;
@@ -326,7 +330,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         if ended {
             return self.finish(cx, ticket, accepted);
         }
-        let state = cx.state::<State<N>>();
+        let state = cx.state::<GoalState<N>>();
         let version = state.version;
         // Shared rather than borrowed, because the node needs the context.
         if let Some(sent) = state.sent.clone()
@@ -347,7 +351,7 @@ impl<N: ActionNode> ActionLeaf<N> {
             Err(Refusal::Thrown(thrown)) => return Err(thrown),
             Err(Refusal::Failure(why)) => {
                 // The active goal continues. Its inputs are compared again when they are written again.
-                cx.state::<State<N>>().version = version;
+                cx.state::<GoalState<N>>().version = version;
                 let path = path_of(cx);
                 world!(cx).note(&path, why);
                 return Ok(());
@@ -358,7 +362,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         if !is_nothing {
             cx.note_inputs_read();
         }
-        let state = cx.state::<State<N>>();
+        let state = cx.state::<GoalState<N>>();
         state.version = version;
         if replaces {
             let payload = state.renew(goal);
@@ -370,7 +374,7 @@ impl<N: ActionNode> ActionLeaf<N> {
     /// Sends the active goal as a new goal, because the previous goal ended before the update was sent.
     #[cold]
     fn send_again(&self, cx: &mut Context<'_>, payload: Payload) -> Tick {
-        let mut state = cx.take_state::<State<N>>();
+        let mut state = cx.take_state::<GoalState<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         cx.put_state(state);
         self.send(cx, server, payload)
@@ -389,11 +393,11 @@ impl<N: ActionNode> ActionLeaf<N> {
         // and a cancel from outside of the leaf apply to both.
         if is_of_earlier_goal
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
-            && let Some(payload) = cx.state::<State<N>>().sent.clone()
+            && let Some(payload) = cx.state::<GoalState<N>>().sent.clone()
         {
             return self.send_again(cx, payload);
         }
-        cx.state::<State<N>>().retire();
+        cx.state::<GoalState<N>>().retire();
         let timeout = N::timeout_code();
         match &outcome {
             Some(Outcome::Succeeded(payload)) => {
@@ -401,7 +405,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                     return self.fail(cx, N::unknown_code(), "the result is not of the action's type");
                 };
                 self.report(cx, 0, "")?;
-                self.node.finished(cx, &Ending::Succeeded(result))?;
+                self.node.finished(cx, &GoalOutcome::Succeeded(result))?;
                 if let Err(why) = self.node.extract(cx, result)? {
                     return self.fail(cx, N::unknown_code(), &why);
                 }
@@ -414,7 +418,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                 let code = <N::Action as Action>::error_code(result);
                 let words = <N::Action as Action>::error_message(result);
                 self.report(cx, code, words)?;
-                self.node.finished(cx, &Ending::Aborted(result))?;
+                self.node.finished(cx, &GoalOutcome::Aborted(result))?;
                 if let Err(why) = self.node.extract(cx, result)? {
                     return self.fail(cx, N::unknown_code(), &why);
                 }
@@ -436,8 +440,8 @@ impl<N: ActionNode> ActionLeaf<N> {
                     _ => None,
                 };
                 match result {
-                    Some(result) => self.node.finished(cx, &Ending::Canceled(result))?,
-                    None => self.node.finished(cx, &Ending::Failed)?,
+                    Some(result) => self.node.finished(cx, &GoalOutcome::Canceled(result))?,
+                    None => self.node.finished(cx, &GoalOutcome::Failed)?,
                 }
                 Ok(if canceled_is_success {
                     NodeStatus::Success
@@ -481,7 +485,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         let path = path_of(cx);
         world!(cx).note(&path, message);
         self.record(cx, code, message);
-        self.node.finished(cx, &Ending::Failed)?;
+        self.node.finished(cx, &GoalOutcome::Failed)?;
         Ok(NodeStatus::Failure)
     }
 

@@ -46,7 +46,9 @@ mod tracking;
 pub mod values;
 mod world;
 
-pub use action_leaf::{ActionLeaf, ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
+pub use action_leaf::{
+    ActionLeaf, ActionNode, FeedbackOf, GoalOf, GoalOutcome, OnFeedback, Refusal, ResultOf,
+};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
 pub use dry_run::{dry_run, dry_run_with_spans};
 pub use endpoint::Endpoint;

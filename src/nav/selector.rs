@@ -42,7 +42,7 @@ impl<N> fmt::Debug for Selector<N> {
 }
 
 #[derive(Default)]
-struct State {
+struct SelectorState {
     subscription: Subscription,
     /// Number of messages read.
     count: u64,
@@ -80,7 +80,7 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         if self.topic.slot().is_some() && cx.is_fresh() {
             self.attach(cx);
         }
-        let state = cx.state::<State>();
+        let state = cx.state::<SelectorState>();
         let (topic, seen) = (state.subscription.topic(), state.count);
         let mut held = state.selected.as_ref().map(Arc::as_ptr);
         if let Some(topic) = topic {
@@ -94,7 +94,7 @@ impl<N: SelectorNode> Behavior for Selector<N> {
                     .as_ref()
                     .and_then(|payload| payload.get::<String>())
                     .map(|text| Text::from(&**text));
-                let state = cx.state::<State>();
+                let state = cx.state::<SelectorState>();
                 state.count = count;
                 if text.is_some() {
                     // As in Nav2, an empty text removes the selection, and the default applies again.
@@ -107,11 +107,11 @@ impl<N: SelectorNode> Behavior for Selector<N> {
         if held.is_some_and(|text| self.selected.set_same(cx, text)) {
             return Ok(NodeStatus::Success);
         }
-        let selected = match cx.state::<State>().selected.clone() {
+        let selected = match cx.state::<SelectorState>().selected.clone() {
             Some(selected) => selected,
             None => match self.default.get(cx) {
                 Ok(default) if !default.is_empty() => {
-                    cx.state::<State>().selected = Some(default.clone());
+                    cx.state::<SelectorState>().selected = Some(default.clone());
                     default
                 }
                 Ok(_) | Err(_) => return Ok(NodeStatus::Failure),
@@ -122,7 +122,7 @@ impl<N: SelectorNode> Behavior for Selector<N> {
     }
 
     fn attach(&self, cx: &mut Context<'_>) {
-        let mut state = cx.take_state::<State>();
+        let mut state = cx.take_state::<SelectorState>();
         let before = state.subscription.topic();
         state
             .subscription

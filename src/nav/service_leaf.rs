@@ -89,7 +89,7 @@ pub struct ServiceLeaf<N> {
 
 /// The state of one leaf.
 #[derive(Default)]
-struct State {
+struct CallState {
     client: Client,
     /// The open request.
     asked: Option<Payload>,
@@ -122,11 +122,11 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
         if let Some(world) = cx.resource::<World>() {
             world.halt(ticket, reason);
         }
-        cx.state::<State>().asked = None;
+        cx.state::<CallState>().asked = None;
     }
 
     fn attach(&self, cx: &mut Context<'_>) {
-        let mut state = cx.take_state::<State>();
+        let mut state = cx.take_state::<CallState>();
         self.endpoint.attach(cx, &mut state.client);
         cx.put_state(state);
         self.node.attached(cx);
@@ -153,7 +153,7 @@ impl<N: ServiceNode> ServiceLeaf<N> {
             Ok(request) => request,
             Err(status) => return Ok(status),
         };
-        let mut state = cx.take_state::<State>();
+        let mut state = cx.take_state::<CallState>();
         let server = self.endpoint.server(cx, &mut state.client);
         cx.put_state(state);
         let path = path_of(cx);
@@ -166,7 +166,7 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         let request = Payload::new(request);
         let ticket = world!(cx).call(server, &path, request.clone(), options);
         cx.memory().mark = ticket.0;
-        cx.state::<State>().asked = Some(request);
+        cx.state::<CallState>().asked = Some(request);
         Ok(NodeStatus::Running)
     }
 
@@ -181,7 +181,7 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         }
         let outcome = world.finish(ticket);
         cx.memory().mark = 0;
-        let asked = cx.state::<State>().asked.take();
+        let asked = cx.state::<CallState>().asked.take();
         let request = asked.as_ref().and_then(Payload::get::<RequestOf<N>>);
         match outcome {
             Some(Outcome::Response(payload)) => match (request, payload.get::<ResponseOf<N>>()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::admission_epoch::SHUT;
-use super::goal::{ClientGoal, NavigationError, Report, Request};
+use super::goal::{ClientGoal, NavigationError, NavigationResult, Request};
 use super::goal_log;
 use super::thread::AtEnd;
 use super::{AdmissionPermit, Handle, NavigatorKind, TreeLibrary};
@@ -37,7 +37,7 @@ impl WantedGoal {
     pub(crate) fn refuse(self, error: NavigationError, reason: &str) {
         let Self { kind, client, .. } = self;
         tracing::warn!("{}: goal {} not taken up: {reason}", kind.action(), client.id());
-        client.finish_now(Report::aborted(error.code(kind), reason));
+        client.finish_now(NavigationResult::aborted(error.code(kind), reason));
     }
 }
 
@@ -246,7 +246,7 @@ impl Admission {
     pub(crate) fn cancel(&self, goal: GoalId) {
         match self.waiting.remove(goal) {
             Some(wanted) => {
-                let report = Report::canceled("cancelled before its tree was read");
+                let report = NavigationResult::canceled("cancelled before its tree was read");
                 goal_log::ended(wanted.kind, goal, &report);
                 wanted.client.finish_now(report);
             }
@@ -261,7 +261,7 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::super::goal::Ending;
+    use super::super::goal::TerminalStatus;
     use super::super::test_harness::{bench, load, registry, request};
     use super::super::thread_tests::{PATIENCE, Remote};
     use super::*;
@@ -352,13 +352,13 @@ mod tests {
         }
 
         /// The next client that is answered, and how.
-        fn answer(&self) -> (u8, Ending, String) {
+        fn answer(&self) -> (u8, TerminalStatus, String) {
             let (client, report) = self.remote.reports.recv_timeout(PATIENCE).unwrap();
-            (client, report.ending, report.error_message)
+            (client, report.status, report.error_message)
         }
 
         /// Has all trees read that are wanted so far; who is answered meanwhile.
-        fn read(&mut self) -> Vec<(u8, Ending)> {
+        fn read(&mut self) -> Vec<(u8, TerminalStatus)> {
             const LAST: u8 = 99;
             self.let_go = None;
             self.send(LAST, "nowhere.xml");
@@ -376,10 +376,10 @@ mod tests {
         }
     }
 
-    fn canceled(client: u8) -> (u8, Ending, String) {
+    fn canceled(client: u8) -> (u8, TerminalStatus, String) {
         (
             client,
-            Ending::Canceled,
+            TerminalStatus::Canceled,
             "cancelled before its tree was read".to_owned(),
         )
     }
@@ -399,11 +399,14 @@ mod tests {
                 gateway.admission.set_active(false);
             }
             for client in [1, 2] {
-                assert_eq!(gateway.answer(), (client, Ending::Aborted, text.to_owned()));
+                assert_eq!(
+                    gateway.answer(),
+                    (client, TerminalStatus::Aborted, text.to_owned())
+                );
             }
             // Let in before, and handed in afterwards.
             gateway.admission.goal(late, gateway.wanted(3, "quick.xml"));
-            assert_eq!(gateway.answer(), (3, Ending::Aborted, SHUT.to_owned()));
+            assert_eq!(gateway.answer(), (3, TerminalStatus::Aborted, SHUT.to_owned()));
             assert!(gateway.admission.admit().is_none());
             gateway.admission.set_active(true);
             assert_eq!(gateway.read(), []);
@@ -454,11 +457,11 @@ mod tests {
             gateway.cancel(number);
         }
         // Of the others the newest has taken the first one's place.
-        assert_eq!(gateway.read(), [(1, Ending::Aborted)]);
+        assert_eq!(gateway.read(), [(1, TerminalStatus::Aborted)]);
         assert!(gateway.remote.is_running());
         gateway.cancel(4);
         let (client, ending, text) = gateway.answer();
-        assert_eq!((client, ending), (4, Ending::Canceled), "{text}");
+        assert_eq!((client, ending), (4, TerminalStatus::Canceled), "{text}");
         assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
     }
 }

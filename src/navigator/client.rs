@@ -1,8 +1,8 @@
 //! A navigation goal on the wire.
 
 use super::NavigatorKind;
-use super::goal::{ClientGoal, Ending, Feedback, Report};
-use crate::goal::{End, GoalId};
+use super::goal::{ClientGoal, Feedback, NavigationResult, TerminalStatus};
+use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 use crate::msg::action::{
     NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
@@ -18,7 +18,7 @@ pub(crate) trait NavigateAction: ServedAction {
     fn poses(goal: &Self::Goal) -> Vec<PoseStamped>;
     fn tree(goal: &Self::Goal) -> &str;
     fn feedback(feedback: &Feedback) -> Self::Feedback;
-    fn result(report: &Report) -> Self::Result;
+    fn result(report: &NavigationResult) -> Self::Result;
 }
 
 fn saturated<N: TryFrom<i64>>(number: i64, most: N) -> N {
@@ -50,7 +50,7 @@ impl NavigateAction for NavigateToPose {
         }
     }
 
-    fn result(report: &Report) -> NavigateToPoseResult {
+    fn result(report: &NavigationResult) -> NavigateToPoseResult {
         NavigateToPoseResult {
             error_code: report.error_code,
             error_msg: report.error_message.clone(),
@@ -84,7 +84,7 @@ impl NavigateAction for NavigateThroughPoses {
         }
     }
 
-    fn result(report: &Report) -> NavigateThroughPosesResult {
+    fn result(report: &NavigationResult) -> NavigateThroughPosesResult {
         NavigateThroughPosesResult {
             error_code: report.error_code,
             error_msg: report.error_message.clone(),
@@ -116,14 +116,13 @@ where
         });
     }
 
-    fn finish(self: Box<Self>, report: Report) {
+    fn finish(self: Box<Self>, report: NavigationResult) {
         let Self { goal, sender } = *self;
         sender.send(move || {
-            let end = match report.ending {
-                Ending::Succeeded => End::Succeeded,
+            let end = match report.status {
                 // A goal that nobody asked to cancel cannot end as cancelled: then it was stopped from here.
-                Ending::Canceled if goal.is_canceling() => End::Canceled,
-                Ending::Canceled | Ending::Aborted => End::Aborted,
+                TerminalStatus::Canceled if !goal.is_canceling() => TerminalStatus::Aborted,
+                status => status,
             };
             if let Err(error) = goal.finish(end, A::result(&report)) {
                 tracing::warn!("goal {}: {error}", goal.id());
@@ -131,7 +130,7 @@ where
         });
     }
 
-    fn finish_now(self: Box<Self>, report: Report) {
+    fn finish_now(self: Box<Self>, report: NavigationResult) {
         let Self { goal, sender } = *self;
         // What lies with the tick thread's own leaves when that comes back from its leaf.
         let sender = sender.without_outbox();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::global_frame::Unexpressed;
-use super::goal::{ClientGoal, NavigationError, Report, Request};
+use super::goal::{ClientGoal, NavigationError, NavigationResult, Request};
 use super::goal_log::{self, REPLACED};
 use super::log::ChangeLog;
 use super::options::Options;
@@ -19,7 +19,7 @@ use crate::job::JobRegistry;
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
 
 /// What the navigator is doing.
-enum State {
+enum NavigationState {
     Idle,
     /// A tree is ticked for a goal.
     Running(Session),
@@ -29,7 +29,7 @@ enum State {
         then: Then,
         /// Goals that waited for this and are over, and what their clients are told with that of the session: until then
         /// the robot may move.
-        also: Vec<(Request, Report)>,
+        also: Vec<(Request, NavigationResult)>,
         deadline: Time,
     },
 }
@@ -37,7 +37,7 @@ enum State {
 /// What becomes of a session when everything that it had started has stopped.
 enum Then {
     /// Its client is told.
-    Tell(Report),
+    Tell(NavigationResult),
     /// Its goal is pursued by another tree.
     Resume(Arc<TreeDef>),
 }
@@ -49,7 +49,7 @@ enum Then {
 /// what the old one moved has stopped, or a deadline has passed.
 pub struct Navigator {
     options: Options,
-    state: State,
+    state: NavigationState,
     /// A tree is kept between goals, with its blackboard and its nodes' memories, as Nav2 keeps it: unless
     /// [`Options::always_reload`].
     trees: [Option<Tree>; 2],
@@ -66,7 +66,7 @@ pub struct Navigator {
     next: Option<Request>,
     log: ChangeLog,
     /// How the last navigation ended.
-    last_end: Option<(NavigatorKind, Report)>,
+    last_end: Option<(NavigatorKind, NavigationResult)>,
     log_topic: Option<TopicId>,
     heartbeat: Option<Heartbeat>,
     /// Trees made so far: each draws its own lots.
@@ -84,7 +84,7 @@ impl Navigator {
         resources.insert(jobs.clone());
         let mut navigator = Self {
             options,
-            state: State::Idle,
+            state: NavigationState::Idle,
             trees: [None, None],
             servers: [Vec::new(), Vec::new()],
             current: NavigatorKind::ToPose,
@@ -170,14 +170,14 @@ impl Navigator {
 
     fn world(&mut self) -> Option<&mut World> {
         match &self.state {
-            State::Running(session) => self.trees[session.kind().index()].as_mut()?.resource(),
-            State::Idle | State::Stopping { .. } => self.resources.get(),
+            NavigationState::Running(session) => self.trees[session.kind().index()].as_mut()?.resource(),
+            NavigationState::Idle | NavigationState::Stopping { .. } => self.resources.get(),
         }
     }
 
     /// Whether there is nothing to tick, to wait for or to answer.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle) && self.pending_goals.is_empty() && self.next.is_none()
+        matches!(self.state, NavigationState::Idle) && self.pending_goals.is_empty() && self.next.is_none()
     }
 
     /// Whether there is a goal that is pursued, or will be.
@@ -185,20 +185,20 @@ impl Navigator {
         let waits = !self.pending_goals.is_empty() || self.next.is_some();
         waits
             || match &self.state {
-                State::Idle => false,
-                State::Running(_) => true,
-                State::Stopping { then, .. } => matches!(then, Then::Resume(_)),
+                NavigationState::Idle => false,
+                NavigationState::Running(_) => true,
+                NavigationState::Stopping { then, .. } => matches!(then, Then::Resume(_)),
             }
     }
 
     /// Whether a tree was halted and what it had started has not stopped yet.
     pub fn is_stopping(&self) -> bool {
-        matches!(self.state, State::Stopping { .. })
+        matches!(self.state, NavigationState::Stopping { .. })
     }
 
     /// Whether a tree is running.
     pub fn is_running(&self) -> bool {
-        matches!(self.state, State::Running(_))
+        matches!(self.state, NavigationState::Running(_))
     }
 
     /// The tree that runs, or ran last for a navigator.
@@ -227,24 +227,26 @@ impl Navigator {
 
     /// Cancels a goal. Its client gets the result when what its tree started has stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
-        let report = Report::canceled("cancelled before it was taken up");
+        let report = NavigationResult::canceled("cancelled before it was taken up");
         if let Some(request) = self.pending_goals.remove(goal) {
             goal_log::finish(request.kind, request.client, report);
         } else if let Some(request) = self.next.take_if(|next| next.client.id() == goal) {
             self.finish_next(request, report);
         }
         match &mut self.state {
-            State::Running(session) if session.id() == goal => {
-                self.stop(HaltReason::GoalCanceled, Report::canceled(""), now);
+            NavigationState::Running(session) if session.id() == goal => {
+                self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
             }
-            State::Stopping { session, then, .. } if session.id() == goal => then.tell(Report::canceled("")),
+            NavigationState::Stopping { session, then, .. } if session.id() == goal => {
+                then.tell(NavigationResult::canceled(""));
+            }
             _ => {}
         }
     }
 
     /// Ends everything: the node is deactivated, or the process ends (guarantee G8).
     pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
-        let report = Report::aborted(
+        let report = NavigationResult::aborted(
             0,
             &match reason {
                 HaltReason::Deactivated => DEACTIVATED.to_owned(),
@@ -256,11 +258,11 @@ impl Navigator {
 
     /// Aborts every goal, for an error of this node.
     pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
-        let report = |kind| Report::aborted(error.code(kind), message);
+        let report = |kind| NavigationResult::aborted(error.code(kind), message);
         self.end_all(HaltReason::TimedOut, report, now);
     }
 
-    fn end_all(&mut self, reason: HaltReason, report: impl Fn(NavigatorKind) -> Report, now: Time) {
+    fn end_all(&mut self, reason: HaltReason, report: impl Fn(NavigatorKind) -> NavigationResult, now: Time) {
         for request in self.pending_goals.drain() {
             goal_log::finish(request.kind, request.client, report(request.kind));
         }
@@ -269,33 +271,35 @@ impl Navigator {
             self.finish_next(request, report);
         }
         match &mut self.state {
-            State::Idle => {}
-            State::Running(session) => {
+            NavigationState::Idle => {}
+            NavigationState::Running(session) => {
                 let report = report(session.kind());
                 self.stop(reason, report, now);
             }
-            State::Stopping { session, then, .. } => then.tell(report(session.kind())),
+            NavigationState::Stopping { session, then, .. } => then.tell(report(session.kind())),
         }
     }
 
     /// Ends the goal that was to be taken up next: its client is told when what still stops has stopped.
-    fn finish_next(&mut self, request: Request, report: Report) {
+    fn finish_next(&mut self, request: Request, report: NavigationResult) {
         match &mut self.state {
-            State::Stopping { also, .. } => also.push((request, report)),
-            State::Idle | State::Running(_) => goal_log::finish(request.kind, request.client, report),
+            NavigationState::Stopping { also, .. } => also.push((request, report)),
+            NavigationState::Idle | NavigationState::Running(_) => {
+                goal_log::finish(request.kind, request.client, report);
+            }
         }
     }
 
     /// Ends the run of a tree whose leaves' goals were all cancelled without it, because the client of `goal` wanted that
     /// one cancelled: nothing would ever come of them (guarantee G6).
     pub fn leaves_were_halted(&mut self, goal: GoalId, now: Time) {
-        let State::Running(session) = &self.state else {
+        let NavigationState::Running(session) = &self.state else {
             return;
         };
         let report = if session.id() == goal {
-            Report::canceled("")
+            NavigationResult::canceled("")
         } else {
-            Report::aborted(
+            NavigationResult::aborted(
                 0,
                 "its leaves were stopped with those of a goal that was cancelled",
             )
@@ -305,27 +309,27 @@ impl Navigator {
 
     /// What has not stopped by now is reported, whatever time it had yet.
     pub fn wait_no_longer(&mut self) {
-        if let State::Stopping { deadline, .. } = &mut self.state {
+        if let NavigationState::Stopping { deadline, .. } = &mut self.state {
             *deadline = self.steady.min(*deadline);
         }
     }
 
     /// Halts the tree that runs and waits, without blocking, for what it had started.
-    fn stop(&mut self, reason: HaltReason, report: Report, now: Time) {
+    fn stop(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
         self.wind_up(reason, Then::Tell(report), now);
         self.poll(now);
     }
 
     /// Halts the tree that runs: its session is stopping.
     fn wind_up(&mut self, reason: HaltReason, then: Then, now: Time) {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Running(session) => {
+        match std::mem::replace(&mut self.state, NavigationState::Idle) {
+            NavigationState::Running(session) => {
                 self.halt_tree(&session, reason, now);
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.pursue_nothing();
                 }
                 let deadline = self.steady + self.options.stop_timeout;
-                self.state = State::Stopping {
+                self.state = NavigationState::Stopping {
                     session,
                     then,
                     also: Vec::new(),
@@ -352,10 +356,10 @@ impl Navigator {
             .as_ref()
             .map(|tree| Arc::clone(tree.definition()));
         match &mut self.state {
-            State::Running(session) if session.kind() == kind => {
+            NavigationState::Running(session) if session.kind() == kind => {
                 self.wind_up(HaltReason::TreeSwapped, Then::Resume(Arc::clone(def)), now);
             }
-            State::Stopping {
+            NavigationState::Stopping {
                 session,
                 then: Then::Resume(with),
                 ..
@@ -392,8 +396,8 @@ impl Navigator {
         }
         // Between two ticks the tree that runs can do without the world.
         let lender = match &self.state {
-            State::Running(session) => self.trees[session.kind().index()].as_mut(),
-            State::Idle | State::Stopping { .. } => None,
+            NavigationState::Running(session) => self.trees[session.kind().index()].as_mut(),
+            NavigationState::Idle | NavigationState::Stopping { .. } => None,
         };
         let resources = match lender {
             Some(lender) => lender.take_resources(),
@@ -417,7 +421,7 @@ impl Navigator {
             .unwrap_or_default();
         let resources = tree.take_resources();
         match &self.state {
-            State::Running(session) => {
+            NavigationState::Running(session) => {
                 if let Some(lender) = self.trees[session.kind().index()].as_mut() {
                     lender.put_resources(resources);
                     if let Some(heartbeat) = &self.heartbeat {
@@ -425,7 +429,7 @@ impl Navigator {
                     }
                 }
             }
-            State::Idle | State::Stopping { .. } => self.resources = resources,
+            NavigationState::Idle | NavigationState::Stopping { .. } => self.resources = resources,
         }
         match attached {
             Ok(()) => Ok((tree, servers)),
@@ -468,7 +472,7 @@ impl Navigator {
         }
         self.settle_pending_goals(now);
         self.settle_session();
-        if matches!(self.state, State::Idle)
+        if matches!(self.state, NavigationState::Idle)
             && let Some(next) = self.next.take()
         {
             self.start(next, now);
@@ -477,7 +481,7 @@ impl Navigator {
 
     /// Sees to a session that is stopping, when everything that it had started has stopped, or its time is over.
     fn settle_session(&mut self) {
-        let State::Stopping { deadline, .. } = &self.state else {
+        let NavigationState::Stopping { deadline, .. } = &self.state else {
             return;
         };
         let overdue = self.steady >= *deadline;
@@ -495,8 +499,8 @@ impl Navigator {
         } else {
             [world.unsettled(), self.jobs.give_up()].concat()
         };
-        let (session, then, also) = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Stopping {
+        let (session, then, also) = match std::mem::replace(&mut self.state, NavigationState::Idle) {
+            NavigationState::Stopping {
                 session, then, also, ..
             } => (session, then, also),
             other => {
@@ -536,7 +540,11 @@ impl Navigator {
         // A command to a goal that was displaced, such as a pause, holds for the one that displaces it.
         let run_accepted = settled.displaced.iter().map(|request| request.run_accepted).min();
         for request in settled.displaced {
-            goal_log::finish(request.kind, request.client, Report::aborted(0, REPLACED));
+            goal_log::finish(
+                request.kind,
+                request.client,
+                NavigationResult::aborted(0, REPLACED),
+            );
         }
         if let Some(mut request) = settled.taken {
             request.run_accepted = request
@@ -549,13 +557,15 @@ impl Navigator {
     /// Whether a goal can be taken up now.
     fn readiness(&mut self, request: &mut Request, expressed: &mut usize, lookups: &mut usize) -> Readiness {
         let busy = match &self.state {
-            State::Running(session)
-            | State::Stopping {
+            NavigationState::Running(session)
+            | NavigationState::Stopping {
                 session,
                 then: Then::Resume(_),
                 ..
             } => Some(session.kind()),
-            State::Idle | State::Stopping { .. } => self.next.as_ref().map(|next| next.kind),
+            NavigationState::Idle | NavigationState::Stopping { .. } => {
+                self.next.as_ref().map(|next| next.kind)
+            }
         };
         if busy.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
             let reason = "the other navigator is at work: cancel its goal first, or set \
@@ -578,12 +588,12 @@ impl Navigator {
     /// Whether the navigation of this kind that runs, or is about to, has another tree than a request.
     fn has_other_tree(&self, request: &Request) -> bool {
         let tree = match &self.state {
-            State::Running(_) => self.trees[request.kind.index()].as_ref().map(Tree::definition),
-            State::Stopping {
+            NavigationState::Running(_) => self.trees[request.kind.index()].as_ref().map(Tree::definition),
+            NavigationState::Stopping {
                 then: Then::Resume(def),
                 ..
             } => Some(def),
-            State::Idle | State::Stopping { .. } => {
+            NavigationState::Idle | NavigationState::Stopping { .. } => {
                 self.next.as_ref().and_then(|next| next.tree.as_ref().ok())
             }
         };
@@ -593,8 +603,8 @@ impl Navigator {
     /// Runs a goal: at once, in place of the one that runs, or when that has stopped.
     fn take_up(&mut self, mut request: Request, now: Time) {
         match &mut self.state {
-            State::Idle => self.start(request, now),
-            State::Running(session) => {
+            NavigationState::Idle => self.start(request, now),
+            NavigationState::Running(session) => {
                 let tree = self.trees[request.kind.index()].as_mut();
                 let same =
                     |tree: &Tree| matches!(&request.tree, Ok(def) if Arc::ptr_eq(def, tree.definition()));
@@ -613,7 +623,7 @@ impl Navigator {
                         if let Some(heartbeat) = &self.heartbeat {
                             heartbeat.pursue(goal);
                         }
-                        goal_log::finish(kind, old, Report::aborted(0, REPLACED));
+                        goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
                         let robot = Robot::of(tree).pose;
                         let poses = &session.poses().0;
                         goal_log::began(kind, goal, robot.as_ref(), poses, tree.definition());
@@ -621,15 +631,19 @@ impl Navigator {
                     None => {
                         request.run_accepted = session.run_accepted();
                         self.replace_next(request);
-                        self.stop(HaltReason::TreeSwapped, Report::aborted(0, REPLACED), now);
+                        self.stop(
+                            HaltReason::TreeSwapped,
+                            NavigationResult::aborted(0, REPLACED),
+                            now,
+                        );
                     }
                 }
             }
-            State::Stopping { session, then, .. } => {
+            NavigationState::Stopping { session, then, .. } => {
                 if matches!(then, Then::Resume(_)) {
                     request.run_accepted = session.run_accepted();
                 }
-                then.tell(Report::aborted(0, REPLACED));
+                then.tell(NavigationResult::aborted(0, REPLACED));
                 self.replace_next(request);
             }
         }
@@ -639,7 +653,7 @@ impl Navigator {
     fn replace_next(&mut self, mut request: Request) {
         if let Some(older) = self.next.take() {
             request.run_accepted = older.run_accepted;
-            goal_log::finish(older.kind, older.client, Report::aborted(0, REPLACED));
+            goal_log::finish(older.kind, older.client, NavigationResult::aborted(0, REPLACED));
         }
         self.next = Some(request);
     }
@@ -678,14 +692,14 @@ impl Navigator {
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;
         goal_log::began(session.kind(), session.id(), robot.as_ref(), poses, &def);
-        self.state = State::Running(session);
+        self.state = NavigationState::Running(session);
     }
 
     /// One tick, when the schedule says so.
     pub fn tick(&mut self, now: Time) {
         self.poll(now);
         self.hand_over();
-        let State::Running(session) = &mut self.state else {
+        let NavigationState::Running(session) = &mut self.state else {
             return;
         };
         let kind = session.kind();
@@ -731,10 +745,10 @@ impl Navigator {
             // What is skipped as a whole has failed, as in Nav2: ticked again it would be skipped again, and its client wait.
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure | NodeStatus::Skipped)) => {
                 let report = match status {
-                    NodeStatus::Success => Report::succeeded(),
+                    NodeStatus::Success => NavigationResult::succeeded(),
                     _ => match super::blackboard_io::error_of(tree, &self.options) {
-                        (0, _) if status == NodeStatus::Skipped => Report::aborted(0, SKIPPED),
-                        (code, message) => Report::aborted(code, &message),
+                        (0, _) if status == NodeStatus::Skipped => NavigationResult::aborted(0, SKIPPED),
+                        (code, message) => NavigationResult::aborted(code, &message),
                     },
                 };
                 self.complete(HaltReason::ParentFinished, report, now);
@@ -742,7 +756,7 @@ impl Navigator {
             Err(error) => {
                 tracing::error!("{error}");
                 let code = NavigationError::Unknown.code(kind);
-                let report = Report::aborted(code, &error.to_string());
+                let report = NavigationResult::aborted(code, &error.to_string());
                 self.complete(HaltReason::TreeFailed, report, now);
             }
         }
@@ -750,9 +764,9 @@ impl Navigator {
 
     /// The tree has ended. Its client is told at once, unless something that the tree had started is left: then when that
     /// has stopped.
-    fn complete(&mut self, reason: HaltReason, report: Report, now: Time) {
+    fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
         self.wind_up(reason, Then::Tell(report), now);
-        if let State::Stopping { session, .. } = &self.state
+        if let NavigationState::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]
         {
             super::blackboard_io::clear_errors(tree, &self.options);
@@ -800,7 +814,7 @@ fn drop_tree(tree: Option<Tree>) {
 
 impl Then {
     /// The client is told this, unless it is to be told something already: nobody pursues its goal any more.
-    fn tell(&mut self, report: Report) {
+    fn tell(&mut self, report: NavigationResult) {
         if matches!(self, Self::Resume(_)) {
             *self = Self::Tell(report);
         }
@@ -824,9 +838,9 @@ const DEACTIVATED: &str = "navtree was deactivated: activate it and send the goa
 impl std::fmt::Debug for Navigator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = match &self.state {
-            State::Idle => "idle",
-            State::Running(_) => "running",
-            State::Stopping { .. } => "stopping",
+            NavigationState::Idle => "idle",
+            NavigationState::Running(_) => "running",
+            NavigationState::Stopping { .. } => "stopping",
         };
         f.debug_struct("Navigator")
             .field("state", &state)

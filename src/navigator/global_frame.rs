@@ -115,7 +115,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::Options;
-    use super::super::goal::{Ending, NavigationError};
+    use super::super::goal::{NavigationError, TerminalStatus};
     use super::super::test_harness::{Rig, bench, load, registry, request};
     use super::*;
     use crate::msg::{Header, Pose, Stamp};
@@ -234,7 +234,7 @@ mod tests {
         rig.ticks(1);
         assert!(rig.reports.try_recv().is_err() && !rig.navigator.is_idle());
         rig.ticks(2);
-        assert_eq!(rig.report().1.ending, Ending::Succeeded);
+        assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let now = rig.now();
         rig.navigator.goal(set, now);
         rig.ticks(1);
-        assert_eq!(rig.report().1.ending, Ending::Succeeded);
+        assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
 
         for (kind, poses) in [
             (NavigatorKind::ToPose, vec![PoseStamped::default()]),
@@ -264,8 +264,11 @@ mod tests {
             // At once: it is looked at when it comes, not in every turn.
             let (_, report) = rig.report();
             assert_eq!(
-                (report.ending, report.error_code),
-                (Ending::Aborted, NavigationError::TransformFailed.code(kind))
+                (report.status, report.error_code),
+                (
+                    TerminalStatus::Aborted,
+                    NavigationError::TransformFailed.code(kind)
+                )
             );
             assert_eq!(
                 report.error_message,

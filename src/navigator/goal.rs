@@ -5,20 +5,10 @@ use std::time::Duration;
 
 use crate::bt::{Time, TreeDef};
 use crate::goal::GoalId;
+pub use crate::goal::TerminalStatus;
 use crate::msg::PoseStamped;
 
 use super::NavigatorKind;
-
-/// How a navigation goal ended for its client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// The tree succeeded.
-    Succeeded,
-    /// The tree failed, could not be loaded, or another goal took its place.
-    Aborted,
-    /// The client cancelled it, or the node was deactivated.
-    Canceled,
-}
 
 /// The error codes that Nav2's main branch defines for the navigate actions; Jazzy's interfaces carry them as numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,19 +39,20 @@ impl NavigationError {
 
 /// The result of a navigation goal.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// How.
-    pub ending: Ending,
+pub struct NavigationResult {
+    /// How it ended for its client. Aborted also where another goal took its place, canceled also where the node was
+    /// deactivated.
+    pub status: TerminalStatus,
     /// 0, a leaf's code, or one of [`NavigationError`].
     pub error_code: u16,
     /// Why, for a person.
     pub error_message: String,
 }
 
-impl Report {
+impl NavigationResult {
     pub(crate) fn succeeded() -> Self {
         Self {
-            ending: Ending::Succeeded,
+            status: TerminalStatus::Succeeded,
             error_code: 0,
             error_message: String::new(),
         }
@@ -70,7 +61,7 @@ impl Report {
     /// Of a goal that came to nothing, and why.
     pub fn aborted(error_code: u16, error_message: &str) -> Self {
         Self {
-            ending: Ending::Aborted,
+            status: TerminalStatus::Aborted,
             error_code,
             error_message: error_message.to_owned(),
         }
@@ -79,7 +70,7 @@ impl Report {
     /// Of a goal that somebody wanted cancelled.
     pub fn canceled(error_message: &str) -> Self {
         Self {
-            ending: Ending::Canceled,
+            status: TerminalStatus::Canceled,
             error_code: 0,
             error_message: error_message.to_owned(),
         }
@@ -126,9 +117,9 @@ pub trait ClientGoal: Send {
     /// Sends feedback.
     fn feedback(&mut self, feedback: &Feedback);
     /// Delivers the result, from the tick thread.
-    fn finish(self: Box<Self>, report: Report);
+    fn finish(self: Box<Self>, report: NavigationResult);
     /// As [`ClientGoal::finish`], from any other thread: it leaves although the tick thread does nothing meanwhile.
-    fn finish_now(self: Box<Self>, report: Report) {
+    fn finish_now(self: Box<Self>, report: NavigationResult) {
         self.finish(report);
     }
 }
@@ -160,6 +151,6 @@ impl Request {
             self.kind.action(),
             self.client.id()
         );
-        self.client.finish(Report::aborted(error_code, reason));
+        self.client.finish(NavigationResult::aborted(error_code, reason));
     }
 }

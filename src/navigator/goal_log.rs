@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::NavigatorKind;
-use super::goal::{ClientGoal, Ending, Report};
+use super::goal::{ClientGoal, NavigationResult, TerminalStatus};
 use crate::bt::{NodeIndex, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
@@ -50,32 +50,32 @@ fn beginning(
 }
 
 /// Tells a client the end of its goal.
-pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: Report) {
+pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: NavigationResult) {
     ended(kind, client.id(), &report);
     client.finish(report);
 }
 
 /// A goal has ended.
-pub(super) fn ended(kind: NavigatorKind, goal: GoalId, report: &Report) {
+pub(super) fn ended(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) {
     let line = ending(kind, goal, report);
-    if report.ending == Ending::Aborted && report.error_message != REPLACED {
+    if report.status == TerminalStatus::Aborted && report.error_message != REPLACED {
         tracing::warn!("{line}");
     } else {
         tracing::info!("{line}");
     }
 }
 
-fn ending(kind: NavigatorKind, goal: GoalId, report: &Report) -> String {
-    let Report {
-        ending,
+fn ending(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) -> String {
+    let NavigationResult {
+        status: ending,
         error_code,
         error_message,
     } = report;
     let how = match ending {
-        Ending::Succeeded => "succeeded",
-        Ending::Canceled => "was canceled",
-        Ending::Aborted if error_message == REPLACED => "was preempted",
-        Ending::Aborted => "failed",
+        TerminalStatus::Succeeded => "succeeded",
+        TerminalStatus::Canceled => "was canceled",
+        TerminalStatus::Aborted if error_message == REPLACED => "was preempted",
+        TerminalStatus::Aborted => "failed",
     };
     let mut line = format!("{}: goal {goal} {how}", kind.action());
     if *error_code != 0 {
@@ -116,16 +116,19 @@ mod tests {
 
     #[test]
     fn an_end_says_how_and_why() {
-        let says = |report: &Report| ending(NavigatorKind::ToPose, GoalId::ZERO, report);
+        let says = |report: &NavigationResult| ending(NavigatorKind::ToPose, GoalId::ZERO, report);
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
-        assert_eq!(says(&Report::succeeded()), format!("{goal} succeeded"));
-        assert_eq!(says(&Report::canceled("")), format!("{goal} was canceled"));
+        assert_eq!(says(&NavigationResult::succeeded()), format!("{goal} succeeded"));
         assert_eq!(
-            says(&Report::aborted(206, "Plan failed")),
+            says(&NavigationResult::canceled("")),
+            format!("{goal} was canceled")
+        );
+        assert_eq!(
+            says(&NavigationResult::aborted(206, "Plan failed")),
             format!("{goal} failed (error code 206): Plan failed")
         );
         assert_eq!(
-            says(&Report::aborted(0, REPLACED)),
+            says(&NavigationResult::aborted(0, REPLACED)),
             format!("{goal} was preempted: {REPLACED}")
         );
     }

@@ -71,7 +71,7 @@ mod watchdog_tests;
 
 pub use self::core::Navigator;
 pub use durations::Durations;
-pub use goal::{ClientGoal, Ending, Feedback, NavigationError, Report, Request};
+pub use goal::{ClientGoal, Feedback, NavigationError, NavigationResult, Request, TerminalStatus};
 pub use heartbeat::Heartbeat;
 pub use kind::NavigatorKind;
 pub use library::{Refusal, TreeLibrary};

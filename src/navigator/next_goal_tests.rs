@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::NavigatorKind::ToPose;
-use super::goal::Ending;
+use super::goal::TerminalStatus;
 use super::replaced_goal_tests::{Delays, FOLLOW, PLAN, end_of, rig};
 use super::test_harness::{Rig, load, registry};
 use crate::bt::TreeDef;
@@ -44,14 +44,14 @@ fn a_sequence_with_memory_begins_each_navigation_with_its_first_child() {
             rig.ticks(5);
         }
         let first = if is_cancelled {
-            Ending::Canceled
+            TerminalStatus::Canceled
         } else {
-            Ending::Aborted
+            TerminalStatus::Aborted
         };
-        assert_eq!(rig.report().1.ending, first);
+        assert_eq!(rig.report().1.status, first);
         rig.bench.action::<Wait>("wait", |_| Plan::success());
         rig.drive(2, 2.0, &tree);
-        assert_eq!(rig.report().1.ending, Ending::Succeeded);
+        assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
         assert_eq!(rig.ends(), [1.0, 2.0], "cancelled: {is_cancelled}");
     }
 }
@@ -76,8 +76,8 @@ fn a_sequence_with_memory_begins_anew_where_what_failed_was_the_goal_before() {
         rig.ticks(1);
     }
     rig.drive(2, 2.0, &tree);
-    let told: Vec<_> = rig.reports.try_iter().map(|(_, report)| report.ending).collect();
-    assert_eq!(told, [Ending::Aborted, Ending::Succeeded]);
+    let told: Vec<_> = rig.reports.try_iter().map(|(_, report)| report.status).collect();
+    assert_eq!(told, [TerminalStatus::Aborted, TerminalStatus::Succeeded]);
     assert_eq!(rig.ends(), [1.0, 2.0]);
 }
 
@@ -110,9 +110,12 @@ fn smoothing() -> (Rig, Arc<TreeDef>) {
 #[test]
 fn a_path_that_an_earlier_goal_left_is_not_followed() {
     let (mut rig, tree) = smoothing();
-    for (number, x, ending) in [(1, 1.0, Ending::Succeeded), (2, 2.0, Ending::Aborted)] {
+    for (number, x, ending) in [
+        (1, 1.0, TerminalStatus::Succeeded),
+        (2, 2.0, TerminalStatus::Aborted),
+    ] {
         rig.drive(number, x, &tree);
-        assert_eq!(rig.report().1.ending, ending, "{x} m");
+        assert_eq!(rig.report().1.status, ending, "{x} m");
     }
     assert_eq!(rig.ends(), [1.0, 0.0]);
 }
@@ -125,8 +128,8 @@ fn a_path_that_was_left_by_the_goal_whose_place_another_takes_is_not_followed() 
         rig.goal_to(1, ToPose, "map", 1.0, &tree);
         rig.ticks(after);
         rig.drive(2, 2.0, &tree);
-        let told: Vec<_> = rig.reports.try_iter().map(|(_, report)| report.ending).collect();
-        assert_eq!(told, [Ending::Aborted; 2], "after {after} ticks");
+        let told: Vec<_> = rig.reports.try_iter().map(|(_, report)| report.status).collect();
+        assert_eq!(told, [TerminalStatus::Aborted; 2], "after {after} ticks");
         assert_eq!(rig.ends().last(), Some(&0.0), "after {after} ticks");
     }
 }
@@ -142,7 +145,7 @@ fn a_path_that_the_file_gives_is_followed_by_each_goal() {
     let mut rig = rig(Delays::default());
     for number in [1, 2] {
         rig.drive(number, 2.0, &tree);
-        assert_eq!(rig.report().1.ending, Ending::Succeeded);
+        assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
     }
     assert_eq!(rig.ends(), [1.0, 1.0]);
 }

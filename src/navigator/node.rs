@@ -23,7 +23,7 @@ use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose, NavigateToPoseGoal};
 use crate::nav::World;
 use crate::ros::guardian::Guardian;
-use crate::ros::lifecycle::{State, Transition};
+use crate::ros::lifecycle::{LifecycleState, Transition};
 use crate::ros::{
     ActionServer, Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros,
     RosError, arguments, exit_within, guardian, memory, middleware,
@@ -426,7 +426,7 @@ impl Node {
         let halted = self.ticks.handle().halt_within(reason, farewell.stop);
         // As a lifecycle manager would end it, where none has, and with a limit of our own.
         let lifecycle = self.lifecycle.handle();
-        if lifecycle.state() != State::Finalized
+        if lifecycle.state() != LifecycleState::Finalized
             && lifecycle.change(Transition::ShutDown, farewell.tree).is_err()
         {
             tracing::error!("the life cycle did not come to its end in time");

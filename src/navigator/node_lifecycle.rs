@@ -7,7 +7,7 @@ use super::admission::Admission;
 use super::{Handle, TreeLibrary, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
-use crate::ros::lifecycle::{State, Transition, Verdict};
+use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
 use crate::ros::{Bond, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 
 /// How long a deactivation may take. Nav2's has no bound and hangs with a tree that hangs.
@@ -32,20 +32,20 @@ pub(crate) struct NodeLifecycle {
 }
 
 impl LifecycleHandler for NodeLifecycle {
-    fn change(&mut self, transition: Transition, _from: State) -> Verdict {
+    fn change(&mut self, transition: Transition, _from: LifecycleState) -> TransitionResult {
         match transition {
             Transition::Configure => {
                 match plugins::refuse_foreign(&self.parameters).and_then(|()| self.library.refresh()) {
-                    Ok(()) => Verdict::Success,
+                    Ok(()) => TransitionResult::Success,
                     Err(reason) => {
                         tracing::error!("not configured: {reason}");
-                        Verdict::Failure
+                        TransitionResult::Failure
                     }
                 }
             }
             Transition::CleanUp => {
                 self.library.forget();
-                Verdict::Success
+                TransitionResult::Success
             }
             Transition::Activate => {
                 self.admission.set_active(true);
@@ -54,7 +54,7 @@ impl LifecycleHandler for NodeLifecycle {
                     bond.begin();
                 }
                 tracing::info!("active: goals are accepted");
-                Verdict::Success
+                TransitionResult::Success
             }
             Transition::Deactivate | Transition::ShutDown => {
                 self.admission.set_active(false);
@@ -79,7 +79,7 @@ impl LifecycleHandler for NodeLifecycle {
                         "not everything stopped within {PATIENCE:?}; it is still being cancelled"
                     );
                 }
-                Verdict::Success
+                TransitionResult::Success
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{Ending, Report, Request};
+use super::goal::{NavigationResult, Request, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use super::{NavigatorKind, Options};
 use crate::bt::TreeDef;
@@ -67,23 +67,24 @@ impl Rig {
     }
 
     /// Ends of goals since the last call: their numbers, how, and what their clients read.
-    fn told(&self) -> Vec<(u8, Ending, u16, String)> {
-        let tell =
-            |(number, report): (u8, Report)| (number, report.ending, report.error_code, report.error_message);
+    fn told(&self) -> Vec<(u8, TerminalStatus, u16, String)> {
+        let tell = |(number, report): (u8, NavigationResult)| {
+            (number, report.status, report.error_code, report.error_message)
+        };
         self.reports.try_iter().map(tell).collect()
     }
 }
 
-fn aborted(number: u8, message: &str) -> (u8, Ending, u16, String) {
-    (number, Ending::Aborted, 0, message.to_owned())
+fn aborted(number: u8, message: &str) -> (u8, TerminalStatus, u16, String) {
+    (number, TerminalStatus::Aborted, 0, message.to_owned())
 }
 
-fn canceled(number: u8) -> (u8, Ending, u16, String) {
-    (number, Ending::Canceled, 0, String::new())
+fn canceled(number: u8) -> (u8, TerminalStatus, u16, String) {
+    (number, TerminalStatus::Canceled, 0, String::new())
 }
 
-fn succeeded(number: u8) -> (u8, Ending, u16, String) {
-    (number, Ending::Succeeded, 0, String::new())
+fn succeeded(number: u8) -> (u8, TerminalStatus, u16, String) {
+    (number, TerminalStatus::Succeeded, 0, String::new())
 }
 
 use NavigatorKind::{ThroughPoses, ToPose};
@@ -150,7 +151,10 @@ fn a_newer_goal_that_is_refused_ends_no_older_one() {
     rig.ticks(3);
     let told = rig.told();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((told[0].0, told[0].1, told[0].2), (3, Ending::Aborted, 9000));
+    assert_eq!(
+        (told[0].0, told[0].1, told[0].2),
+        (3, TerminalStatus::Aborted, 9000)
+    );
     rig.frame("dock");
     rig.ticks(3);
     assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
@@ -194,7 +198,7 @@ fn a_goal_with_another_tree_is_refused_where_that_is_not_allowed_to_replace_one(
             .collect();
         told
     };
-    use Ending::{Aborted, Succeeded};
+    use TerminalStatus::{Aborted, Succeeded};
     assert_eq!(told(true), [(1, Aborted, 0), (2, Succeeded, 0)]);
     assert_eq!(told(false), [(2, Aborted, 9100), (1, Aborted, 0)]);
 }
@@ -246,7 +250,7 @@ fn g3_the_client_of_a_tree_that_has_ended_reads_what_did_not_stop_behind_why_it_
     assert_eq!(rig.told(), []);
     rig.ticks(20);
     let [(_, ending, code, message)] = rig.told().try_into().unwrap();
-    assert_eq!((ending, code), (Ending::Aborted, 9103));
+    assert_eq!((ending, code), (TerminalStatus::Aborted, 9103));
     assert_eq!(
         message,
         "the tree failed without an error code; did not stop in time: turn Canceling"
@@ -267,7 +271,7 @@ fn the_code_of_a_tree_that_failed_stays_when_something_is_left() {
     rig.goal_to(1, ToPose, "map", 1.0, &tree);
     rig.ticks(320);
     let [(_, ending, code, message)] = rig.told().try_into().unwrap();
-    assert_eq!((ending, code), (Ending::Aborted, 105));
+    assert_eq!((ending, code), (TerminalStatus::Aborted, 105));
     assert!(
         message.ends_with("; did not stop in time: turn Canceling"),
         "{message}"
@@ -532,7 +536,7 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
     rig.cancel(1);
     rig.ticks(60);
     let [(_, ending, code, message)] = rig.told().try_into().unwrap();
-    assert_eq!((ending, code), (Ending::Canceled, 9103));
+    assert_eq!((ending, code), (TerminalStatus::Canceled, 9103));
     assert_eq!(message, "did not stop in time: turn given up");
     // It is none of a later session's, which tells its own client nothing of it.
     rig.goal(2, &tree("<AlwaysSuccess/>"));

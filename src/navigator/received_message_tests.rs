@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::NavigatorKind::ToPose;
-use super::goal::{Ending, Request};
+use super::goal::{Request, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use crate::bt::{Time, TreeDef};
 use crate::goal::GoalId;
@@ -79,7 +79,7 @@ fn an_update_of_an_earlier_navigation_or_of_none_steers_no_later_one() {
     rig.ticks(3);
     rig.bench.publish("goal_update", pose(1, 2.0));
     rig.ticks(40);
-    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
     assert_eq!(rig.planned(&mut known), [1.0, 2.0], "an update of its own counts");
     // Of an earlier navigation, and of none.
     rig.unstamped(2, 3.0, &tree, 0);
@@ -124,12 +124,12 @@ fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
     let tree = load(&registry(), PAUSABLE);
     rig.unstamped(1, 1.0, &tree, 0);
     rig.ticks(10);
-    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
     rig.bench.publish("pause", ());
     rig.ticks(1);
     rig.unstamped(2, 1.0, &tree, 0);
     rig.ticks(10);
-    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
 }
 
 /// A robot that turns as long as it is not paused; its tree has been resumed in an earlier navigation.
@@ -144,7 +144,7 @@ fn turning() -> (Rig, Arc<TreeDef>) {
     let now = rig.now();
     rig.navigator.cancel(GoalId([1; 16]), now);
     rig.ticks(5);
-    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     rig.unstamped(2, 1.0, &tree, 0);
     rig.ticks(3);
     assert_eq!(rig.bench.active("spin"), 1);
@@ -234,7 +234,7 @@ fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
     let now = rig.now();
     rig.navigator.cancel(GoalId([2; 16]), now);
     rig.ticks(5);
-    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     rig.unstamped(3, 2.0, &tree, 0);
     rig.ticks(3);
     assert_eq!(rig.bench.active("spin"), 1);

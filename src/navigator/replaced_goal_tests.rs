@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as JsonValue, json};
 
 use super::NavigatorKind::{self, ThroughPoses, ToPose};
-use super::goal::Ending;
+use super::goal::TerminalStatus;
 use super::test_harness::{Rig, load, registry};
 use crate::bt::TreeDef;
 use crate::msg::action::{
@@ -152,14 +152,18 @@ fn replace_with(
     let told: Vec<_> = rig
         .reports
         .try_iter()
-        .map(|(number, report)| (number, report.ending))
+        .map(|(number, report)| (number, report.status))
         .collect();
     let first = if is_late {
-        Ending::Succeeded
+        TerminalStatus::Succeeded
     } else {
-        Ending::Aborted
+        TerminalStatus::Aborted
     };
-    assert_eq!(told, [(1, first), (2, Ending::Succeeded)], "after {after} ticks");
+    assert_eq!(
+        told,
+        [(1, first), (2, TerminalStatus::Succeeded)],
+        "after {after} ticks"
+    );
     Replaced {
         is_late,
         ends: sent(&rig),
@@ -410,9 +414,9 @@ fn a_goal_without_a_path_has_not_succeeded_when_the_robot_arrives_where_it_was_g
     let told: Vec<_> = rig
         .reports
         .try_iter()
-        .map(|(number, report)| (number, report.ending))
+        .map(|(number, report)| (number, report.status))
         .collect();
-    assert_eq!(told, [(1, Ending::Aborted), (2, Ending::Aborted)]);
+    assert_eq!(told, [(1, TerminalStatus::Aborted), (2, TerminalStatus::Aborted)]);
 }
 
 /// With goals, results, requests and responses whose types the tree names.
@@ -564,11 +568,11 @@ fn a_goal_that_is_only_published_is_driven_to() {
             let told: Vec<_> = rig
                 .reports
                 .try_iter()
-                .map(|(number, report)| (number, report.ending))
+                .map(|(number, report)| (number, report.status))
                 .collect();
             assert_eq!(
                 told,
-                [(1, Ending::Aborted), (2, Ending::Succeeded)],
+                [(1, TerminalStatus::Aborted), (2, TerminalStatus::Succeeded)],
                 "after {after} ticks"
             );
             assert_eq!(driven_to(&rig).last(), Some(&2.0), "after {after} ticks {then}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::NavigatorKind;
-use super::goal::Report;
+use super::goal::NavigationResult;
 use crate::bt::TreeDef;
 use crate::goal::ServerId;
 
@@ -21,5 +21,5 @@ pub struct Snapshot {
     /// The servers that it has opened.
     pub servers: Vec<ServerId>,
     /// How the last navigation ended.
-    pub last_end: Option<(NavigatorKind, Report)>,
+    pub last_end: Option<(NavigatorKind, NavigationResult)>,
 }

@@ -4,7 +4,7 @@ use std::process;
 use std::time::{Duration, Instant};
 
 use crate::bt::Time;
-use crate::job::{StallDetector, Verdict};
+use crate::job::{StallDetector, StallNotice};
 use crate::ros::{GoalTrackerHandle, RosHandle};
 
 /// After so long without a round a thread is taken to have stalled. Fast DDS bounds a write at 0.1 s; a profile of the
@@ -53,8 +53,8 @@ impl StalledThreads {
         }
         for (thread, beats) in ros.beats().chain([("goal-tracker", goal_tracker.beats())]) {
             let time = match self.verdict(thread, beats) {
-                Some(Verdict::Hangs(time)) => time,
-                Some(Verdict::CameBack(time)) => {
+                Some(StallNotice::Stalled(time)) => time,
+                Some(StallNotice::Recovered(time)) => {
                     tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
                     continue;
                 }
@@ -76,7 +76,7 @@ impl StalledThreads {
     }
 
     /// What is to be said of a thread.
-    fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<Verdict> {
+    fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<StallNotice> {
         let index = self.threads.iter().position(|(known, _)| *known == thread);
         let index = index.unwrap_or_else(|| {
             self.threads.push((thread, StallDetector::default()));

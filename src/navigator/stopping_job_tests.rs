@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::Ending;
+use super::goal::TerminalStatus;
 use super::test_harness::{Rig, load, registry};
 use super::{NavigatorKind, Options};
 use crate::bt::{HaltReason, NodeStatus, TreeDef};
@@ -62,15 +62,15 @@ impl Braking {
     }
 
     /// Ends of goals since the last call: their numbers, how, and what their clients read.
-    fn told(&self) -> Vec<(u8, Ending, u16, String)> {
+    fn told(&self) -> Vec<(u8, TerminalStatus, u16, String)> {
         let reports = self.rig.reports.try_iter();
-        let tell = reports.map(|(number, it)| (number, it.ending, it.error_code, it.error_message));
+        let tell = reports.map(|(number, it)| (number, it.status, it.error_code, it.error_message));
         tell.collect()
     }
 }
 
-fn canceled(number: u8, code: u16, message: &str) -> (u8, Ending, u16, String) {
-    (number, Ending::Canceled, code, message.to_owned())
+fn canceled(number: u8, code: u16, message: &str) -> (u8, TerminalStatus, u16, String) {
+    (number, TerminalStatus::Canceled, code, message.to_owned())
 }
 
 #[test]
@@ -99,12 +99,15 @@ fn g3_a_job_that_does_not_end_in_time_is_named_to_the_client() {
     let quick = load(&registry(), "<AlwaysSuccess/>");
     braking.rig.goal(2, &quick);
     braking.ticks(1);
-    assert_eq!(braking.told(), [(2, Ending::Succeeded, 9103, LEFT.to_owned())]);
+    assert_eq!(
+        braking.told(),
+        [(2, TerminalStatus::Succeeded, 9103, LEFT.to_owned())]
+    );
     braking.gate.cancel();
     braking.ticks(1);
     braking.rig.goal(3, &quick);
     braking.ticks(1);
-    assert_eq!(braking.told(), [(3, Ending::Succeeded, 0, String::new())]);
+    assert_eq!(braking.told(), [(3, TerminalStatus::Succeeded, 0, String::new())]);
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn g3_another_tree_begins_when_the_job_of_the_old_one_has_ended() {
     assert_eq!(braking.told(), []);
     braking.gate.cancel();
     braking.ticks(3);
-    assert_eq!(braking.told(), [(1, Ending::Succeeded, 0, String::new())]);
+    assert_eq!(braking.told(), [(1, TerminalStatus::Succeeded, 0, String::new())]);
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn g3_a_goal_that_waits_for_another_to_stop_is_not_canceled_before_that_has() {
     assert!(!braking.rig.navigator.has_goals());
     braking.gate.cancel();
     braking.ticks(2);
-    let replaced = (1, Ending::Aborted, 0, REPLACED.to_owned());
+    let replaced = (1, TerminalStatus::Aborted, 0, REPLACED.to_owned());
     assert_eq!(
         braking.told(),
         [replaced, canceled(2, 0, "cancelled before it was taken up")]
@@ -162,12 +165,12 @@ fn a_goal_that_waits_and_is_replaced_ends_at_once_and_the_one_that_drove_when_it
     braking.rig.goal(2, &quick);
     braking.rig.goal(3, &quick);
     braking.ticks(20);
-    let replaced = |number| (number, Ending::Aborted, 0, REPLACED.to_owned());
+    let replaced = |number| (number, TerminalStatus::Aborted, 0, REPLACED.to_owned());
     assert_eq!(braking.told(), [replaced(2)], "it never drove");
     assert!(braking.rig.navigator.has_goals(), "a newer goal has its place");
     braking.gate.cancel();
     braking.ticks(3);
-    let reached = (3, Ending::Succeeded, 0, String::new());
+    let reached = (3, TerminalStatus::Succeeded, 0, String::new());
     assert_eq!(braking.told(), [replaced(1), reached]);
 }
 
@@ -186,7 +189,13 @@ fn g3_the_client_of_a_goal_that_waits_for_another_reads_what_did_not_stop() {
         .iter()
         .map(|(number, ending, code, _)| (*number, *ending, *code))
         .collect();
-    assert_eq!(ended, [(1, Ending::Aborted, 9103), (2, Ending::Aborted, 9103)]);
+    assert_eq!(
+        ended,
+        [
+            (1, TerminalStatus::Aborted, 9103),
+            (2, TerminalStatus::Aborted, 9103)
+        ]
+    );
     assert!(
         told.iter().all(|(.., message)| message.ends_with(LEFT)),
         "{told:?}"

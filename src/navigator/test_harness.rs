@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::goal::{ClientGoal, Ending, Feedback, Report, Request};
+use super::goal::{ClientGoal, Feedback, NavigationResult, Request, TerminalStatus};
 use super::{Navigator, NavigatorKind, Options};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, Time, TreeDef};
 use crate::goal::GoalId;
@@ -14,7 +14,7 @@ use crate::xml::Loader;
 
 pub(super) struct Client {
     pub(super) number: u8,
-    pub(super) reports: Sender<(u8, Report)>,
+    pub(super) reports: Sender<(u8, NavigationResult)>,
 }
 
 impl ClientGoal for Client {
@@ -24,7 +24,7 @@ impl ClientGoal for Client {
 
     fn feedback(&mut self, _: &Feedback) {}
 
-    fn finish(self: Box<Self>, report: Report) {
+    fn finish(self: Box<Self>, report: NavigationResult) {
         let _ = self.reports.send((self.number, report));
     }
 }
@@ -104,15 +104,15 @@ pub(super) fn load(registry: &Registry, xml: &str) -> Arc<TreeDef> {
 pub(super) struct Rig {
     pub(super) bench: Bench,
     pub(super) navigator: Navigator,
-    pub(super) clients: Sender<(u8, Report)>,
-    pub(super) reports: Receiver<(u8, Report)>,
+    pub(super) clients: Sender<(u8, NavigationResult)>,
+    pub(super) reports: Receiver<(u8, NavigationResult)>,
 }
 
 pub(super) fn bench() -> Bench {
     Bench::new("<AlwaysSuccess/>")
 }
 
-pub(super) fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Report)>) -> Request {
+pub(super) fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, NavigationResult)>) -> Request {
     Request {
         kind: NavigatorKind::ThroughPoses,
         poses: Vec::new(),
@@ -164,7 +164,7 @@ impl Rig {
         }
     }
 
-    pub(super) fn report(&self) -> (u8, Report) {
+    pub(super) fn report(&self) -> (u8, NavigationResult) {
         self.reports.try_recv().unwrap()
     }
 }
@@ -188,7 +188,7 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
     // In the second tick it panics, and then the other one is given the time to stop.
     rig.ticks(2);
     let (client, report) = rig.report();
-    assert_eq!((client, report.ending), (1, Ending::Aborted));
+    assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
     assert_eq!(
         report.error_message,
         "main.xml:2:50: node `grip` (PanicsInTick): panicked: the gripper has no fingers"
@@ -216,7 +216,7 @@ fn g8_a_leaf_that_panics_when_it_is_halted_does_not_keep_others_from_stopping() 
     let now = rig.now();
     rig.navigator.cancel(GoalId([1; 16]), now);
     rig.ticks(5);
-    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     assert_eq!(rig.bench.active("spin"), 0);
     assert!(
         rig.navigator.tree(NavigatorKind::ThroughPoses).is_none(),
@@ -229,7 +229,7 @@ fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
     let (mut rig, registry) = (Rig::new(), registry());
     rig.goal(1, &load(&registry, "<PanicsInAttach/>"));
     let (_, report) = rig.report();
-    assert_eq!(report.ending, Ending::Aborted);
+    assert_eq!(report.status, TerminalStatus::Aborted);
     assert!(
         report
             .error_message
@@ -238,7 +238,7 @@ fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
     );
     rig.goal(2, &load(&registry, "<AlwaysSuccess/>"));
     rig.ticks(1);
-    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
 }
 
 #[test]
@@ -247,16 +247,16 @@ fn g8_a_leaf_that_panics_when_its_tree_is_dropped_harms_nobody() {
     rig.goal(1, &load(&registry, "<PanicsInDrop/>"));
     rig.ticks(1);
     rig.navigator.cancel(GoalId([1; 16]), Time::ZERO);
-    assert_eq!(rig.report().1.ending, Ending::Canceled);
+    assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     // Its tree makes room for another, which cannot be made at first.
     rig.goal(
         2,
         &load(&registry, "<Sequence><PanicsInDrop/><PanicsInAttach/></Sequence>"),
     );
-    assert_eq!(rig.report().1.ending, Ending::Aborted);
+    assert_eq!(rig.report().1.status, TerminalStatus::Aborted);
     rig.goal(3, &load(&registry, "<AlwaysSuccess/>"));
     rig.ticks(1);
-    assert_eq!(rig.report().1.ending, Ending::Succeeded);
+    assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
 }
 
 #[test]

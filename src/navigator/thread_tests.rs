@@ -9,7 +9,7 @@ use std::time::Duration;
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use super::goal::{Ending, NavigationError, Report};
+use super::goal::{NavigationError, NavigationResult, TerminalStatus};
 use super::test_harness::{bench, load, registry, request};
 use super::{Heartbeat, Navigator, NavigatorKind, Options, TickClock, TickThread, Unacknowledged};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Tick, Time, TreeDef};
@@ -65,8 +65,8 @@ pub(super) struct Remote {
     pub(super) bench: Bench,
     pub(super) clock: VirtualClock,
     pub(super) thread: TickThread,
-    pub(super) clients: Sender<(u8, Report)>,
-    pub(super) reports: Receiver<(u8, Report)>,
+    pub(super) clients: Sender<(u8, NavigationResult)>,
+    pub(super) reports: Receiver<(u8, NavigationResult)>,
     pub(super) heartbeat: Heartbeat,
     pub(super) jobs: JobRegistry,
     /// Told when the tick thread has ended.
@@ -227,13 +227,16 @@ fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     remote.periods(20);
     assert_eq!(halted.wait(PATIENCE), Ok(()));
     assert_eq!(remote.bench.active("spin"), 0);
-    assert_eq!(remote.reports.try_recv().unwrap().1.ending, Ending::Aborted);
+    assert_eq!(
+        remote.reports.try_recv().unwrap().1.status,
+        TerminalStatus::Aborted
+    );
     // The thread lives, and takes goals.
     remote.goal(2, &load(&registry, "<AlwaysSuccess/>"));
     remote.periods(1);
     assert_eq!(
-        remote.reports.recv_timeout(PATIENCE).unwrap().1.ending,
-        Ending::Succeeded
+        remote.reports.recv_timeout(PATIENCE).unwrap().1.status,
+        TerminalStatus::Succeeded
     );
 }
 
@@ -286,7 +289,7 @@ fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulate
     assert_eq!(halted.wait(PATIENCE), Ok(()));
     assert_eq!(patient.wait(PATIENCE), Ok(()));
     let (_, report) = remote.reports.try_recv().unwrap();
-    assert_eq!(report.ending, Ending::Aborted);
+    assert_eq!(report.status, TerminalStatus::Aborted);
     assert!(report.error_message.contains("turn"), "{report:?}");
 }
 
@@ -302,7 +305,7 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
     remote.periods(2);
     let refused = |remote: &Remote, number: u8| {
         let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
-        assert_eq!((client, report.ending), (number, Ending::Aborted));
+        assert_eq!((client, report.status), (number, TerminalStatus::Aborted));
         assert_eq!(
             report.error_message,
             "the node stopped taking goals before this one was taken up"
@@ -358,8 +361,8 @@ fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
     remote.periods(10);
     let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
     assert_eq!(
-        (client, report.ending),
-        (1, Ending::Succeeded),
+        (client, report.status),
+        (1, TerminalStatus::Succeeded),
         "the client's goal went on"
     );
 }
@@ -407,7 +410,7 @@ fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
     assert!(remote.reports.try_recv().is_err(), "it has its three seconds");
     remote.paused_periods(20);
     let (_, report) = remote.reports.try_recv().unwrap();
-    assert_eq!(report.ending, Ending::Canceled);
+    assert_eq!(report.status, TerminalStatus::Canceled);
     assert!(report.error_message.contains("turn"), "{report:?}");
 }
 
@@ -424,8 +427,8 @@ fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() 
     remote.periods(60);
     let (_, report) = remote.reports.try_recv().unwrap();
     assert_eq!(
-        (report.ending, report.error_message.as_str()),
-        (Ending::Canceled, "")
+        (report.status, report.error_message.as_str()),
+        (TerminalStatus::Canceled, "")
     );
 }
 
@@ -476,7 +479,10 @@ fn g10_nothing_is_ticked_before_a_simulation_is_heard_of_and_a_goal_that_waits_f
     assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));
     remote.thread.handle().cancel(GoalId([1; 16]));
     remote.paused_periods(1);
-    assert_eq!(remote.reports.try_recv().unwrap().1.ending, Ending::Canceled);
+    assert_eq!(
+        remote.reports.try_recv().unwrap().1.status,
+        TerminalStatus::Canceled
+    );
     remote.goal(2, &tree);
     remote.paused_periods(100);
     remote.clock.1.store(false, Ordering::SeqCst);
@@ -505,7 +511,10 @@ fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
         assert!(remote.reports.try_recv().is_err(), "it has ten seconds");
         remote.paused_periods(20);
         let report = remote.reports.try_recv().unwrap().1;
-        assert_eq!((report.ending, report.error_code), (Ending::Aborted, 9100));
+        assert_eq!(
+            (report.status, report.error_code),
+            (TerminalStatus::Aborted, 9100)
+        );
         assert!(
             report
                 .error_message

@@ -9,7 +9,7 @@ use super::Heartbeat;
 use super::thread::AtEnd;
 use crate::bt::Time;
 use crate::fault;
-use crate::job::{JobRegistry, StallDetector, Verdict};
+use crate::job::{JobRegistry, StallDetector, StallNotice};
 
 /// A thread that looks every so often, and says what it does not like.
 #[derive(Debug)]
@@ -51,11 +51,11 @@ impl Watchdog {
                     // The leaf first: if it has come back by the time the count is read, nothing is said.
                     let leaf = heartbeat.leaf();
                     match ticks.look(heartbeat.beats(), now, limit) {
-                        Some(Verdict::Hangs(time)) => {
+                        Some(StallNotice::Stalled(time)) => {
                             hanging = true;
                             report(hangs(leaf.as_deref(), time));
                         }
-                        Some(Verdict::CameBack(time)) => {
+                        Some(StallNotice::Recovered(time)) => {
                             (hanging, stopped) = (false, false);
                             report(format!("the tick thread goes on after {time:.1?}"));
                         }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::goal::Ending;
+use super::goal::TerminalStatus;
 use super::test_harness::{load, registry, request};
 use super::thread_tests::{PATIENCE, Remote};
 use super::{NavigatorKind, Unacknowledged, Watchdog};
@@ -178,7 +178,7 @@ fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
     assert!(kept.stopped.recv_timeout(A_WHILE).is_err());
     kept.let_go.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
-    assert_eq!((client, report.ending), (2, Ending::Aborted));
+    assert_eq!((client, report.status), (2, TerminalStatus::Aborted));
     kept.remote.periods(3);
     assert!(kept.remote.is_running());
     let bench = &kept.remote.bench;
@@ -203,7 +203,11 @@ fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told
     }
     kept.let_go.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
-    assert_eq!((client, report.ending), (1, Ending::Canceled), "{report:?}");
+    assert_eq!(
+        (client, report.status),
+        (1, TerminalStatus::Canceled),
+        "{report:?}"
+    );
     assert!(
         kept.remote.is_running(),
         "the second one has a tree that knows nothing of it"
@@ -263,6 +267,10 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
     }
     let_go.send(()).unwrap();
     let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
-    assert_eq!((client, report.ending), (1, Ending::Canceled), "{report:?}");
+    assert_eq!(
+        (client, report.status),
+        (1, TerminalStatus::Canceled),
+        "{report:?}"
+    );
     drop(watchdog);
 }

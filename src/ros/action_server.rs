@@ -12,7 +12,9 @@ use super::action_client::uuid;
 use super::checked::{Checked, CheckedService};
 use super::convert::{ActionType, Convert, ServedAction};
 use super::{Clock, RosError, RosNode, answers};
-use crate::goal::{End, GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError};
+use crate::goal::{
+    GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError, TerminalStatus,
+};
 
 type SendGoal<A> = CheckedService<<<A as ActionType>::Wire as WrappedActionTypeSupport>::SendGoal>;
 type GetResult<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::GetResult;
@@ -424,7 +426,7 @@ impl<A: ServedAction> Acceptance<A> {
 /// Who waits for the result of a goal that is over, and the result. Dropped, they wait until they give up.
 pub struct Results<A: ServedAction> {
     waiters: Vec<ServiceRequest<GetResult<A>>>,
-    end: End,
+    end: TerminalStatus,
     result: <A::Wire as WrappedActionTypeSupport>::Result,
 }
 
@@ -525,7 +527,7 @@ impl<A: ServedAction> ServerGoal<A> {
     /// # Errors
     /// [`TableError::Over`], [`TableError::Unknown`]; [`TableError::NotCanceling`] for an end as cancelled that
     /// nobody asked for.
-    pub fn finish(&self, end: End, result: A::Result) -> Result<(), TableError> {
+    pub fn finish(&self, end: TerminalStatus, result: A::Result) -> Result<(), TableError> {
         self.inner.server.finish(self.inner.id, end, result)
     }
 
@@ -533,7 +535,7 @@ impl<A: ServedAction> ServerGoal<A> {
     ///
     /// # Errors
     /// As [`ServerGoal::finish`].
-    pub fn finish_unsaid(&self, end: End, result: A::Result) -> Result<Results<A>, TableError> {
+    pub fn finish_unsaid(&self, end: TerminalStatus, result: A::Result) -> Result<Results<A>, TableError> {
         let results = self.inner.server.end(self.inner.id, end, result)?;
         self.inner.server.publish_status();
         Ok(results)
@@ -557,16 +559,16 @@ impl<A: ServedAction> Shared<A> {
     fn abort(&self, goal: GoalId, message: &str) -> Result<(), TableError> {
         let unknown = A::ERROR_CODES.iter().find(|(_, name)| *name == "UNKNOWN");
         let code = unknown.map_or(0, |(code, _)| *code);
-        self.finish(goal, End::Aborted, A::failure(code, message))
+        self.finish(goal, TerminalStatus::Aborted, A::failure(code, message))
     }
 
-    fn finish(&self, goal: GoalId, end: End, result: A::Result) -> Result<(), TableError> {
+    fn finish(&self, goal: GoalId, end: TerminalStatus, result: A::Result) -> Result<(), TableError> {
         self.end(goal, end, result)?.send();
         self.publish_status();
         Ok(())
     }
 
-    fn end(&self, goal: GoalId, end: End, result: A::Result) -> Result<Results<A>, TableError> {
+    fn end(&self, goal: GoalId, end: TerminalStatus, result: A::Result) -> Result<Results<A>, TableError> {
         let wire = result.to_wire();
         let waiters = self.table().finish(goal, end, result, self.clock.steady())?;
         Ok(Results {

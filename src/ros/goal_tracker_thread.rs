@@ -23,8 +23,8 @@ use super::{Clock, PendingRequests, RosError, RosHandle, RosNode, Wake};
 use crate::bt::{HaltReason, Time, panic_text};
 use crate::fault;
 use crate::goal::{
-    AbandonedGoals, Command, Effect, GoalOptions, GoalTracker, Phase, Report, ServerId, Severity, Ticket,
-    WireEvent,
+    AbandonedGoals, Command, Effect, GoalIncident, GoalOptions, GoalTracker, Phase, ServerId, Severity,
+    Ticket, WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 
@@ -750,7 +750,7 @@ impl Owner {
         }
     }
 
-    fn report(&mut self, report: Report) {
+    fn report(&mut self, report: GoalIncident) {
         // That a goal did not stop in time is known from a deadline alone.
         self.changed = true;
         self.abandoned.report(&report);

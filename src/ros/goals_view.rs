@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Wake;
-use crate::goal::{AbandonedGoal, Counters, LiveGoal, Report, Ticket};
+use crate::goal::{AbandonedGoal, Counters, GoalIncident, LiveGoal, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -24,7 +24,7 @@ pub struct GoalsView {
     /// Requests of all clients that have had no answer.
     pub pending_requests: PendingRequests,
     /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
-    pub reports: VecDeque<Report>,
+    pub reports: VecDeque<GoalIncident>,
 }
 
 impl GoalsView {

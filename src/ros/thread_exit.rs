@@ -4,10 +4,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The end of the first thread that has ended, and whom to tell of it.
 #[derive(Default)]
-pub(super) struct ThreadExit(Mutex<State>);
+pub(super) struct ThreadExit(Mutex<ExitState>);
 
 #[derive(Default)]
-struct State {
+struct ExitState {
     /// The fault, if it was one.
     end: Option<Result<(), String>>,
     tell: Vec<Box<dyn FnOnce() + Send>>,
@@ -46,7 +46,7 @@ impl ThreadExit {
         told.into_iter().for_each(|tell| tell());
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ExitState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

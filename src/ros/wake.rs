@@ -14,12 +14,12 @@ pub struct Wake {
 
 #[derive(Debug, Default)]
 struct Bell {
-    state: Mutex<State>,
+    state: Mutex<WakeState>,
     condition: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WakeState {
     rung: bool,
     /// The clock has moved: a reason to look at it again, and not one to return.
     nudged: bool,
@@ -89,7 +89,7 @@ impl Wake {
         Arc::ptr_eq(&self.bell, &other.bell)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WakeState> {
         self.bell.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

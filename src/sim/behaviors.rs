@@ -314,7 +314,7 @@ mod tests {
         BackUp, BackUpGoal, DriveOnHeading, DriveOnHeadingGoal, Spin, SpinGoal, WaitGoal,
     };
     use crate::msg::{Action, Point};
-    use crate::sim::server::EndStatus;
+    use crate::sim::server::TerminalStatus;
     use crate::sim::settings::Base;
     use crate::sim::testing::Bench;
     use std::time::Duration;
@@ -348,7 +348,7 @@ mod tests {
             let mut bench = Bench::<Spinning>::new(Base::default());
             bench.send(spin(target, 20));
             let (status, result) = bench.until_end(20.0);
-            assert_eq!(status, EndStatus::Succeeded);
+            assert_eq!(status, TerminalStatus::Succeeded);
             assert!(result.total_elapsed_time.as_secs_f32() >= target.abs() || target.abs() < 0.1);
             bench.run(0.5);
             let off = crate::msg::angle_between(bench.world.robot.pose.yaw, f64::from(target));
@@ -362,7 +362,10 @@ mod tests {
         let mut bench = Bench::<Spinning>::new(Base::default());
         bench.send(spin(6.0, 2));
         let (status, result) = bench.until_end(20.0);
-        assert_eq!((status, result.error_code), (EndStatus::Aborted, Spin::TIMEOUT));
+        assert_eq!(
+            (status, result.error_code),
+            (TerminalStatus::Aborted, Spin::TIMEOUT)
+        );
         let turned = bench.feedback(|feedback| feedback.angular_distance_traveled);
         assert!(
             turned.is_sorted() && (19..=22).contains(&turned.len()),
@@ -376,7 +379,7 @@ mod tests {
         for (x, speed) in [(0.3, 0.1), (-0.3, 0.1), (0.3, -0.1)] {
             let mut bench = Bench::<BackingUp>::new(Base::default());
             bench.send(back(x, speed, 10));
-            assert_eq!(bench.until_end(10.0).0, EndStatus::Succeeded);
+            assert_eq!(bench.until_end(10.0).0, TerminalStatus::Succeeded);
             bench.run(0.5);
             assert!(
                 (bench.world.robot.pose.x + 0.3).abs() < 0.01,
@@ -397,7 +400,7 @@ mod tests {
         let (status, result) = bench.until_end(20.0);
         assert_eq!(
             (status, result.error_code),
-            (EndStatus::Aborted, BackUp::COLLISION_AHEAD)
+            (TerminalStatus::Aborted, BackUp::COLLISION_AHEAD)
         );
         bench.run(0.5);
         assert!(bench.world.robot.pose.x > -0.28 && bench.world.robot.bumps == 0);
@@ -421,7 +424,7 @@ mod tests {
             ..Base::default()
         });
         bench.send(ahead(0.5, 0.2));
-        assert_eq!(bench.until_end(10.0).0, EndStatus::Succeeded);
+        assert_eq!(bench.until_end(10.0).0, TerminalStatus::Succeeded);
         bench.run(0.5);
         let pose = bench.world.robot.pose;
         assert!(
@@ -441,7 +444,7 @@ mod tests {
         let (status, result) = bench.until_end(2.0);
         assert_eq!(
             (status, result.total_elapsed_time),
-            (EndStatus::Succeeded, Duration::from_millis(1500))
+            (TerminalStatus::Succeeded, Duration::from_millis(1500))
         );
         assert_eq!(bench.feedback(|feedback| feedback.time_left).len(), 15);
     }

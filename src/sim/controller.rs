@@ -248,7 +248,7 @@ mod tests {
     use super::Follower;
     use crate::msg::action::{FollowPath, FollowPathGoal};
     use crate::msg::{Action, Header, Path, Pose};
-    use crate::sim::server::{EndStatus, Event, Execution};
+    use crate::sim::server::{Event, Execution, TerminalStatus};
     use crate::sim::settings::Base;
     use crate::sim::testing::Bench;
     use std::sync::Arc;
@@ -268,7 +268,7 @@ mod tests {
         let mut bench = Bench::<Follower>::new(Base::default());
         bench.send(along(&[(0.0, 0.0), (2.0, 0.0), (2.0, 2.0)], -2.0));
         let (status, _) = bench.until_end(30.0);
-        assert_eq!(status, EndStatus::Succeeded);
+        assert_eq!(status, TerminalStatus::Succeeded);
         let pose = bench.world.robot.pose;
         assert!((pose.x - 2.0).hypot(pose.y - 2.0) < 0.12, "{pose:?}");
         assert!(pose.turn_to(-2.0).abs() < 0.15, "{pose:?}");
@@ -303,7 +303,7 @@ mod tests {
             ],
             3.0,
         ));
-        assert_eq!(bench.until_end(60.0).0, EndStatus::Succeeded);
+        assert_eq!(bench.until_end(60.0).0, TerminalStatus::Succeeded);
         assert!(bench.world.robot.driven > 8.5, "{}", bench.world.robot.driven);
     }
 
@@ -345,7 +345,7 @@ mod tests {
         let (status, result) = bench.until_end(30.0);
         assert_eq!(
             (status, FollowPath::error_code(&result)),
-            (EndStatus::Aborted, FollowPath::PATIENCE_EXCEEDED)
+            (TerminalStatus::Aborted, FollowPath::PATIENCE_EXCEEDED)
         );
         assert_eq!(bench.world.robot.bumps, 0);
         let mut bench = Bench::<Follower>::new(Base {
@@ -374,7 +374,7 @@ mod tests {
             bench.run(1.0);
             for event in bench.events.drain(..) {
                 if let Event::Ended(_, status, result) = event {
-                    assert_eq!(status, EndStatus::Aborted);
+                    assert_eq!(status, TerminalStatus::Aborted);
                     if FollowPath::error_code(&result) == FollowPath::FAILED_TO_MAKE_PROGRESS {
                         assert!(replaced > 9 && bench.world.robot.bumps > 0);
                         return;
@@ -393,7 +393,7 @@ mod tests {
         bench.run(2.0);
         assert!(bench.world.robot.speed > 0.4);
         assert!(bench.server.cancel(number, bench.world.now()));
-        assert_eq!(bench.until_end(0.1).0, EndStatus::Canceled);
+        assert_eq!(bench.until_end(0.1).0, TerminalStatus::Canceled);
         bench.run(1.0);
         assert_eq!(bench.world.robot.speed, 0.0);
         assert_eq!(Follower::SERVER, "follow_path");

@@ -136,7 +136,7 @@ mod tests {
     use super::Routing;
     use crate::msg::action::{ComputeRoute, ComputeRouteGoal};
     use crate::msg::{Pose, PoseStamped};
-    use crate::sim::server::EndStatus;
+    use crate::sim::server::TerminalStatus;
     use crate::sim::settings::Base;
     use crate::sim::testing::Bench;
 
@@ -162,7 +162,7 @@ mod tests {
         let mut bench = bench(CORNER);
         bench.send(to(2.2, 2.1, "map"));
         let (status, result) = bench.until_end(1.0);
-        assert_eq!(status, EndStatus::Succeeded);
+        assert_eq!(status, TerminalStatus::Succeeded);
         let nodes: Vec<u16> = result.route.nodes.iter().map(|node| node.nodeid).collect();
         let edges: Vec<u16> = result.route.edges.iter().map(|edge| edge.edgeid).collect();
         assert_eq!((nodes, edges), (vec![1, 2, 3], vec![1, 2]));

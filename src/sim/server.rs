@@ -8,21 +8,11 @@ use crate::msg::{Action, duration::from_seconds};
 
 use super::faults::ActionPlan;
 use super::world::World;
+pub use crate::goal::TerminalStatus;
 
 /// One goal of one server, numbered from 1 in order of arrival. Faults are planned by this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoalNumber(pub u64);
-
-/// How a goal ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EndStatus {
-    /// It was reached.
-    Succeeded,
-    /// It was not, or another goal took its place.
-    Aborted,
-    /// It was cancelled.
-    Canceled,
-}
 
 /// What one step of an execution came to.
 pub enum Progress<A: Action> {
@@ -70,7 +60,7 @@ pub enum Event<A: Action> {
     /// Send feedback.
     Feedback(GoalNumber, A::Feedback),
     /// Send the result.
-    Ended(GoalNumber, EndStatus, A::Result),
+    Ended(GoalNumber, TerminalStatus, A::Result),
     /// Take the server off the network without a word; its goals are forgotten.
     Vanished,
     /// Put the server back.
@@ -201,7 +191,7 @@ impl<E: Execution> Server<E> {
         let previous = self.active.take();
         if let Some(previous) = &previous {
             let empty = <E::Action as Action>::Result::default();
-            events.push(Event::Ended(previous.number, EndStatus::Aborted, empty));
+            events.push(Event::Ended(previous.number, TerminalStatus::Aborted, empty));
         }
         match E::start(
             &waiting.goal,
@@ -217,7 +207,7 @@ impl<E: Execution> Server<E> {
                     feedback_at: Time::ZERO,
                 });
             }
-            Err(result) => events.push(Event::Ended(number, EndStatus::Aborted, result)),
+            Err(result) => events.push(Event::Ended(number, TerminalStatus::Aborted, result)),
         }
     }
 
@@ -236,11 +226,11 @@ impl<E: Execution> Server<E> {
             return;
         }
         let ended = if active.cancel_at.is_some_and(|at| at <= now) {
-            Some((EndStatus::Canceled, active.execution.cancel(world)))
+            Some((TerminalStatus::Canceled, active.execution.cancel(world)))
         } else if self.plan.abort.contains(number.0) && since >= self.plan.abort_after {
             active.execution.cancel(world);
             let result = E::Action::failure(self.plan.abort_code, "aborted by the fault plan of nav_sim");
-            Some((EndStatus::Aborted, result))
+            Some((TerminalStatus::Aborted, result))
         } else if self.plan.hang.contains(number.0) {
             None
         } else {
@@ -254,8 +244,8 @@ impl<E: Execution> Server<E> {
                     }
                     None
                 }
-                Progress::Succeeded(result) => Some((EndStatus::Succeeded, result)),
-                Progress::Aborted(result) => Some((EndStatus::Aborted, result)),
+                Progress::Succeeded(result) => Some((TerminalStatus::Succeeded, result)),
+                Progress::Aborted(result) => Some((TerminalStatus::Aborted, result)),
             }
         };
         if let Some((status, result)) = ended {
@@ -267,7 +257,7 @@ impl<E: Execution> Server<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EndStatus, Event, Execution, GoalNumber};
+    use super::{Event, Execution, GoalNumber, TerminalStatus};
     use crate::msg::action::{Spin, SpinGoal, Wait, WaitGoal};
     use crate::msg::{Action, duration::from_seconds};
     use crate::sim::behaviors::{Spinning, Waiting};
@@ -394,10 +384,10 @@ mod tests {
             ..SpinGoal::default()
         };
         bench.send(goal.clone());
-        assert_eq!(bench.until_end(5.0).0, EndStatus::Succeeded);
+        assert_eq!(bench.until_end(5.0).0, TerminalStatus::Succeeded);
         bench.send(goal);
         let (status, result) = bench.until_end(0.6);
-        assert_eq!((status, result.error_code), (EndStatus::Aborted, 703));
+        assert_eq!((status, result.error_code), (TerminalStatus::Aborted, 703));
         bench.run(1.0);
         assert_eq!(bench.world.robot.turn, 0.0, "an aborted behavior stops the robot");
     }
@@ -412,7 +402,7 @@ mod tests {
         bench.run(9.0);
         assert_eq!(bench.server.active(), Some(FIRST));
         assert!(bench.server.cancel(FIRST, bench.world.now()));
-        assert_eq!(bench.until_end(0.1).0, EndStatus::Canceled);
+        assert_eq!(bench.until_end(0.1).0, TerminalStatus::Canceled);
         assert!(bench.feedback(|_| ()).is_empty());
     }
 
@@ -428,7 +418,7 @@ mod tests {
             bench.send(wait(1.0));
             bench.run(0.5);
             assert_eq!(bench.server.cancel(number, bench.world.now()), number == SECOND);
-            assert_eq!(bench.until_end(1.0).0, EndStatus::Succeeded);
+            assert_eq!(bench.until_end(1.0).0, TerminalStatus::Succeeded);
         }
     }
 

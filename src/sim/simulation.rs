@@ -232,7 +232,7 @@ mod tests {
         SpinGoal,
     };
     use crate::msg::{Action, Path, Pose, PoseStamped};
-    use crate::sim::server::{EndStatus, Event};
+    use crate::sim::server::{Event, TerminalStatus};
     use crate::sim::setting::Value;
     use crate::sim::settings::Settings;
     use std::sync::Arc;
@@ -287,8 +287,8 @@ mod tests {
             simulation.step(&mut events);
             for event in events.compute_path_to_pose.drain(..) {
                 match event {
-                    Event::Ended(_, EndStatus::Succeeded, result) => return Ok(result.path),
-                    Event::Ended(_, EndStatus::Aborted, result) => return Err(result.error_code),
+                    Event::Ended(_, TerminalStatus::Succeeded, result) => return Ok(result.path),
+                    Event::Ended(_, TerminalStatus::Aborted, result) => return Err(result.error_code),
                     _ => {}
                 }
             }
@@ -313,8 +313,8 @@ mod tests {
                 simulation.step(&mut events);
                 for event in events.follow_path.drain(..) {
                     match event {
-                        Event::Ended(ended, EndStatus::Succeeded, _) if ended == number => return Ok(()),
-                        Event::Ended(ended, EndStatus::Aborted, result) if ended == number => {
+                        Event::Ended(ended, TerminalStatus::Succeeded, _) if ended == number => return Ok(()),
+                        Event::Ended(ended, TerminalStatus::Aborted, result) if ended == number => {
                             return Err(FollowPath::error_code(&result));
                         }
                         _ => {}
@@ -442,7 +442,10 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert_eq!(ended, [(1, EndStatus::Aborted, 0), (2, EndStatus::Aborted, 309)]);
+        assert_eq!(
+            ended,
+            [(1, TerminalStatus::Aborted, 0), (2, TerminalStatus::Aborted, 309)]
+        );
         let asked = ComputePathThroughPosesGoal {
             goals: goals.clone(),
             ..Default::default()
@@ -452,7 +455,8 @@ mod tests {
         for _ in 0..5 {
             simulation.step(&mut events);
         }
-        let Some(Event::Ended(_, EndStatus::Succeeded, result)) = events.compute_path_through_poses.last()
+        let Some(Event::Ended(_, TerminalStatus::Succeeded, result)) =
+            events.compute_path_through_poses.last()
         else {
             panic!("no path");
         };

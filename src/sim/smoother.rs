@@ -127,7 +127,7 @@ mod tests {
     use crate::msg::action::{SmoothPath, SmoothPathGoal};
     use crate::msg::{Header, Path, Pose};
     use crate::sim::planner::sample;
-    use crate::sim::server::EndStatus;
+    use crate::sim::server::TerminalStatus;
     use crate::sim::settings::Base;
     use crate::sim::testing::Bench;
     use std::sync::Arc;
@@ -178,7 +178,7 @@ mod tests {
         };
         bench.send(goal(3000));
         let (status, result) = bench.until_end(1.0);
-        assert!(status == EndStatus::Succeeded && result.was_completed);
+        assert!(status == TerminalStatus::Succeeded && result.was_completed);
         assert_eq!(result.smoothing_duration, Duration::from_millis(500));
         bench.send(goal(100));
         let result = bench.until_end(1.0).1;

@@ -3,7 +3,7 @@
 use crate::msg::Action;
 
 use super::faults::ActionFaults;
-use super::server::{EndStatus, Event, Execution, GoalNumber, Server};
+use super::server::{Event, Execution, GoalNumber, Server, TerminalStatus};
 use super::settings::Base;
 use super::world::World;
 
@@ -44,7 +44,7 @@ impl<E: Execution> Bench<E> {
     }
 
     /// Steps until a goal ends that had not ended before, for at most so many simulated seconds.
-    pub(super) fn until_end(&mut self, seconds: f64) -> (EndStatus, <E::Action as Action>::Result) {
+    pub(super) fn until_end(&mut self, seconds: f64) -> (TerminalStatus, <E::Action as Action>::Result) {
         for _ in 0..(seconds * self.world.settings.control_rate).round() as usize {
             let before = self.events.len();
             self.step();

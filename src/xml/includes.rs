@@ -104,11 +104,11 @@ struct Loader<'a> {
     loaded: Documents,
     bytes: usize,
     /// What is read already or being read, by [`Files::identity`].
-    known: HashMap<PathBuf, State>,
+    known: HashMap<PathBuf, ReadState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReadState {
     /// Its includes are being read; including it now is a cycle.
     Open,
     Done,
@@ -144,7 +144,7 @@ impl<'a> Loader<'a> {
             let next = current.includes.pop();
             let Some(element) = next.and_then(|id| current.document.element(id)) else {
                 if let Some(done) = chain.pop() {
-                    self.known.insert(done.identity, State::Done);
+                    self.known.insert(done.identity, ReadState::Done);
                     let place = self.loaded.documents.len();
                     self.loaded.places.insert(done.document.file(), place);
                     self.loaded.documents.push(done.document);
@@ -156,15 +156,15 @@ impl<'a> Loader<'a> {
             let Some(path) = path else { continue };
             let identity = self.files.identity(&path);
             match self.known.get(&identity) {
-                Some(State::Open) => self.cycle(&chain, &identity, place),
+                Some(ReadState::Open) => self.cycle(&chain, &identity, place),
                 // Reading it once is enough: the same text would define the same trees again.
-                Some(State::Done) => {}
+                Some(ReadState::Done) => {}
                 None => {
                     if let Some(source) = self.read(&path, Some(place)) {
                         self.loaded.included_by.insert(source.id(), place.file);
                         chain.push(self.open(&source, identity));
                     } else {
-                        self.known.insert(identity, State::Done);
+                        self.known.insert(identity, ReadState::Done);
                     }
                 }
             }
@@ -172,7 +172,7 @@ impl<'a> Loader<'a> {
     }
 
     fn open(&mut self, source: &Arc<SourceFile>, identity: PathBuf) -> Open {
-        self.known.insert(identity.clone(), State::Open);
+        self.known.insert(identity.clone(), ReadState::Open);
         let document = Document::parse(source, self.diagnostics);
         let mut includes: Vec<NodeId> = document
             .root()

@@ -22,8 +22,8 @@ use heartbeat::Heartbeat;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
-    ClientGoal, Ending, Feedback, Navigator, NavigatorKind, Options, Report, Request, Schedule, Snapshot,
-    TreeLibrary,
+    ClientGoal, Feedback, NavigationResult, Navigator, NavigatorKind, Options, Request, Schedule, Snapshot,
+    TerminalStatus, TreeLibrary,
 };
 use thread::{AdmissionPermit, Handle, TickClock, TickThread, Unacknowledged};
 
@@ -41,13 +41,13 @@ mod durations {
 }
 
 mod goal {
-    pub(crate) use navtree::navigator::{ClientGoal, NavigationError, Report, Request};
+    pub(crate) use navtree::navigator::{ClientGoal, NavigationError, NavigationResult, Request};
 }
 
 mod goal_log {
-    use navtree::navigator::{NavigatorKind, Report};
+    use navtree::navigator::{NavigationResult, NavigatorKind};
 
-    pub(crate) fn ended(_: NavigatorKind, _: crate::goal::GoalId, _: &Report) {}
+    pub(crate) fn ended(_: NavigatorKind, _: crate::goal::GoalId, _: &NavigationResult) {}
 }
 
 /// Time stands still: a tick is due whenever the thread looks.
@@ -139,8 +139,8 @@ impl ClientGoal for Client {
 
     fn feedback(&mut self, _: &Feedback) {}
 
-    fn finish(self: Box<Self>, report: Report) {
-        assert_ne!(report.ending, Ending::Succeeded, "the tree runs for ever");
+    fn finish(self: Box<Self>, report: NavigationResult) {
+        assert_ne!(report.status, TerminalStatus::Succeeded, "the tree runs for ever");
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
 use navtree::bt::HaltReason;
-use navtree::goal::{Command, End, GoalOptions, Notice, Outcome, ServerId, Ticket};
+use navtree::goal::{Command, GoalOptions, Notice, Outcome, ServerId, TerminalStatus, Ticket};
 use navtree::msg::Action;
 use navtree::msg::action::{Spin, SpinFeedback, SpinGoal, SpinResult};
 use navtree::msg::service::{TriggerRequest, TriggerResponse};
@@ -280,7 +280,7 @@ impl ActionHandler<Spin> for Turning {
                     error_msg: "turned".to_owned(),
                     ..SpinResult::default()
                 };
-                goal.finish(End::Succeeded, result).unwrap();
+                goal.finish(TerminalStatus::Succeeded, result).unwrap();
             });
             return;
         }
@@ -294,7 +294,8 @@ impl ActionHandler<Spin> for Turning {
         if let Some(index) = self.goals.iter().position(|goal| goal.id() == id) {
             let goal = self.goals.remove(index);
             assert!(goal.is_canceling());
-            goal.finish(End::Canceled, SpinResult::default()).unwrap();
+            goal.finish(TerminalStatus::Canceled, SpinResult::default())
+                .unwrap();
         }
     }
 }

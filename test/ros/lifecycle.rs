@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use navtree::ros::lifecycle::{State, Transition, Verdict};
+use navtree::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
 use navtree::ros::{Bond, Lifecycle, LifecycleHandler, Ros, RosError, start_log};
 
 use crate::harness::{PATIENCE, Peer, alone};
@@ -14,15 +14,17 @@ struct Life {
 }
 
 impl LifecycleHandler for Life {
-    fn change(&mut self, transition: Transition, _from: State) -> Verdict {
+    fn change(&mut self, transition: Transition, _from: LifecycleState) -> TransitionResult {
         tracing::info!("change {transition:?}");
         match transition {
-            Transition::Configure if !std::mem::replace(&mut self.refused, true) => return Verdict::Failure,
+            Transition::Configure if !std::mem::replace(&mut self.refused, true) => {
+                return TransitionResult::Failure;
+            }
             Transition::Activate => self.bond.begin(),
             Transition::Deactivate => self.bond.end(),
             _ => {}
         }
-        Verdict::Success
+        TransitionResult::Success
     }
 }
 
@@ -37,7 +39,7 @@ fn a_life_under_a_lifecycle_manager() {
         let peer = Peer::start("lifecycle_client.py");
         peer.hear("good");
         peer.end();
-        assert_eq!(lifecycle.handle().state(), State::Finalized);
+        assert_eq!(lifecycle.handle().state(), LifecycleState::Finalized);
         let again = lifecycle.handle().change(Transition::Configure, PATIENCE);
         assert_eq!(again, Ok(false));
     });
@@ -47,9 +49,9 @@ fn a_life_under_a_lifecycle_manager() {
 struct Slow(Receiver<()>);
 
 impl LifecycleHandler for Slow {
-    fn change(&mut self, _: Transition, _from: State) -> Verdict {
+    fn change(&mut self, _: Transition, _from: LifecycleState) -> TransitionResult {
         let _ = self.0.recv_timeout(PATIENCE);
-        Verdict::Success
+        TransitionResult::Success
     }
 }
 

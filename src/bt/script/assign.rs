@@ -1,7 +1,7 @@
 //! Assigns values to entries.
 
 use super::ScriptError;
-use super::evaluate::{Evaluation, Outcome, fault};
+use super::evaluate::{Evaluated, Evaluation, fault};
 use super::operators::{self, Refusal, described};
 use super::program::{AssignOperator, Place};
 use crate::bt::Enums;
@@ -17,7 +17,7 @@ impl Evaluation<'_> {
         slot: SlotId,
         value: Value,
         place: Place,
-    ) -> Outcome {
+    ) -> Evaluated {
         let entry = self.board.entry(slot);
         if operator != AssignOperator::Create && !entry.exists() {
             return Err(self.missing(place, "there is no such entry", "use := to create it"));

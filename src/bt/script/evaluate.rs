@@ -8,7 +8,7 @@ use crate::bt::value::Value;
 use crate::bt::{Enums, Time};
 
 /// The error is boxed to keep results as small as values.
-pub(super) type Outcome = Result<Value, Box<ScriptError>>;
+pub(super) type Evaluated = Result<Value, Box<ScriptError>>;
 
 /// One evaluation.
 pub(super) struct Evaluation<'e> {
@@ -29,7 +29,7 @@ pub(super) fn fault(message: Refusal, place: Place) -> Box<ScriptError> {
 
 impl Evaluation<'_> {
     /// Runs all statements in order and returns the value of the last.
-    pub(super) fn run(&mut self) -> Outcome {
+    pub(super) fn run(&mut self) -> Evaluated {
         let program = self.program;
         let mut last = Value::Empty;
         for statement in &program.statements {
@@ -38,7 +38,7 @@ impl Evaluation<'_> {
         Ok(last)
     }
 
-    pub(super) fn expression(&mut self, id: ExpressionId) -> Outcome {
+    pub(super) fn expression(&mut self, id: ExpressionId) -> Evaluated {
         let program = self.program;
         let expression = &program.expressions[id.0 as usize];
         let mut value = self.operand(&expression.first)?;
@@ -75,7 +75,7 @@ impl Evaluation<'_> {
     }
 
     #[inline]
-    fn operand(&mut self, operand: &Operand) -> Outcome {
+    fn operand(&mut self, operand: &Operand) -> Evaluated {
         match operand {
             Operand::Literal(value) => Ok(value.clone()),
             Operand::Read(slot, place) => match self.board.get(*slot) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Call, GoalTracker, Request};
 use crate::bt::Time;
 use crate::goal::{
-    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalOptions, Notice, Outcome, Report, ServerId,
-    ServiceCall, Ticket,
+    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalIncident, GoalOptions, Notice, Outcome,
+    ServerId, ServiceCall, Ticket,
 };
 
 impl<P> GoalTracker<P> {
@@ -116,7 +116,7 @@ impl<P> GoalTracker<P> {
                         out.push(Effect::ForgetCall { ticket, server });
                     }
                 }
-                CallStep::Report(what) => out.push(Effect::Report(Report {
+                CallStep::Report(what) => out.push(Effect::Report(GoalIncident {
                     server,
                     goal: None,
                     ticket: Some(ticket),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{Entry, GoalTracker, Lost};
 use crate::bt::Time;
-use crate::goal::{ActionGoal, AfterHalt, Effect, Found, GoalEvent, GoalId, GoalStatus, ServerId, What};
+use crate::goal::{
+    ActionGoal, AfterHalt, Effect, Found, GoalEvent, GoalId, GoalStatus, IncidentKind, ServerId,
+};
 
 /// How many goals that no leaf of this run looks after may be looked after. A server may show any number; the rest is in a later
 /// list, once some of these have ended.
@@ -29,7 +31,7 @@ impl<P> GoalTracker<P> {
                 // Given up, whatever became of its acceptance or of its server. A list that was overtaken by the goal's
                 // end shows it too.
                 if !self.ended.contains(goal) && self.room_for_adopted() > 0 {
-                    self.adopt(server, *goal, What::FoundAfterGivingUp, now, out);
+                    self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
                 }
             } else if self.ids.is_predecessor(*goal) {
                 left.push(*goal);
@@ -76,7 +78,7 @@ impl<P> GoalTracker<P> {
         due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.ended.contains(goal));
         due.truncate(self.room_for_adopted());
         for (server, goal) in due {
-            self.adopt(server, goal, What::Adopted, now, out);
+            self.adopt(server, goal, IncidentKind::Adopted, now, out);
         }
     }
 
@@ -107,7 +109,7 @@ impl<P> GoalTracker<P> {
             .map(|lost| lost.goal)
             .collect();
         for goal in lost {
-            self.adopt(server, goal, What::RetriedAfterGivingUp, now, out);
+            self.adopt(server, goal, IncidentKind::RetriedAfterGivingUp, now, out);
         }
     }
 
@@ -116,15 +118,17 @@ impl<P> GoalTracker<P> {
         &mut self,
         server: ServerId,
         goal: GoalId,
-        what: What,
+        what: IncidentKind,
         now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
         let mut steps = Vec::new();
         let lost = self.forget_lost(goal);
         let found = match what {
-            What::AcceptedAfterGivingUp => Found::Accepted,
-            What::RetriedAfterGivingUp if lost.as_ref().is_none_or(|lost| !lost.accepted) => Found::Perhaps,
+            IncidentKind::AcceptedAfterGivingUp => Found::Accepted,
+            IncidentKind::RetriedAfterGivingUp if lost.as_ref().is_none_or(|lost| !lost.accepted) => {
+                Found::Perhaps
+            }
             _ => Found::Noted,
         };
         let cancels = lost.as_ref().map_or(0, |lost| lost.cancels);
@@ -160,7 +164,7 @@ impl<P> GoalTracker<P> {
 mod tests {
     use super::super::rig::{Rig, SERVER};
     use super::MOST_ADOPTED;
-    use crate::goal::{CancelCode, Command, End, GoalId, GoalIds, GoalStatus, Ticket, WireEvent};
+    use crate::goal::{CancelCode, Command, GoalId, GoalIds, GoalStatus, TerminalStatus, Ticket, WireEvent};
     use std::time::Duration;
 
     const NOTHING: [&str; 0] = [];
@@ -189,7 +193,7 @@ mod tests {
         let _ = rig.start(7);
         let goal = rig.sent_goal();
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         rig.out.clear();
         rig.accept(goal);
         assert_eq!(rig.wanted(), NOTHING);
@@ -338,7 +342,7 @@ mod tests {
         rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
         rig.pass(10);
         assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
-        rig.result(late, End::Canceled);
+        rig.result(late, TerminalStatus::Canceled);
         rig.assert_at_rest();
     }
 
@@ -442,7 +446,7 @@ mod tests {
         let overs: [Loss; 4] = [
             |rig, goal| rig.status(&[(goal, GoalStatus::Aborted)]),
             |rig, _| rig.status(&[]),
-            |rig, goal| rig.result(goal, End::Succeeded),
+            |rig, goal| rig.result(goal, TerminalStatus::Succeeded),
             |rig, goal| rig.wire(WireEvent::ResultUnknown { goal }),
         ];
         for over in overs {
@@ -458,7 +462,7 @@ mod tests {
     fn g3_a_list_that_was_overtaken_by_its_goals_end_cancels_nothing() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         rig.out.clear();
         rig.status(&[(goal, GoalStatus::Executing)]);
         assert_eq!(rig.wanted(), NOTHING);

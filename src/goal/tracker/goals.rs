@@ -3,8 +3,8 @@
 use super::{ENDED_REMEMBERED, GoalTracker, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
 use crate::goal::{
-    CallPhase, CancelTag, Effect, End, GoalEvent, GoalId, Notice, Outcome, Phase, Report, Selection, Step,
-    Ticket, Verdict, What,
+    CallPhase, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
+    OutcomeKind, Phase, Selection, Step, TerminalStatus, Ticket,
 };
 
 impl<P> GoalTracker<P> {
@@ -94,15 +94,21 @@ impl<P> GoalTracker<P> {
                 Step::Report(what) => {
                     let counters = &mut self.counters;
                     match what {
-                        What::GaveUpStopping => counters.abandoned += 1,
-                        What::GaveUpUnreachable if entry.goal.is_accepted() => counters.unreachable += 1,
-                        What::GaveUpUnreachable | What::GaveUpUnanswered => counters.unanswered += 1,
-                        What::ResultLost => counters.results_lost += 1,
+                        IncidentKind::GaveUpStopping => counters.abandoned += 1,
+                        IncidentKind::GaveUpUnreachable if entry.goal.is_accepted() => {
+                            counters.unreachable += 1;
+                        }
+                        IncidentKind::GaveUpUnreachable | IncidentKind::GaveUpUnanswered => {
+                            counters.unanswered += 1;
+                        }
+                        IncidentKind::ResultLost => counters.results_lost += 1,
                         _ => {}
                     }
                     entry.abandoned |= matches!(
                         what,
-                        What::GaveUpStopping | What::GaveUpUnreachable | What::GaveUpUnanswered
+                        IncidentKind::GaveUpStopping
+                            | IncidentKind::GaveUpUnreachable
+                            | IncidentKind::GaveUpUnanswered
                     );
                     self.report(goal, what, out);
                 }
@@ -110,9 +116,9 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    pub(super) fn report(&self, goal: GoalId, what: What, out: &mut Vec<Effect<P>>) {
+    pub(super) fn report(&self, goal: GoalId, what: IncidentKind, out: &mut Vec<Effect<P>>) {
         if let Some(entry) = self.goals.get(&goal) {
-            out.push(Effect::Report(Report {
+            out.push(Effect::Report(GoalIncident {
                 server: entry.server,
                 goal: Some(goal),
                 ticket: entry.started_by,
@@ -132,7 +138,7 @@ impl<P> GoalTracker<P> {
     pub(super) fn finish(
         &mut self,
         goal: GoalId,
-        verdict: Verdict,
+        verdict: OutcomeKind,
         payload: Option<P>,
         now: Time,
         out: &mut Vec<Effect<P>>,
@@ -147,20 +153,22 @@ impl<P> GoalTracker<P> {
         let has_update = self.leaves.get(&ticket).is_some_and(|leaf| leaf.update.is_some());
         let outcome = match (verdict, payload) {
             // Somebody asked the robot to stop: neither an update nor a recovery is to set it going again.
-            (Verdict::Ended(End::Aborted), Some(payload)) if was_canceled => Outcome::Canceled(payload),
-            (Verdict::Ended(End::Succeeded), Some(payload)) if was_canceled && has_update => {
+            (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) if was_canceled => {
                 Outcome::Canceled(payload)
             }
-            (Verdict::Ended(End::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
-            (Verdict::Ended(End::Aborted), Some(payload)) => Outcome::Aborted(payload),
-            (Verdict::Ended(End::Canceled), Some(payload)) => Outcome::Canceled(payload),
-            (Verdict::Rejected, _) => Outcome::Rejected,
-            (Verdict::SendFailed, _) => Outcome::SendFailed,
-            (Verdict::AcceptTimeout, _) => Outcome::AcceptTimeout,
-            (Verdict::ResultTimeout, _) => Outcome::ResultTimeout,
-            (Verdict::ServerGone, _) => Outcome::ServerGone,
-            (Verdict::CanceledByAnother, _) => Outcome::CanceledByAnother,
-            (Verdict::ResultLost | Verdict::Ended(_), _) => Outcome::ResultLost,
+            (OutcomeKind::Ended(TerminalStatus::Succeeded), Some(payload)) if was_canceled && has_update => {
+                Outcome::Canceled(payload)
+            }
+            (OutcomeKind::Ended(TerminalStatus::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
+            (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) => Outcome::Aborted(payload),
+            (OutcomeKind::Ended(TerminalStatus::Canceled), Some(payload)) => Outcome::Canceled(payload),
+            (OutcomeKind::Rejected, _) => Outcome::Rejected,
+            (OutcomeKind::SendFailed, _) => Outcome::SendFailed,
+            (OutcomeKind::AcceptTimeout, _) => Outcome::AcceptTimeout,
+            (OutcomeKind::ResultTimeout, _) => Outcome::ResultTimeout,
+            (OutcomeKind::ServerGone, _) => Outcome::ServerGone,
+            (OutcomeKind::CanceledByAnother, _) => Outcome::CanceledByAnother,
+            (OutcomeKind::ResultLost | OutcomeKind::Ended(_), _) => Outcome::ResultLost,
         };
         let updates = self.leaves.remove(&ticket).map_or(0, |leaf| leaf.applied);
         out.push(Effect::Notify(Notice::Finished {
@@ -191,7 +199,7 @@ impl<P> GoalTracker<P> {
             return;
         };
         if newest != older {
-            self.finish(newest, Verdict::CanceledByAnother, None, now, out);
+            self.finish(newest, OutcomeKind::CanceledByAnother, None, now, out);
             self.withdraw_or(newest, GoalEvent::Halt, now, out);
         }
     }
@@ -256,7 +264,9 @@ fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
 mod tests {
     use super::super::rig::{Rig, SERVER, options};
     use crate::bt::HaltReason;
-    use crate::goal::{CancelCode, Command, End, GoalId, GoalOptions, GoalStatus, Phase, Stamp, WireEvent};
+    use crate::goal::{
+        CancelCode, Command, GoalId, GoalOptions, GoalStatus, Phase, Stamp, TerminalStatus, WireEvent,
+    };
     use std::time::Duration;
 
     const NOTHING: [&str; 0] = [];
@@ -271,7 +281,7 @@ mod tests {
             rig.wire(WireEvent::Feedback { goal, payload: 1 });
             rig.wire(WireEvent::Feedback { goal, payload: 2 });
         });
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         assert_eq!(
             rig.wanted(),
             [
@@ -295,7 +305,7 @@ mod tests {
         rig.pass(50);
         rig.accept(goal);
         assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
-        rig.result(goal, End::Canceled);
+        rig.result(goal, TerminalStatus::Canceled);
         assert_eq!(rig.wanted(), NOTHING);
         rig.assert_at_rest();
     }
@@ -422,7 +432,7 @@ mod tests {
         rig.cancel_answer(goal, 2, CancelCode::GoalTerminated);
         assert_eq!(rig.wanted(), ["ask"]);
         assert!(!rig.is_stopped());
-        rig.result(goal, End::Canceled);
+        rig.result(goal, TerminalStatus::Canceled);
         rig.assert_at_rest();
     }
 
@@ -503,7 +513,7 @@ mod tests {
         rig.wire(WireEvent::Feedback { goal, payload: 1 });
         rig.accept(goal);
         rig.update(ticket, 9);
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         rig.wire(WireEvent::ResultUnknown { goal });
         rig.gone();
         rig.pass(60_000);
@@ -519,11 +529,11 @@ mod tests {
             goal: other,
             payload: 1,
         });
-        rig.result(other, End::Aborted);
+        rig.result(other, TerminalStatus::Aborted);
         rig.wire(WireEvent::Rejected { goal: other });
         assert_eq!(rig.wanted(), NOTHING);
         assert_eq!(rig.goal_tracker.counters().late, 2);
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
     }
 
@@ -535,8 +545,14 @@ mod tests {
             (|rig, goal| rig.wire(WireEvent::SendFailed { goal }), "SendFailed"),
             (|rig, _| rig.pass(100), "AcceptTimeout"),
             (|rig, _| rig.gone(), "ServerGone"),
-            (|rig, goal| rig.result(goal, End::Aborted), "Aborted(9)"),
-            (|rig, goal| rig.result(goal, End::Canceled), "Canceled(9)"),
+            (
+                |rig, goal| rig.result(goal, TerminalStatus::Aborted),
+                "Aborted(9)",
+            ),
+            (
+                |rig, goal| rig.result(goal, TerminalStatus::Canceled),
+                "Canceled(9)",
+            ),
             (
                 |rig, goal| {
                     rig.accept(goal);
@@ -611,7 +627,7 @@ mod tests {
         let wanted = rig.wanted();
         assert!(wanted.iter().all(|wanted| wanted == "ask"), "{wanted:?}");
         assert_eq!(wanted.len(), 14);
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
     }
 
@@ -680,7 +696,7 @@ mod tests {
         rig.status(&[(goal, GoalStatus::Succeeded)]);
         rig.pass(20);
         assert_eq!(rig.wanted(), ["ask"]);
-        rig.result(goal, End::Succeeded);
+        rig.result(goal, TerminalStatus::Succeeded);
         assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
         rig.assert_at_rest();
     }
@@ -696,8 +712,8 @@ mod tests {
         });
         rig.wire(WireEvent::Rejected { goal });
         assert_eq!(rig.wanted(), NOTHING);
-        rig.result(goal, End::Succeeded);
-        rig.result(goal, End::Aborted);
+        rig.result(goal, TerminalStatus::Succeeded);
+        rig.result(goal, TerminalStatus::Aborted);
         assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
         rig.assert_at_rest();
     }

@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::{
-    ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
-    Notice, Outcome, Phase, Report, Selection, ServerId, ServiceCall, Ticket, What, WireEvent,
+    ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident,
+    GoalOptions, IncidentKind, Notice, Outcome, Phase, Selection, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -239,7 +239,7 @@ impl<P> GoalTracker<P> {
                 } else {
                     self.counters.late += 1;
                     if !self.ended.contains(&goal) {
-                        self.adopt(server, goal, What::AcceptedAfterGivingUp, now, out);
+                        self.adopt(server, goal, IncidentKind::AcceptedAfterGivingUp, now, out);
                     }
                 }
             }
@@ -381,13 +381,13 @@ impl<P> GoalTracker<P> {
         out: &mut Vec<Effect<P>>,
     ) -> bool {
         if self.leaves.contains_key(&ticket) || self.calls.contains_key(&ticket) {
-            out.push(Effect::Report(Report {
+            out.push(Effect::Report(GoalIncident {
                 server,
                 goal: None,
                 ticket: Some(ticket),
                 leaf: leaf.clone(),
                 halted: None,
-                what: What::TicketInUse,
+                what: IncidentKind::TicketInUse,
             }));
             return false;
         }
@@ -474,7 +474,7 @@ mod tests {
 
     use super::rig::{Rig, options};
     use crate::bt::{HaltReason, Time};
-    use crate::goal::{Command, End, GoalOptions, GoalStatus, Ticket, WireEvent};
+    use crate::goal::{Command, GoalOptions, GoalStatus, TerminalStatus, Ticket, WireEvent};
 
     #[test]
     fn g8_shut_down_cancels_everything_tells_nobody_and_ends_at_its_deadline() {
@@ -569,7 +569,7 @@ mod tests {
             live.holds_up(own),
             "its cancel timeout is no reason to say that it has stopped"
         );
-        rig.result(goal, End::Canceled);
+        rig.result(goal, TerminalStatus::Canceled);
         rig.assert_at_rest();
     }
 

@@ -208,7 +208,8 @@ mod tests {
     use super::super::Counters;
     use super::super::rig::{Rig, options};
     use crate::goal::{
-        AfterHalt, CancelCode, Command, End, GoalId, GoalOptions, GoalStatus, Ticket, UpdatePolicy, WireEvent,
+        AfterHalt, CancelCode, Command, GoalId, GoalOptions, GoalStatus, TerminalStatus, Ticket,
+        UpdatePolicy, WireEvent,
     };
 
     const NOTHING: [&str; 0] = [];
@@ -260,7 +261,7 @@ mod tests {
         rig.out.clear();
         let mut third = None;
         rig.batch(|rig| {
-            rig.result(goal, End::Canceled);
+            rig.result(goal, TerminalStatus::Canceled);
             rig.halt(second);
             third = Some(rig.start(3));
         });
@@ -314,7 +315,7 @@ mod tests {
         });
         assert_eq!(rig.wanted(), ["cancel #1"]);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
-        rig.result(first, End::Canceled);
+        rig.result(first, TerminalStatus::Canceled);
         rig.assert_at_rest();
     }
 
@@ -487,10 +488,10 @@ mod tests {
         rig.update(ticket, 2);
         assert_eq!(rig.wanted(), ["send 2"]);
         let second = rig.sent_goal();
-        rig.result(first, End::Aborted);
+        rig.result(first, TerminalStatus::Aborted);
         rig.accept(second);
         assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
-        rig.result(second, End::Succeeded);
+        rig.result(second, TerminalStatus::Succeeded);
         assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
         rig.assert_at_rest();
     }
@@ -563,12 +564,12 @@ mod tests {
             rig.out.clear();
             rig.update(ticket, 2);
             assert_eq!(rig.wanted(), ["send 2"]);
-            rig.result(first, End::Succeeded);
+            rig.result(first, TerminalStatus::Succeeded);
             assert_eq!(rig.wanted(), NOTHING, "it is the result of the earlier goal");
             let second = rig.sent_goal();
             rig.accept(second);
             rig.out.clear();
-            rig.result(second, End::Succeeded);
+            rig.result(second, TerminalStatus::Succeeded);
             assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
             rig.assert_at_rest();
         }
@@ -596,7 +597,7 @@ mod tests {
                     rig.out.clear();
                     rig.update(ticket, 2);
                     assert_eq!(rig.wanted(), NOTHING, "{statuses:?}");
-                    rig.result(first, End::Canceled);
+                    rig.result(first, TerminalStatus::Canceled);
                     assert_eq!(rig.wanted(), ["tell Canceled(9)"], "{statuses:?}");
                     rig.assert_at_rest();
                 }
@@ -613,7 +614,7 @@ mod tests {
         assert_eq!(rig.wanted(), NOTHING);
         rig.halt(ticket);
         assert_eq!(rig.wanted(), ["cancel #1"], "the leaf goes");
-        rig.result(first, End::Canceled);
+        rig.result(first, TerminalStatus::Canceled);
         rig.assert_at_rest();
     }
 
@@ -622,7 +623,7 @@ mod tests {
         let signs: [fn(&mut Rig, GoalId); 3] = [
             |rig, goal| rig.status(&[(goal, GoalStatus::Canceling)]),
             |rig, goal| rig.status(&[(goal, GoalStatus::Canceled)]),
-            |rig, goal| rig.result(goal, End::Canceled),
+            |rig, goal| rig.result(goal, TerminalStatus::Canceled),
         ];
         for (index, sign) in signs.into_iter().enumerate() {
             // Not answered, and accepted.
@@ -640,7 +641,7 @@ mod tests {
                 let wanted = rig.wanted();
                 assert_eq!(wanted[0], "tell CanceledByAnother of update 1", "{index}");
                 assert!(rig.goal_tracker.open_tickets().is_empty());
-                rig.result(first, End::Aborted);
+                rig.result(first, TerminalStatus::Aborted);
                 if is_accepted {
                     assert_eq!(wanted.last().unwrap(), "cancel #1", "{index}");
                 } else {
@@ -658,7 +659,7 @@ mod tests {
                 rig.update(ticket, 2);
                 sign(rig, first);
             });
-            rig.result(first, End::Canceled);
+            rig.result(first, TerminalStatus::Canceled);
             let wanted = rig.wanted();
             assert!(!wanted.contains(&"send 2".to_owned()), "{index}: {wanted:?}");
             assert_eq!(wanted[0], "tell CanceledByAnother of update 1", "{index}");
@@ -668,7 +669,7 @@ mod tests {
 
     #[test]
     fn a_goal_that_another_client_cancels_and_that_ends_otherwise_is_not_replaced() {
-        let end_of = |end: End, is_updated: bool| {
+        let end_of = |end: TerminalStatus, is_updated: bool| {
             let mut rig = Rig::new();
             let (ticket, goal) = rig.run(1);
             rig.status(&[(goal, GoalStatus::Canceling)]);
@@ -680,11 +681,11 @@ mod tests {
             rig.wanted()
         };
         for is_updated in [false, true] {
-            assert_eq!(end_of(End::Aborted, is_updated), ["tell Canceled(9)"]);
+            assert_eq!(end_of(TerminalStatus::Aborted, is_updated), ["tell Canceled(9)"]);
         }
-        assert_eq!(end_of(End::Succeeded, true), ["tell Canceled(9)"]);
+        assert_eq!(end_of(TerminalStatus::Succeeded, true), ["tell Canceled(9)"]);
         assert_eq!(
-            end_of(End::Succeeded, false),
+            end_of(TerminalStatus::Succeeded, false),
             ["tell Succeeded(9)"],
             "it was reached"
         );
@@ -699,7 +700,7 @@ mod tests {
         rig.out.clear();
         rig.update(ticket, 2);
         assert_eq!(rig.wanted(), ["cancel #1"]);
-        rig.result(first, End::Succeeded);
+        rig.result(first, TerminalStatus::Succeeded);
         assert_eq!(rig.wanted(), ["send 2"]);
     }
 
@@ -709,7 +710,7 @@ mod tests {
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(1);
         rig.batch(|rig| {
-            rig.result(goal, End::Succeeded);
+            rig.result(goal, TerminalStatus::Succeeded);
             rig.update(ticket, 2);
         });
         assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
@@ -719,7 +720,7 @@ mod tests {
         let goal = rig.sent_goal();
         rig.update(ticket, 2);
         rig.out.clear();
-        rig.result(goal, End::Aborted);
+        rig.result(goal, TerminalStatus::Aborted);
         assert_eq!(rig.wanted(), ["tell Aborted(9)"]);
         // Updates that are coalesced are included, all of them.
         let mut rig = Rig::new();
@@ -733,7 +734,7 @@ mod tests {
         // This one waits for the first goal to end.
         rig.update(ticket, 4);
         rig.out.clear();
-        rig.result(second, End::Succeeded);
+        rig.result(second, TerminalStatus::Succeeded);
         assert_eq!(rig.wanted()[0], "tell Succeeded(9) of update 2");
     }
 
@@ -753,7 +754,7 @@ mod tests {
         rig.out.clear();
         rig.update(ticket, 2);
         assert_eq!(rig.wanted(), ["cancel #1"]);
-        rig.result(first, End::Canceled);
+        rig.result(first, TerminalStatus::Canceled);
         assert_eq!(rig.wanted(), ["send 2"]);
     }
 }

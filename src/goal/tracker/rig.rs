@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::{Counters, GoalTracker};
 use crate::bt::{HaltReason, Time};
 use crate::goal::{
-    CancelCode, CancelTag, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, Selection,
-    ServerId, Stamp, Ticket, WireEvent,
+    CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, Selection,
+    ServerId, Stamp, TerminalStatus, Ticket, WireEvent,
 };
 
 /// A GoalTracker, its clock in milliseconds, and everything it wanted done.
@@ -131,7 +131,7 @@ impl Rig {
         });
     }
 
-    pub(super) fn result(&mut self, goal: GoalId, end: End) {
+    pub(super) fn result(&mut self, goal: GoalId, end: TerminalStatus) {
         self.wire(WireEvent::Result {
             goal,
             end,

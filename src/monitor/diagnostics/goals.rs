@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::condition::Condition;
-use crate::goal::{AbandonedGoal, Counters, GoalId, LiveGoal, Phase, Report, What};
+use crate::goal::{AbandonedGoal, Counters, GoalId, GoalIncident, IncidentKind, LiveGoal, Phase};
 use crate::msg::DiagnosticLevel as Level;
 
 /// What is known of the goals; each with the name of its server.
@@ -16,7 +16,7 @@ pub struct GoalsSeen {
     /// What has happened so far.
     pub counters: Counters,
     /// What people were last told, and of which server.
-    pub last_report: Option<(Report, Arc<str>)>,
+    pub last_report: Option<(GoalIncident, Arc<str>)>,
 }
 
 pub(super) fn status(seen: &GoalsSeen) -> Condition {
@@ -35,8 +35,8 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
         let goal = words(server, &abandoned.leaf, abandoned.goal);
         // What is known to have executed is worse than what may have been lost on the way, or with its server.
         let (level, how) = match abandoned.what {
-            What::GaveUpUnanswered => (Level::Warn, "was never answered"),
-            What::GaveUpUnreachable => (Level::Warn, "was lost with its server"),
+            IncidentKind::GaveUpUnanswered => (Level::Warn, "was never answered"),
+            IncidentKind::GaveUpUnreachable => (Level::Warn, "was lost with its server"),
             _ => (Level::Error, "did not stop"),
         };
         condition.find(
@@ -157,15 +157,15 @@ mod tests {
             server: goal.server,
             ticket: None,
             leaf: goal.leaf.clone(),
-            what: What::GaveUpStopping,
+            what: IncidentKind::GaveUpStopping,
         };
-        let report = Report {
+        let report = GoalIncident {
             server: goal.server,
             goal: Some(goal.goal),
             ticket: None,
             leaf: goal.leaf.clone(),
             halted: None,
-            what: What::GaveUpStopping,
+            what: IncidentKind::GaveUpStopping,
         };
         let seen = GoalsSeen {
             live: vec![live(Phase::Canceling, false), live(Phase::Unreachable, false)],
@@ -209,10 +209,13 @@ mod tests {
         };
         for (what, how) in [
             (
-                What::GaveUpUnreachable,
+                IncidentKind::GaveUpUnreachable,
                 "was lost with its server and was given up",
             ),
-            (What::GaveUpUnanswered, "was never answered and was given up"),
+            (
+                IncidentKind::GaveUpUnanswered,
+                "was never answered and was given up",
+            ),
         ] {
             let condition = of_kind(what);
             assert_eq!(condition.level, Level::Warn);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::condition::Condition;
 use crate::bt::{NodeIndex, TreeDef};
 use crate::msg::DiagnosticLevel as Level;
-use crate::navigator::{NavigatorKind, Refusal, Report};
+use crate::navigator::{NavigationResult, NavigatorKind, Refusal};
 
 /// For so long a tree that was refused is held against the node: whoever asked for it was told.
 const FRESH: Duration = Duration::from_secs(60);
@@ -21,7 +21,7 @@ pub struct TreeSeen {
     /// What was refused last, unless something was taken since, and how long ago.
     pub refused: Option<(Refusal, Duration)>,
     /// How the last navigation ended.
-    pub last_end: Option<(NavigatorKind, Report)>,
+    pub last_end: Option<(NavigatorKind, NavigationResult)>,
 }
 
 pub(super) fn status(seen: &TreeSeen) -> Condition {
@@ -52,7 +52,7 @@ pub(super) fn status(seen: &TreeSeen) -> Condition {
     if let Some((kind, report)) = &seen.last_end {
         condition.value(
             "last navigation",
-            format!("{} {:?}", kind.action(), report.ending),
+            format!("{} {:?}", kind.action(), report.status),
         );
         condition.value("last error code", report.error_code);
         condition.value("last error message", &report.error_message);
@@ -96,7 +96,10 @@ mod tests {
             current: Some((NavigatorKind::ThroughPoses, loaded.unwrap().def)),
             defaults: [None, Some("at:home.xml".to_owned())],
             refused: Some((refusal, Duration::from_secs(age))),
-            last_end: Some((NavigatorKind::ToPose, Report::aborted(206, "plan failed"))),
+            last_end: Some((
+                NavigatorKind::ToPose,
+                NavigationResult::aborted(206, "plan failed"),
+            )),
         }
     }
 

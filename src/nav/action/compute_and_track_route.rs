@@ -7,7 +7,7 @@ use crate::bt::{Context, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, Route};
-use crate::nav::action_leaf::{ActionNode, Ending, FeedbackOf, GoalOf, OnFeedback, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, FeedbackOf, GoalOf, GoalOutcome, OnFeedback, Refusal, ResultOf};
 
 /// Requests a route with tracking from the route server.
 #[derive(Debug)]
@@ -75,11 +75,13 @@ impl ActionNode for ComputeAndTrackRoute {
         self.request.version(cx) != version
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         self.write(cx, &FeedbackOf::<Self>::default())?;
         let duration = match ending {
-            Ending::Succeeded(result) => result.execution_duration.into(),
-            Ending::Aborted(_) | Ending::Canceled(_) | Ending::Failed => RosDuration::default(),
+            GoalOutcome::Succeeded(result) => result.execution_duration.into(),
+            GoalOutcome::Aborted(_) | GoalOutcome::Canceled(_) | GoalOutcome::Failed => {
+                RosDuration::default()
+            }
         };
         self.execution_duration.set(cx, Arc::new(duration))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Goals, Path, PoseStamped};
-use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests a path through poses from the planner server.
 #[derive(Debug)]
@@ -60,10 +60,12 @@ impl ActionNode for ComputePathThroughPoses {
         })
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
-            Ending::Succeeded(result) => self.path.set(cx, Arc::clone(&result.path)),
-            Ending::Aborted(_) | Ending::Canceled(_) | Ending::Failed => self.path.set(cx, Arc::default()),
+            GoalOutcome::Succeeded(result) => self.path.set(cx, Arc::clone(&result.path)),
+            GoalOutcome::Aborted(_) | GoalOutcome::Canceled(_) | GoalOutcome::Failed => {
+                self.path.set(cx, Arc::default())
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, PoseStamped, Route};
-use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// The start and goal inputs of the route server's actions.
 #[derive(Debug)]
@@ -115,15 +115,15 @@ impl ActionNode for ComputeRoute {
         Ok(self.request.read(cx)?)
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
-            Ending::Succeeded(result) => {
+            GoalOutcome::Succeeded(result) => {
                 self.route.set(cx, Arc::clone(&result.route))?;
                 self.planning_time
                     .set(cx, Arc::new(result.planning_time.into()))?;
                 self.path.set(cx, Arc::clone(&result.path))
             }
-            Ending::Aborted(_) | Ending::Canceled(_) | Ending::Failed => self.forget(cx),
+            GoalOutcome::Aborted(_) | GoalOutcome::Canceled(_) | GoalOutcome::Failed => self.forget(cx),
         }
     }
 

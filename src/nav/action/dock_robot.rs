@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::PoseStamped;
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests docking from the docking server.
 #[derive(Debug)]
@@ -76,13 +76,13 @@ impl ActionNode for DockRobot {
         })
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
-            Ending::Succeeded(result) | Ending::Aborted(result) => {
+            GoalOutcome::Succeeded(result) | GoalOutcome::Aborted(result) => {
                 self.success.set(cx, result.success)?;
                 self.num_retries.set(cx, result.num_retries)
             }
-            Ending::Canceled(_) | Ending::Failed => self.success.set(cx, false),
+            GoalOutcome::Canceled(_) | GoalOutcome::Failed => self.success.set(cx, false),
         }
     }
 }

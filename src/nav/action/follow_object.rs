@@ -3,7 +3,7 @@
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::{RosDuration, from_seconds};
-use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
 use std::sync::Arc;
 
 /// Requests object following from the following server.
@@ -53,12 +53,12 @@ impl ActionNode for FollowObject {
         })
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
-            Ending::Succeeded(result) | Ending::Aborted(result) | Ending::Canceled(result) => {
+            GoalOutcome::Succeeded(result) | GoalOutcome::Aborted(result) | GoalOutcome::Canceled(result) => {
                 self.elapsed.set(cx, Arc::new(result.total_elapsed_time.into()))
             }
-            Ending::Failed => Ok(()),
+            GoalOutcome::Failed => Ok(()),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::Path;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests a smoothed path from the smoother server.
 #[derive(Debug)]
@@ -66,8 +66,8 @@ impl ActionNode for SmoothPath {
         })
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
-        if let Ending::Succeeded(result) = ending {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+        if let GoalOutcome::Succeeded(result) = ending {
             self.smoothed_path.set(cx, Arc::clone(&result.path))?;
             self.duration.set(cx, result.smoothing_duration.as_secs_f64())?;
             self.was_completed.set(cx, result.was_completed)?;

@@ -2,7 +2,7 @@
 
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, Ending, Refusal, ResultOf};
+use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests undocking from the docking server.
 #[derive(Debug)]
@@ -44,10 +44,12 @@ impl ActionNode for UndockRobot {
         })
     }
 
-    fn finished(&self, cx: &mut Context<'_>, ending: &Ending<'_, ResultOf<Self>>) -> Result<(), Thrown> {
+    fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
-            Ending::Succeeded(result) | Ending::Aborted(result) => self.success.set(cx, result.success),
-            Ending::Canceled(_) | Ending::Failed => self.success.set(cx, false),
+            GoalOutcome::Succeeded(result) | GoalOutcome::Aborted(result) => {
+                self.success.set(cx, result.success)
+            }
+            GoalOutcome::Canceled(_) | GoalOutcome::Failed => self.success.set(cx, false),
         }
     }
 }

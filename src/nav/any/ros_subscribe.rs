@@ -20,7 +20,7 @@ pub struct RosSubscribe {
 }
 
 #[derive(Default)]
-struct State {
+struct SubscriptionState {
     topic: OpenTopic,
     /// Number of messages at the activation.
     count: u64,
@@ -63,8 +63,11 @@ impl Node for RosSubscribe {
 
 impl RosSubscribe {
     fn open(&self, cx: &mut Context<'_>) -> Result<(), TopicFault> {
-        self.topic
-            .open(cx, |state: &mut State| &mut state.topic, World::subscribe)
+        self.topic.open(
+            cx,
+            |state: &mut SubscriptionState| &mut state.topic,
+            World::subscribe,
+        )
     }
 
     fn wait(&self, cx: &mut Context<'_>, since: Time) -> Tick {
@@ -92,16 +95,16 @@ impl Behavior for RosSubscribe {
                 return Ok(NodeStatus::Failure);
             }
             let now = cx.now();
-            let topic = cx.state::<State>().topic.id;
+            let topic = cx.state::<SubscriptionState>().topic.id;
             let world: &World = world!(cx);
             let count = topic
                 .and_then(|topic| world.sample(topic))
                 .map_or(0, |sample| sample.count);
-            let state = cx.state::<State>();
+            let state = cx.state::<SubscriptionState>();
             state.count = count;
             state.since = now;
         }
-        let state = cx.state::<State>();
+        let state = cx.state::<SubscriptionState>();
         let (topic, count, since) = (state.topic.id, state.count, state.since);
         let fresh = self.mode.as_str(cx) == Some("fresh");
         let world: &World = world!(cx);

@@ -15,7 +15,7 @@ pub struct DistanceTraveled {
 }
 
 #[derive(Default)]
-struct State {
+struct TravelState {
     last: u64,
     start: Option<PoseStamped>,
 }
@@ -42,9 +42,9 @@ impl Node for DistanceTraveled {
 impl Behavior for DistanceTraveled {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let latch = world!(cx).settings.latch_on_activation;
-        let mut last = cx.state::<State>().last;
+        let mut last = cx.state::<TravelState>().last;
         let anew = begins_anew(cx, &mut last, latch);
-        let state = cx.state::<State>();
+        let state = cx.state::<TravelState>();
         state.last = last;
         if anew {
             state.start = None;
@@ -53,7 +53,7 @@ impl Behavior for DistanceTraveled {
             return Ok(NodeStatus::Failure);
         };
         let distance = self.distance.require(cx)?;
-        let start = &mut cx.state::<State>().start;
+        let start = &mut cx.state::<TravelState>().start;
         let moved = start
             .as_ref()
             .is_some_and(|start| distance_xy(&start.pose.position, &robot.pose.position) >= distance);
@@ -68,7 +68,7 @@ impl Behavior for DistanceTraveled {
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {
-        *cx.state::<State>() = State::default();
+        *cx.state::<TravelState>() = TravelState::default();
     }
 }
 

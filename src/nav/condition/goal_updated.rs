@@ -12,7 +12,7 @@ pub struct GoalUpdated {
 }
 
 #[derive(Default)]
-struct State {
+struct GoalsSeen {
     last: u64,
     seen: SeenGoal,
 }
@@ -36,7 +36,7 @@ impl Behavior for GoalUpdated {
         let latch = cx
             .resource::<World>()
             .is_some_and(|world| world.settings.latch_on_activation);
-        let mut state = cx.take_state::<State>();
+        let mut state = cx.take_state::<GoalsSeen>();
         let changed = if begins_anew(cx, &mut state.last, latch) {
             state.seen = self.goal.see(cx);
             false
@@ -52,7 +52,7 @@ impl Behavior for GoalUpdated {
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {
-        *cx.state::<State>() = State::default();
+        *cx.state::<GoalsSeen>() = GoalsSeen::default();
     }
 }
 

@@ -16,7 +16,7 @@ pub struct PathExpiringTimer {
 }
 
 #[derive(Default)]
-struct State {
+struct TimerState {
     start: Option<Time>,
     sequence: u64,
     path: Option<Arc<Path>>,
@@ -46,10 +46,10 @@ impl Behavior for PathExpiringTimer {
         let period = from_seconds(self.seconds.require(cx)?);
         let now = cx.now();
         let sequence = self.path.sequence(cx);
-        let state = cx.state::<State>();
+        let state = cx.state::<TimerState>();
         let Some(start) = state.start else {
             let path = self.path.get(cx).ok();
-            *cx.state() = State {
+            *cx.state() = TimerState {
                 start: Some(now),
                 sequence,
                 path,
@@ -58,7 +58,7 @@ impl Behavior for PathExpiringTimer {
         };
         if state.sequence != sequence {
             let path = self.path.get(cx).ok();
-            let state = cx.state::<State>();
+            let state = cx.state::<TimerState>();
             state.sequence = sequence;
             if !same(&state.path, &path) {
                 state.path = path;
@@ -68,7 +68,7 @@ impl Behavior for PathExpiringTimer {
         }
         let expired = now.since(start) >= period;
         if expired {
-            cx.state::<State>().start = Some(now);
+            cx.state::<TimerState>().start = Some(now);
         }
         Ok(verdict(expired))
     }

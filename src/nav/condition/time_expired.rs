@@ -13,7 +13,7 @@ pub struct TimeExpired {
 }
 
 #[derive(Default)]
-struct State {
+struct TimerState {
     last: u64,
     start: Time,
 }
@@ -43,9 +43,9 @@ impl Behavior for TimeExpired {
             .is_some_and(|world| world.settings.latch_on_activation);
         let period = from_seconds(self.seconds.require(cx)?);
         let now = cx.now();
-        let mut last = cx.state::<State>().last;
+        let mut last = cx.state::<TimerState>().last;
         let anew = begins_anew(cx, &mut last, latch);
-        let state = cx.state::<State>();
+        let state = cx.state::<TimerState>();
         state.last = last;
         let expired = !anew && now.since(state.start) >= period;
         if anew || expired {
@@ -59,7 +59,7 @@ impl Behavior for TimeExpired {
     }
 
     fn rewind(&self, cx: &mut Context<'_>) {
-        *cx.state::<State>() = State::default();
+        *cx.state::<TimerState>() = TimerState::default();
     }
 }
 

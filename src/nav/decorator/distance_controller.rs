@@ -14,7 +14,7 @@ pub struct DistanceController {
 }
 
 #[derive(Default)]
-struct State {
+struct DistanceState {
     start: Option<PoseStamped>,
 }
 
@@ -50,11 +50,11 @@ impl Behavior for DistanceController {
         };
         if fresh {
             cx.memory().index = 0;
-            cx.state::<State>().start = Some(robot.clone());
+            cx.state::<DistanceState>().start = Some(robot.clone());
         }
         cx.set_status(NodeStatus::Running);
         let moved = cx
-            .state::<State>()
+            .state::<DistanceState>()
             .start
             .as_ref()
             .is_none_or(|start| distance_xy(&start.pose.position, &robot.pose.position) >= distance);
@@ -64,7 +64,7 @@ impl Behavior for DistanceController {
         cx.memory().index = 1;
         let status = cx.tick_child(0)?;
         if status == NodeStatus::Success {
-            cx.state::<State>().start = Some(robot);
+            cx.state::<DistanceState>().start = Some(robot);
         }
         Ok(status)
     }

@@ -18,7 +18,7 @@ pub struct GoalUpdater {
 }
 
 #[derive(Default)]
-struct State {
+struct UpdateState {
     goal: Subscription,
     goals: Subscription,
 }
@@ -49,9 +49,9 @@ impl Node for GoalUpdater {
 /// The newest message of a subscription, if it arrived during this navigation.
 fn newest<T: Send + Sync + 'static>(
     cx: &mut Context<'_>,
-    subscription: fn(&State) -> &Subscription,
+    subscription: fn(&UpdateState) -> &Subscription,
 ) -> Result<Option<Arc<T>>, Thrown> {
-    let Some(topic) = subscription(cx.state::<State>()).topic() else {
+    let Some(topic) = subscription(cx.state::<UpdateState>()).topic() else {
         return Ok(None);
     };
     let world: &World = world!(cx);
@@ -131,7 +131,7 @@ impl Behavior for GoalUpdater {
             world.settings.goal_updater_topic.as_str().into(),
             world.settings.goals_updater_topic.as_str().into(),
         ];
-        let mut state = cx.take_state::<State>();
+        let mut state = cx.take_state::<UpdateState>();
         if self.output_goal.slot().is_some() {
             state.goal.open(cx, TopicKind::GOAL, &names[0], "output_goal");
         }

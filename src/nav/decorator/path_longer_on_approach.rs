@@ -14,7 +14,7 @@ pub struct PathLongerOnApproach {
 }
 
 #[derive(Default)]
-struct State {
+struct PathState {
     old: Arc<Path>,
     /// Whether the old path leads to the same goal.
     comparable: bool,
@@ -60,7 +60,7 @@ impl Behavior for PathLongerOnApproach {
         let proximity = self.proximity.require(cx)?;
         let factor = self.factor.require(cx)?;
         cx.set_status(NodeStatus::Running);
-        let state = cx.state::<State>();
+        let state = cx.state::<PathState>();
         let same_end = match (new.poses.last(), state.old.poses.last()) {
             (Some(end), Some(old_end)) => end.pose == old_end.pose,
             _ => false,
@@ -72,13 +72,13 @@ impl Behavior for PathLongerOnApproach {
         if is_detour {
             let status = cx.tick_child(0)?;
             if status.is_completed() {
-                cx.state::<State>().old = new;
+                cx.state::<PathState>().old = new;
             }
             return Ok(status);
         }
         // Halt a child that is still running for an earlier detour.
         cx.halt_child(0, crate::bt::HaltReason::Preempted);
-        let state = cx.state::<State>();
+        let state = cx.state::<PathState>();
         state.old = new;
         state.comparable = true;
         Ok(NodeStatus::Success)

@@ -23,7 +23,7 @@ pub struct SpeedController {
 }
 
 #[derive(Default)]
-struct State {
+struct SpeedState {
     seen: SeenGoal,
     start: Time,
     period: Duration,
@@ -94,7 +94,7 @@ impl SpeedController {
 impl Behavior for SpeedController {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let now = cx.now();
-        let mut state = cx.take_state::<State>();
+        let mut state = cx.take_state::<SpeedState>();
         let result = self.run(cx, &mut state, now);
         cx.put_state(state);
         match result? {
@@ -118,7 +118,12 @@ impl Behavior for SpeedController {
 
 impl SpeedController {
     /// Whether the child must be ticked.
-    fn run(&self, cx: &mut Context<'_>, state: &mut State, now: Time) -> Result<bool, crate::bt::Thrown> {
+    fn run(
+        &self,
+        cx: &mut Context<'_>,
+        state: &mut SpeedState,
+        now: Time,
+    ) -> Result<bool, crate::bt::Thrown> {
         let fresh = cx.is_fresh();
         if fresh {
             state.seen = self.goal.see(cx);

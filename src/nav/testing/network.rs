@@ -8,8 +8,8 @@ use super::plan::Script;
 use crate::bt::HaltReason;
 use crate::bt::Time;
 use crate::goal::{
-    AbandonedGoals, CancelCode, Command, Effect, End, GoalId, GoalIds, GoalOptions, GoalTable, GoalTracker,
-    Selection, ServerId, Stamp as GoalStamp, Ticket, WireEvent,
+    AbandonedGoals, CancelCode, Command, Effect, GoalId, GoalIds, GoalOptions, GoalTable, GoalTracker,
+    Selection, ServerId, Stamp as GoalStamp, TerminalStatus, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
 use crate::nav::{EndpointKind, Event, LinkError, Part, Payload, TopicId, TopicSpec, TransformError};
@@ -40,10 +40,10 @@ enum Thing {
         server: ServerId,
         goal: GoalId,
     },
-    End {
+    TerminalStatus {
         server: ServerId,
         goal: GoalId,
-        end: End,
+        end: TerminalStatus,
         result: Payload,
     },
 }
@@ -454,7 +454,7 @@ impl Network {
                     self.tell_status(server);
                 }
             }
-            Thing::End {
+            Thing::TerminalStatus {
                 server,
                 goal,
                 end,
@@ -509,10 +509,10 @@ impl Network {
         let mut things: Vec<(Duration, Thing)> = older
             .into_iter()
             .map(|older| {
-                let end = Thing::End {
+                let end = Thing::TerminalStatus {
                     server,
                     goal: older,
-                    end: End::Aborted,
+                    end: TerminalStatus::Aborted,
                     result: canceled.clone(),
                 };
                 (Duration::ZERO, end)
@@ -527,7 +527,7 @@ impl Network {
             let result = script.result.clone();
             things.push((
                 run,
-                Thing::End {
+                Thing::TerminalStatus {
                     server,
                     goal,
                     end,
@@ -567,10 +567,10 @@ impl Network {
             .iter()
             .filter_map(|(goal, _)| {
                 let script = scripts.get(goal)?;
-                let end = Thing::End {
+                let end = Thing::TerminalStatus {
                     server,
                     goal: *goal,
-                    end: End::Canceled,
+                    end: TerminalStatus::Canceled,
                     result: script.canceled.clone(),
                 };
                 Some((script.stop_after?, end))

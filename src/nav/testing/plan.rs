@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::goal::End;
+use crate::goal::TerminalStatus;
 use crate::msg::Action;
 use crate::nav::Payload;
 
@@ -13,7 +13,7 @@ pub struct Plan<A: Action> {
     reject: bool,
     feedback: Vec<(Duration, A::Feedback)>,
     run: Option<Duration>,
-    end: End,
+    end: TerminalStatus,
     result: A::Result,
     result_after: Duration,
     stop_after: Option<Duration>,
@@ -25,7 +25,7 @@ pub(super) struct Script {
     pub(super) reject: bool,
     pub(super) feedback: Vec<(Duration, Payload)>,
     pub(super) run: Option<Duration>,
-    pub(super) end: End,
+    pub(super) end: TerminalStatus,
     pub(super) result: Payload,
     pub(super) result_after: Duration,
     pub(super) stop_after: Option<Duration>,
@@ -33,7 +33,7 @@ pub(super) struct Script {
 }
 
 impl<A: Action> Plan<A> {
-    fn ending(end: End, result: A::Result) -> Self {
+    fn ending(end: TerminalStatus, result: A::Result) -> Self {
         Self {
             answer_after: Some(Duration::ZERO),
             reject: false,
@@ -53,12 +53,12 @@ impl<A: Action> Plan<A> {
 
     /// Succeeds with a result.
     pub fn result(result: A::Result) -> Self {
-        Self::ending(End::Succeeded, result)
+        Self::ending(TerminalStatus::Succeeded, result)
     }
 
     /// Aborts with an error code.
     pub fn abort(code: u16) -> Self {
-        Self::ending(End::Aborted, A::failure(code, "scripted"))
+        Self::ending(TerminalStatus::Aborted, A::failure(code, "scripted"))
     }
 
     /// Never ends on its own.

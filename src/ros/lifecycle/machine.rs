@@ -3,7 +3,7 @@
 /// A state. The last six are those in which a transition is under way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
-pub enum State {
+pub enum LifecycleState {
     /// Never shown by a node.
     Unknown = 0,
     /// Made, and nothing more.
@@ -28,7 +28,7 @@ pub enum State {
     ErrorProcessing = 15,
 }
 
-impl State {
+impl LifecycleState {
     /// Every state.
     pub const ALL: [Self; 11] = [
         Self::Unknown,
@@ -92,7 +92,7 @@ impl Transition {
 
 /// How a transition went.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Verdict {
+pub enum TransitionResult {
     /// Done.
     Success,
     /// Not done; the node is as it was.
@@ -109,12 +109,12 @@ pub struct Arrow {
     /// Its name.
     pub label: &'static str,
     /// From where.
-    pub start: State,
+    pub start: LifecycleState,
     /// To where.
-    pub goal: State,
+    pub goal: LifecycleState,
 }
 
-const fn arrow(id: u8, label: &'static str, start: State, goal: State) -> Arrow {
+const fn arrow(id: u8, label: &'static str, start: LifecycleState, goal: LifecycleState) -> Arrow {
     Arrow {
         id,
         label,
@@ -129,7 +129,7 @@ const ERROR: &str = "transition_error";
 
 /// The graph of `rcl_lifecycle`.
 static GRAPH: [Arrow; 25] = {
-    use State::{
+    use LifecycleState::{
         Activating, Active, CleaningUp, Configuring, Deactivating, ErrorProcessing, Finalized, Inactive,
         ShuttingDown, Unconfigured,
     };
@@ -167,21 +167,21 @@ static GRAPH: [Arrow; 25] = {
 pub enum StepError {
     /// Not from here.
     #[error("transition `{}` is not possible in state `{}`, {}", .0.label(), .1.label(), possible(*.1))]
-    NotFromHere(Transition, State),
+    NotFromHere(Transition, LifecycleState),
     /// Not a transition that can be asked for.
     #[error("there is no transition {}; in state `{}`, {}", .0, .1.label(), possible(*.1))]
-    Unknown(String, State),
+    Unknown(String, LifecycleState),
 }
 
 /// What can be asked for in a state, in words.
-fn possible(state: State) -> String {
+fn possible(state: LifecycleState) -> String {
     let arrows = GRAPH.iter().filter(|arrow| arrow.start == state);
     let labels: Vec<_> = arrows
         .filter(|arrow| arrow.id < 10)
         .map(|arrow| format!("`{}`", arrow.label))
         .collect();
     match labels.as_slice() {
-        [] if state == State::Finalized => "none is possible: the node has ended".to_owned(),
+        [] if state == LifecycleState::Finalized => "none is possible: the node has ended".to_owned(),
         [] => "none is possible until the transition under way has ended".to_owned(),
         labels => format!("possible: {}", labels.join(", ")),
     }
@@ -190,20 +190,20 @@ fn possible(state: State) -> String {
 /// Where a node is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
-    state: State,
+    state: LifecycleState,
 }
 
 impl Default for Machine {
     fn default() -> Self {
         Self {
-            state: State::Unconfigured,
+            state: LifecycleState::Unconfigured,
         }
     }
 }
 
 impl Machine {
     /// Where it is.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> LifecycleState {
         self.state
     }
 
@@ -247,12 +247,12 @@ impl Machine {
     }
 
     /// The transition that is under way has ended. The arrow that was gone; `None` where none was under way. After an
-    /// error the node is in [`State::ErrorProcessing`], and how that went ends it in the same way.
-    pub fn end(&mut self, verdict: Verdict) -> Option<Arrow> {
+    /// error the node is in [`LifecycleState::ErrorProcessing`], and how that went ends it in the same way.
+    pub fn end(&mut self, verdict: TransitionResult) -> Option<Arrow> {
         let label = match verdict {
-            Verdict::Success => SUCCESS,
-            Verdict::Failure => FAILURE,
-            Verdict::Error => ERROR,
+            TransitionResult::Success => SUCCESS,
+            TransitionResult::Failure => FAILURE,
+            TransitionResult::Error => ERROR,
         };
         let arrow = *self.available().find(|arrow| arrow.label == label)?;
         self.state = arrow.goal;
@@ -283,7 +283,7 @@ mod tests {
             Transition::ShutDown,
         ] {
             machine.begin(transition).unwrap();
-            machine.end(Verdict::Success).unwrap();
+            machine.end(TransitionResult::Success).unwrap();
             states.push(machine.state().label());
         }
         assert_eq!(
@@ -304,14 +304,14 @@ mod tests {
     fn failures_go_back_and_errors_have_to_be_dealt_with() {
         let mut machine = Machine::default();
         machine.begin(Transition::Configure).unwrap();
-        assert_eq!(machine.end(Verdict::Failure).unwrap().id, 11);
-        assert_eq!(machine.state(), State::Unconfigured);
+        assert_eq!(machine.end(TransitionResult::Failure).unwrap().id, 11);
+        assert_eq!(machine.state(), LifecycleState::Unconfigured);
         machine.begin(Transition::Configure).unwrap();
-        machine.end(Verdict::Error).unwrap();
-        assert_eq!(machine.state(), State::ErrorProcessing);
-        machine.end(Verdict::Success).unwrap();
-        assert_eq!(machine.state(), State::Unconfigured);
-        assert_eq!(machine.end(Verdict::Success), None);
+        machine.end(TransitionResult::Error).unwrap();
+        assert_eq!(machine.state(), LifecycleState::ErrorProcessing);
+        machine.end(TransitionResult::Success).unwrap();
+        assert_eq!(machine.state(), LifecycleState::Unconfigured);
+        assert_eq!(machine.end(TransitionResult::Success), None);
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
         let mut machine = Machine::default();
         assert_eq!(machine.find(1, ""), Ok(Transition::Configure));
         assert_eq!(machine.find(0, "configure"), Ok(Transition::Configure));
-        let not_from_here = StepError::NotFromHere(Transition::Activate, State::Unconfigured);
+        let not_from_here = StepError::NotFromHere(Transition::Activate, LifecycleState::Unconfigured);
         assert_eq!(machine.find(3, ""), Err(not_from_here.clone()));
         assert_eq!(machine.begin(Transition::Activate), Err(not_from_here));
         assert_eq!(
@@ -334,31 +334,31 @@ mod tests {
     fn what_cannot_be_done_is_told_by_name_with_what_can() {
         let told = |state, id, label: &str| Machine { state }.find(id, label).unwrap_err().to_string();
         assert_eq!(
-            told(State::Inactive, 4, ""),
+            told(LifecycleState::Inactive, 4, ""),
             "transition `deactivate` is not possible in state `inactive`, possible: `cleanup`, `activate`, `shutdown`"
         );
         assert_eq!(
-            told(State::Deactivating, 0, "activate"),
+            told(LifecycleState::Deactivating, 0, "activate"),
             "transition `activate` is not possible in state `deactivating`, none is possible until the transition under \
              way has ended"
         );
         assert_eq!(
-            told(State::Active, 99, ""),
+            told(LifecycleState::Active, 99, ""),
             "there is no transition 99; in state `active`, possible: `deactivate`, `shutdown`"
         );
         assert_eq!(
-            told(State::Finalized, 1, "nonsense"),
+            told(LifecycleState::Finalized, 1, "nonsense"),
             "there is no transition `nonsense`; in state `finalized`, none is possible: the node has ended"
         );
     }
 
     #[test]
     fn every_state_under_way_has_three_ends() {
-        for state in State::ALL {
+        for state in LifecycleState::ALL {
             let ends = Machine { state }.available().count();
             let expected = match state {
-                State::Unknown | State::Finalized => 0,
-                State::Unconfigured | State::Active => 2,
+                LifecycleState::Unknown | LifecycleState::Finalized => 0,
+                LifecycleState::Unconfigured | LifecycleState::Active => 2,
                 _ => 3,
             };
             assert_eq!(ends, expected, "{}", state.label());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use r2r::lifecycle_msgs::{msg, srv};
 use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
 
-use super::{Arrow, Machine, State, Transition, Verdict};
+use super::{Arrow, LifecycleState, Machine, Transition, TransitionResult};
 use crate::fault;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
@@ -18,11 +18,11 @@ const MOST_WAITING: usize = 100;
 /// its time, and the node goes on answering meanwhile.
 pub trait LifecycleHandler: Send + 'static {
     /// Does it. After an error [`LifecycleHandler::recover`] is called.
-    fn change(&mut self, transition: Transition, from: State) -> Verdict;
+    fn change(&mut self, transition: Transition, from: LifecycleState) -> TransitionResult;
 
     /// Sets right what an error left half done; what it says decides between unconfigured and finalized.
-    fn recover(&mut self) -> Verdict {
-        Verdict::Failure
+    fn recover(&mut self) -> TransitionResult {
+        TransitionResult::Failure
     }
 }
 
@@ -98,7 +98,7 @@ impl Lifecycle {
 
 impl LifecycleHandle {
     /// Where the node is in its life.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> LifecycleState {
         self.shared.machine().state()
     }
 
@@ -156,7 +156,7 @@ impl LifecycleHandle {
         })?;
         self.answer::<srv::GetAvailableStates::Service>(node, "~/get_available_states", |_| {
             srv::GetAvailableStates::Response {
-                available_states: State::ALL.into_iter().map(state).collect(),
+                available_states: LifecycleState::ALL.into_iter().map(state).collect(),
             }
         })?;
         self.answer::<srv::GetAvailableTransitions::Service>(
@@ -218,13 +218,13 @@ impl Shared {
         self.publish(&begun);
         let verdict = handler.change(transition, from);
         self.end(verdict);
-        if verdict == Verdict::Error {
+        if verdict == TransitionResult::Error {
             self.end(handler.recover());
         }
-        verdict == Verdict::Success
+        verdict == TransitionResult::Success
     }
 
-    fn end(&self, verdict: Verdict) {
+    fn end(&self, verdict: TransitionResult) {
         let arrow = self.machine().end(verdict);
         if let Some(arrow) = arrow {
             self.publish(&arrow);
@@ -245,7 +245,7 @@ impl Shared {
     }
 }
 
-fn state(state: State) -> msg::State {
+fn state(state: LifecycleState) -> msg::State {
     msg::State {
         id: state as u8,
         label: state.label().to_owned(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use r2r::WrappedServiceTypeSupport;
 
 use crate::bt::Time;
-use crate::goal::{End, GoalId};
+use crate::goal::GoalId;
 use crate::msg::Action;
 use crate::ros::convert::{ActionType, ServedAction};
 use crate::ros::{
@@ -19,7 +19,7 @@ use crate::sim::controller::Follower;
 use crate::sim::faults::{ActionPlan, GoalSet};
 use crate::sim::plan_path::{PlanThroughPoses, PlanToPose};
 use crate::sim::plan_route::Routing;
-use crate::sim::server::{EndStatus, Event, Execution, GoalNumber, Server};
+use crate::sim::server::{Event, Execution, GoalNumber, Server, TerminalStatus};
 use crate::sim::simulation::{Events, Simulation};
 use crate::sim::smoother::Smoothing;
 
@@ -286,7 +286,7 @@ where
     fn end(
         &mut self,
         number: GoalNumber,
-        status: EndStatus,
+        status: TerminalStatus,
         result: <E::Action as Action>::Result,
         now: Time,
     ) {
@@ -296,21 +296,16 @@ where
         let code = E::Action::error_code(&result);
         let name = E::Action::code_name(code).unwrap_or("");
         tracing::debug!("{}: goal {} {status:?} {code} {name}", E::SERVER, number.0);
-        let end = match status {
-            EndStatus::Succeeded => End::Succeeded,
-            EndStatus::Aborted => End::Aborted,
-            EndStatus::Canceled => End::Canceled,
-        };
         let ended = if plan.lose_result.contains(number.0) {
-            goal.finish_unsaid(end, result).map(|_| ())
+            goal.finish_unsaid(status, result).map(|_| ())
         } else if plan.late_answer.contains(number.0) {
-            let results = goal.finish_unsaid(end, result);
+            let results = goal.finish_unsaid(status, result);
             results.map(|results| {
                 let due = now + plan.answer_delay;
                 self.held.push((due, Box::new(move || results.send())));
             })
         } else {
-            goal.finish(end, result)
+            goal.finish(status, result)
         };
         if let Err(error) = ended {
             tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
