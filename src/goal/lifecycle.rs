@@ -331,7 +331,7 @@ as *status canceling* or as the end *canceled*. After *status canceling*, the le
 ends aborted, or ends succeeded while an update waits. A leaf whose updates cancel the old goal first cannot tell the two
 cancels apart once its own is sent.
 
-IncidentKind is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
+What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
 that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*
 or *shut down*. A goal whose server vanishes meanwhile is told *server gone*, and *taken back* then; a call only the
 former, and it is not counted.
