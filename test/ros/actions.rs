@@ -102,8 +102,12 @@ impl Rig {
     }
 
     fn accepted(&mut self, wanted: Ticket) {
-        self.hear("acceptance", |notice| {
-            (matches!(notice, Notice::Accepted { ticket, .. } if *ticket == wanted)).then_some(())
+        self.hear("acceptance", |notice| match notice {
+            Notice::Accepted { ticket, .. } if *ticket == wanted => Some(()),
+            Notice::Finished { ticket, outcome, .. } if *ticket == wanted => {
+                panic!("not accepted, but: {outcome:?}")
+            }
+            _ => None,
         });
     }
 
@@ -120,6 +124,8 @@ impl Rig {
 fn options() -> GoalOptions {
     GoalOptions {
         accept_timeout: Duration::from_secs(20),
+        // A peer that starts on a busy machine may take several seconds.
+        absent_timeout: Duration::from_secs(20),
         ..GoalOptions::default()
     }
 }
@@ -127,7 +133,6 @@ fn options() -> GoalOptions {
 #[test]
 fn g3_g6_our_client_against_rclpy_servers() {
     alone("actions::g3_g6_our_client_against_rclpy_servers", || {
-        let mut peer = Peer::start("action_server.py");
         let mut rig = Rig::new();
         let spin = rig
             .link
@@ -156,6 +161,7 @@ fn g3_g6_our_client_against_rclpy_servers() {
 
         // Asked for before the server is there.
         let first = rig.spin(spin, 1.0);
+        let mut peer = Peer::start("action_server.py");
         rig.accepted(first);
         rig.hear("feedback", |notice| match notice {
             Notice::Feedback { payload, .. } => {

@@ -17,8 +17,9 @@ rclpy.init()
 node = rclpy.create_node("peer")
 executor = SingleThreadedExecutor()
 executor.add_node(node)
-hearing = node.create_client(Trigger, "trigger")
-assert hearing.wait_for_service(timeout_sec=20.0), "no service"
+hearing, other = (node.create_client(Trigger, name) for name in ("trigger", "other"))
+# A request that is sent before its service is found is lost. A deaf client never finds its service ready.
+assert all(client.wait_for_service(timeout_sec=20.0) for client in (hearing, other)), "no service"
 executor.spin_until_future_complete(hearing.call_async(Trigger.Request()), timeout_sec=20.0)
 
 stays, leaves = (node.create_client(Trigger, name, qos_profile=DEAF) for name in ("trigger", "other"))
