@@ -196,7 +196,7 @@ impl TreeArguments {
             .any(|wanted| wanted == "warnings" || wanted.parse() == Ok(code))
     }
 
-    /// The levels. A later option overrides an earlier one of another kind, in the order allow, warn, deny.
+    /// The levels. For the same code, deny overrides warn, and warn overrides allow, in any order on the command line.
     pub(crate) fn levels(&self) -> Result<crate::xml::Levels, String> {
         use crate::xml::{Code, Level, Levels, Severity};
         let mut levels = Levels::new();

@@ -135,7 +135,7 @@ pub fn prepare() -> Prepared {
 }
 
 /// Runs the node `bt_navigator` until a signal ends it. Trees may use the nodes of `registry`. `diagnose` is called
-/// when the threads of the node are started, unless diagnostics are disabled.
+/// after the start of the tick thread, unless diagnostics are disabled.
 pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCode {
     // First the signal handlers: a process that finds the node on the graph may send a signal.
     let started = Signals::new()

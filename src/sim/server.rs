@@ -51,9 +51,9 @@ pub trait Execution: Sized {
 /// An event for the ROS layer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<A: Action> {
-    /// Accept the goal.
+    /// Send the acceptance of the goal to the client.
     Accepted(GoalNumber),
-    /// Refuse the goal.
+    /// Send the refusal of the goal to the client.
     Refused(GoalNumber),
     /// Never answer the request; the goal does not exist.
     Ignored(GoalNumber),

@@ -185,8 +185,8 @@ impl<'c, 'd> Compilation<'c, 'd> {
     }
 }
 
-/// The number of nodes of each tree, with all subtrees expanded. A cycle counts once, which is too low. This is
-/// sufficient: a tree that is small to write and expensive to compile must not have a low count.
+/// The number of nodes of each tree, with all subtrees expanded. Cycles count once. The numbers need not be exact: a
+/// tree that is small to write and expensive to compile must not have a low one.
 fn sizes<'c>(calls: &'c BTreeMap<Cow<'_, str>, Calls<'c>>) -> BTreeMap<&'c str, usize> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();
