@@ -1,4 +1,4 @@
-//! `navtree check`: all problems of tree files, each with its place.
+//! `navtree check`: reports all problems of tree files, each with its position.
 
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     #[cfg(feature = "ros")]
     let loader = loader.trial(&dry_run);
     for file in files.iter().filter(|file| !loader.is_part(file)) {
-        // Each file by itself, with what it includes: two files of one directory may well hold trees of the same ID.
+        // Each file alone, with its includes: two files of one directory may contain trees with the same ID.
         let Checked {
             mut diagnostics,
             sources,
@@ -98,11 +98,11 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     if errors == 0 { Exit::Good } else { Exit::Problems }
 }
 
-/// What was said so far: a file that several others include is read again with each of them.
+/// The problems reported so far: a file that several others include is read again with each of them.
 #[derive(Default)]
 struct Told {
     problems: HashSet<(Code, String, PathBuf, Range<u32>)>,
-    /// The one name of a file that goes by several.
+    /// The unique name of each file.
     files: HashMap<String, PathBuf>,
 }
 
@@ -126,13 +126,13 @@ impl Told {
     }
 }
 
-/// What the node refuses a tree for that it is to load, as far as the build alone knows.
+/// The faults for which the node refuses the tree, as far as the build alone can find them.
 #[cfg(feature = "ros")]
 fn dry_run(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
     crate::nav::dry_run_with_spans(def, Box::new(crate::ros::DryRun::default()))
 }
 
-/// One array out of several.
+/// Joins several arrays to one.
 fn joined(values: Vec<serde_json::Value>) -> serde_json::Value {
     values
         .into_iter()
@@ -141,7 +141,7 @@ fn joined(values: Vec<serde_json::Value>) -> serde_json::Value {
         .collect()
 }
 
-/// One log out of several: a run a file.
+/// Joins several logs to one, with one run per file.
 fn joined_sarif(values: Vec<serde_json::Value>) -> serde_json::Value {
     let mut logs = values.into_iter();
     let Some(mut log) = logs.next() else {

@@ -1,4 +1,4 @@
-//! `navtree completions`: what a shell needs to complete commands and options, made from their declarations.
+//! `navtree completions`: writes shell completions of commands and options, generated from their declarations.
 
 use clap::CommandFactory;
 use clap_complete::{Generator, Shell};

@@ -1,4 +1,4 @@
-//! `navtree convert`: a version 3 file as version 4.
+//! `navtree convert`: converts a version 3 file to version 4.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -80,8 +80,8 @@ mod tests {
     use crate::bt::Registry;
     use crate::xml::Loader;
 
-    /// A node of a version 3 tree. Left out are those that mean something else in version 4 whatever their notation:
-    /// SequenceStar, Repeat and Retry under a reactive node, which start over when halted or yield between rounds.
+    /// A node of a version 3 tree. Nodes with a different meaning in version 4 are left out: SequenceStar, Repeat and
+    /// Retry under a reactive node, which start again when halted or yield between rounds.
     #[derive(Clone, Debug)]
     enum V3 {
         Leaf(u8),
@@ -93,7 +93,7 @@ mod tests {
         Sub(Sharing, Box<V3>),
     }
 
-    /// How a subtree sees its caller's keys.
+    /// The access of a subtree to the keys of its caller.
     #[derive(Clone, Copy, Debug)]
     enum Sharing {
         Keys,
@@ -143,7 +143,7 @@ mod tests {
         })
     }
 
-    /// Writes a node; the trees that it calls are added to `trees`.
+    /// Writes a node and adds the trees that it calls to `trees`.
     fn write(node: &V3, out: &mut String, trees: &mut Vec<String>) {
         let _ = match node {
             V3::Leaf(number) => write!(out, "<Leaf name='leaf{number}'/>"),
@@ -209,7 +209,7 @@ mod tests {
         convert(&document, &mut diagnostics)
     }
 
-    /// Root statuses, halted leaves and the blackboard, tick by tick.
+    /// The root status, the halted leaves and the blackboard of each tick.
     fn trace(text: &str, mocks: &Mocks) -> Vec<String> {
         let mut registry = Registry::builtin();
         mocks.clone().apply(&mut registry);
@@ -243,13 +243,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-        /// A converted tree does what the original did.
+        /// A converted tree behaves like the original.
         #[test]
         fn traces_agree(root in node()) {
             let before = file(&root);
             let after = converted(&before).unwrap();
             prop_assert_eq!(trace(&before, &mocks()), trace(&after, &mocks()), "{}\n{}", before, after);
-            // What is in version 4 stays as it is.
+            // A version 4 text stays the same.
             prop_assert_eq!(converted(&after), Some(after));
         }
     }

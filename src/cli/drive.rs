@@ -1,5 +1,5 @@
-//! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs. It outlives whoever reads
-//! what it prints: a goal is never left behind.
+//! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs. It continues if the
+//! reader of its output ends: it never leaves an active goal behind.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     guardian::cancel_if_told();
-    // Forked before there is a thread.
+    // Forked before any thread is started.
     let guardian = Guardian::start();
     let _log = crate::ros::start_log();
     match Drive::start(arguments, guardian).and_then(|mut drive| drive.run(arguments, registry)) {
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     }
 }
 
-/// A tree as the node is told of it: a file is looked for from the folder that the node runs in, not from ours.
+/// The tree name for the node. A file gets its absolute path, because the node runs in a different folder.
 fn for_node(tree: &std::path::Path) -> String {
     let name = tree.display().to_string();
     if !name.ends_with(".xml") {
@@ -63,7 +63,7 @@ fn for_node(tree: &std::path::Path) -> String {
     std::path::absolute(tree).map_or(name, |whole| whole.display().to_string())
 }
 
-/// Ended by Ctrl-C, or with its terminal: the goal is cancelled first.
+/// Sets a flag on Ctrl-C or when the terminal closes. The goal is then cancelled before the program ends.
 fn watch_interrupt() -> io::Result<Arc<AtomicBool>> {
     let signals = Signals::new()?;
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -81,10 +81,10 @@ fn watch_interrupt() -> io::Result<Arc<AtomicBool>> {
 struct Drive {
     world: World,
     interrupted: Arc<AtomicBool>,
-    // Dropped last, in this order: what the world's link leads to.
+    // Dropped last, in this order: the link of the world uses them.
     _goal_tracker: GoalTrackerThread,
     ros: Ros,
-    /// Cancels the goal where this process is killed.
+    /// Cancels the goal if this process is killed.
     _guardian: Option<Guardian>,
 }
 
@@ -118,7 +118,7 @@ impl Drive {
         })
     }
 
-    /// One round: what was asked for leaves, what has arrived comes in.
+    /// One round: sends the requests and reads the answers.
     fn round(&mut self) {
         let now = self.ros.clock().steady();
         self.world.end_tick(now);
@@ -127,7 +127,7 @@ impl Drive {
     }
 
     fn options() -> GoalOptions {
-        // Discovery of a node that has just started takes its time.
+        // The discovery of a node that has just started takes time.
         GoalOptions {
             accept_timeout: Duration::from_secs(20),
             absent_timeout: Duration::from_secs(20),
@@ -197,7 +197,7 @@ impl Drive {
         Ok(finish(arguments, &track, &outcome))
     }
 
-    /// The node's default tree, asked for by its parameter service as any tool would.
+    /// The default tree of the node, from its parameter service.
     fn default_tree(&mut self) -> Option<PathBuf> {
         let server = self
             .world
@@ -306,7 +306,7 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload
     exit
 }
 
-/// Messages between the listener and the loop, which are on one thread.
+/// Messages from the listener to the loop, on the same thread.
 #[derive(Clone, Default)]
 struct Inbox(Arc<std::sync::Mutex<Vec<Payload>>>);
 
@@ -323,7 +323,7 @@ impl Inbox {
     }
 }
 
-/// What is on the screen: the tree, redrawn in place on a terminal; one line a change elsewhere.
+/// The displayed tree: redrawn in place on a terminal, otherwise one line per change.
 struct Show {
     tree: Option<(Arc<TreeDef>, LiveTree)>,
     terminal: bool,

@@ -1,4 +1,4 @@
-//! A tree with mocked leaves on a virtual clock: what `trace` and `test` run.
+//! Runs a tree with mocked leaves on a virtual clock, for `trace` and `test`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,27 +9,27 @@ use crate::bt::{
     HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef, Value, is_key,
 };
 
-/// What one tick left behind.
+/// The state after one tick.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// Counted from 1.
+    /// The tick number, from 1.
     pub(crate) tick: u64,
-    /// What the root returned, or the error that the tree raised.
+    /// The status of the root, or the error that the tree raised.
     pub(crate) result: Result<NodeStatus, TickError>,
-    /// Every node's stored status, in pre-order.
+    /// The stored status of each node, in pre-order.
     pub(crate) statuses: Vec<NodeStatus>,
     /// The nodes that were halted, in the order in which their halts ended.
     pub(crate) halted: Vec<NodeIndex>,
 }
 
-/// A tree about to be ticked.
+/// A tree with its clock and observer.
 pub(crate) struct MockRun {
     tree: Tree,
     period: Duration,
     now: Time,
     drain: bool,
     halts: Halts,
-    /// Calls of [`MockRun::tick`]: one of the tree's own may be several with `drain`.
+    /// Number of calls of [`MockRun::tick`]. With `drain`, one call may be several ticks of the tree.
     ticks: u64,
 }
 
@@ -38,7 +38,7 @@ impl MockRun {
         let mut tree = Tree::new(def);
         let halts = Halts::default();
         tree.set_observer(Some(Box::new(halts.clone())));
-        // A tree that cannot be used says so when it is ticked.
+        // A tree that cannot be used reports this when it is ticked.
         let _ = tree.attach(Time::ZERO);
         Self {
             tree,
@@ -54,12 +54,12 @@ impl MockRun {
         self.tree.definition()
     }
 
-    /// Says what `Random` and its kin draw by; 0 unless set.
+    /// Sets the seed of `Random` and similar nodes; the default is 0.
     pub(crate) fn seed(&mut self, seed: u64) {
         self.tree.set_seed(seed);
     }
 
-    /// Writes a key of the root's blackboard.
+    /// Writes a key of the root blackboard.
     pub(crate) fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), String> {
         if !is_key(key) {
             return Err(format!(
@@ -75,7 +75,7 @@ impl MockRun {
             .map_err(|clash| format!("{key}: {clash}"))
     }
 
-    /// Tells the tree's next tick that something happened.
+    /// Emits an event for the next tick.
     pub(crate) fn emit(&mut self, name: &str, data: &serde_json::Value) {
         let data = if data.is_null() {
             Value::Empty
@@ -85,7 +85,7 @@ impl MockRun {
         self.tree.emit(name, data);
     }
 
-    /// Executes the root once (with `drain` again while it is woken), one period after the last time.
+    /// Ticks the root once (with `drain` again while it is woken), one period after the last tick.
     pub(crate) fn tick(&mut self) -> Snapshot {
         let result = if self.drain {
             self.tree.tick(self.now)
@@ -97,13 +97,13 @@ impl MockRun {
         self.snapshot(result)
     }
 
-    /// Halts the whole tree, as a cancelled goal does.
+    /// Halts the whole tree, like a cancelled goal.
     pub(crate) fn halt(&mut self) -> Snapshot {
         self.tree.halt(HaltReason::GoalCanceled, self.now);
         self.snapshot(Ok(NodeStatus::Idle))
     }
 
-    /// Lets time pass without a tick.
+    /// Advances the clock without a tick.
     pub(crate) fn advance(&mut self, duration: Duration) {
         self.now = self.now + duration;
     }
@@ -122,7 +122,7 @@ impl MockRun {
         }
     }
 
-    /// The root's blackboard.
+    /// The root blackboard.
     pub(crate) fn blackboard(&self) -> BTreeMap<String, serde_json::Value> {
         self.tree.export(ScopeId::ROOT).into_iter().collect()
     }

@@ -1,4 +1,4 @@
-//! Leaves that do what a file says: `MOCKS.yaml` of `navtree trace` and the `mocks` of a scenario.
+//! Mocked leaves that follow a file: `MOCKS.yaml` of `navtree trace` and the `mocks` of a scenario.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -15,9 +15,9 @@ use crate::bt::{
     Tick, TreeDef, Value, matches,
 };
 
-/// From a leaf's full path, its instance name, its registered ID or a pattern of paths (`*` any run, `?` one character)
-/// to what it does, one entry a tick, over and over. Of several that fit the most exact counts, in this order; of patterns
-/// the one with the most characters that stand for themselves.
+/// Mocks by key: a leaf's full path, its instance name, its registered ID or a pattern of paths (`*` any characters,
+/// `?` one character). A script has one outcome per tick and repeats. If several keys fit, the most exact one counts,
+/// in this order; of several patterns, the one with the most literal characters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mocks(Mapping<String, Script>);
 
@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for Mocks {
                 Ok(Mocks::default())
             }
 
-            /// `mocks:` with nothing behind it.
+            /// `mocks:` without a value.
             fn visit_unit<E: Error>(self) -> Result<Mocks, E> {
                 Ok(Mocks::default())
             }
@@ -50,12 +50,12 @@ impl<'de> Deserialize<'de> for Mocks {
 }
 
 impl Mocks {
-    /// Puts the mocks in the place of the leaves they fit, of those that nobody knows too.
+    /// Replaces the leaves that fit by mocks, including leaves with unknown types.
     pub(crate) fn apply(self, registry: &mut Registry) {
         registry.set_substitute(Some(Arc::new(self)));
     }
 
-    /// The keys that fit no leaf of a tree: most likely they are misspelt.
+    /// The keys that fit no leaf of a tree: they are probably misspelt.
     pub(crate) fn unused(&self, def: &TreeDef) -> Vec<&str> {
         let fits = |key: &str| {
             def.nodes()
@@ -65,8 +65,8 @@ impl Mocks {
         keys.filter(|key| !fits(key)).collect()
     }
 
-    /// The most exact rule that fits: path before name before ID before pattern. Of patterns that are equally exact the
-    /// first by name counts.
+    /// The most exact key that fits: path before name before ID before pattern. Of equally exact patterns, the first by
+    /// name counts.
     fn find(&self, node: &NodeInfo) -> Option<&Script> {
         let exact = names(node).into_iter().find_map(|key| self.0.get(key));
         exact.or_else(|| {
@@ -99,12 +99,12 @@ impl Substitute for Mocks {
     }
 }
 
-/// What a key may call a leaf, the most exact first.
+/// The names of a leaf in a file, the most exact first.
 pub(crate) fn names(leaf: &NodeInfo) -> [&str; 3] {
     [&*leaf.path, &*leaf.name, &*leaf.id]
 }
 
-/// How many characters of a pattern stand for themselves.
+/// Number of literal characters of a pattern.
 fn exactness(pattern: &str) -> usize {
     pattern
         .chars()
@@ -112,13 +112,13 @@ fn exactness(pattern: &str) -> usize {
         .count()
 }
 
-/// Only these are mocked: trees like to name a control after the leaf in it, and patterns fit both.
+/// Only leaves are mocked: a control node often has the name of its leaf, and a pattern fits both.
 pub(crate) fn is_leaf(node: &NodeInfo) -> bool {
     matches!(node.kind, NodeKind::Action | NodeKind::Condition)
 }
 
-/// A list of outcomes; one outcome may stand for a list of one. Read by hand: serde takes a list of three for a mapping
-/// of three fields, and cannot say what is wrong with something that may have several forms.
+/// A list of outcomes; a single outcome means a list of one. Implemented by hand: serde reads a list of three as a
+/// mapping of three fields, and has no useful error message for a value with several forms.
 #[derive(Clone, Debug)]
 struct Script {
     steps: Arc<[Step]>,
@@ -148,8 +148,8 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-/// What may stand behind a leaf, or `listed` in a list there. Says what is wrong while it is being read, when the
-/// parser still knows the place.
+/// Reads the value of a key, or with `listed` an element of its list. Errors are reported during the read, because only
+/// then the parser knows the position.
 struct Outcomes {
     listed: bool,
 }
@@ -234,7 +234,7 @@ struct Mock {
 
 impl Behavior for Mock {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        // The whole memory of a mock is its turn; nothing resets it.
+        // The memory of a mock contains only its turn; nothing resets it.
         let turn = cx.state::<Turn>();
         let step = &self.script.steps[turn.0 % self.script.steps.len()];
         turn.0 += 1;
@@ -262,7 +262,7 @@ impl Behavior for Mock {
 #[derive(Default)]
 struct Turn(usize);
 
-/// A YAML scalar as a value; anything larger as the JSON text that typed ports read.
+/// Converts a YAML scalar to a value. A list or mapping becomes JSON text, which typed ports read.
 pub(crate) fn typed(value: &Json) -> (Value, &'static crate::bt::TypeInfo) {
     match value {
         Json::Bool(truth) => (Value::Int(i64::from(*truth)), bool::TYPE),

@@ -1,4 +1,4 @@
-//! The command line: one file a command. Exit codes: 0 all well, 1 the trees have problems, 2 could not run.
+//! The command line: one file per command. Exit codes: 0 success, 1 the trees have problems, 2 could not run.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -29,14 +29,14 @@ mod yaml;
 
 use palette::add_palettes;
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
-    /// All well.
+    /// Success.
     Good,
-    /// It ran, and the trees have problems.
+    /// The command ran, and the trees have problems.
     Problems,
-    /// It could not run.
+    /// The command could not run.
     Failed,
 }
 
@@ -82,13 +82,13 @@ enum Command {
     Run,
 }
 
-/// Runs the program with BehaviorTree.CPP's nodes, navtree's own and Nav2's.
+/// Runs the program with the nodes of BehaviorTree.CPP, navtree and Nav2.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     main_with(arguments, crate::nav::registry())
 }
 
-/// Runs the program with other nodes: the whole `main` of somebody who has nodes of their own. All commands know them,
-/// the ROS node among them.
+/// Runs the program with other nodes. This is the whole `main` of a program with its own nodes. All commands use them,
+/// including the ROS node.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> ExitCode {
     let arguments = without_ros_arguments(arguments);
     let parsed = match Arguments::try_parse_from(arguments) {
@@ -117,7 +117,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
             Exit::Failed
         }
     };
-    // A file that was only half written is nobody's result.
+    // An incomplete output is not a result.
     if LOST.load(Ordering::Relaxed) {
         Exit::Failed.into()
     } else {
@@ -125,13 +125,13 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
     }
 }
 
-/// Prints to standard output. Whoever reads it may have seen enough and closed it: that is no fault.
+/// Prints to standard output. A closed reader is not an error.
 macro_rules! outln {
     ($($argument:tt)*) => { $crate::cli::out(&format!("{}\n", format_args!($($argument)*))) };
 }
 pub(crate) use outln;
 
-/// Prints to standard error, with the same forbearance.
+/// Prints to standard error. A closed reader is not an error.
 macro_rules! errln {
     ($($argument:tt)*) => { $crate::cli::err(&format!("{}\n", format_args!($($argument)*))) };
 }
@@ -143,10 +143,10 @@ pub(crate) fn err(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Whether something that was to be printed is lost.
+/// Output was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints a text as it is.
+/// Prints a text without a change.
 pub(crate) fn out(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut stdout = std::io::stdout().lock();
@@ -159,7 +159,7 @@ pub(crate) fn out(text: &str) {
     }
 }
 
-/// Leaves out `--ros-args … [--]`, which is rcl's to read.
+/// Removes `--ros-args … [--]`, which rcl reads.
 fn without_ros_arguments(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut inside = false;
     let mut rest = Vec::new();
@@ -189,14 +189,14 @@ pub(crate) struct TreeArguments {
 }
 
 impl TreeArguments {
-    /// Whether warnings of this code are to be shown by a command that shows none by itself.
+    /// Returns whether the user requested warnings of this code, for a command that shows no warnings by default.
     pub(crate) fn asks_for(&self, code: crate::xml::Code) -> bool {
         self.warn
             .iter()
             .any(|wanted| wanted == "warnings" || wanted.parse() == Ok(code))
     }
 
-    /// The wishes; later options win over earlier ones of another kind in the order allow, warn, deny.
+    /// The levels. For the same code, deny overrides warn, and warn overrides allow, in any order on the command line.
     pub(crate) fn levels(&self) -> Result<crate::xml::Levels, String> {
         use crate::xml::{Code, Level, Levels, Severity};
         let mut levels = Levels::new();
@@ -226,8 +226,8 @@ impl TreeArguments {
     }
 }
 
-/// Whether what the command line names is there. A command that is given a wrong path cannot run; a tree that includes
-/// a wrong path has a problem.
+/// Checks that the paths of the command line exist. A command with a wrong path cannot run; a tree with a wrong include
+/// has a problem.
 pub(crate) fn are_there<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), String> {
     for path in paths {
         std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -235,12 +235,12 @@ pub(crate) fn are_there<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Res
     Ok(())
 }
 
-/// All XML files behind the paths: files as they are, directories with all that is below them, sorted.
+/// All XML files of the paths: files unchanged, and directories with all files below them, sorted.
 pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     files_below(paths, &["xml"])
 }
 
-/// All files with one of the extensions behind the paths.
+/// All files of the paths with one of the extensions.
 pub(crate) fn files_below(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
     let wanted = |path: &PathBuf| {
         path.extension()
@@ -248,7 +248,7 @@ pub(crate) fn files_below(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<
     };
     let mut files = Vec::new();
     let mut waiting: Vec<PathBuf> = paths.iter().rev().cloned().collect();
-    // A directory may hold a link to itself, and two such links lead to more paths than there is time for.
+    // A directory may contain a link to itself, and two such links produce too many paths.
     let mut visited = HashSet::new();
     while let Some(path) = waiting.pop() {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());

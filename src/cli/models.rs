@@ -1,4 +1,4 @@
-//! `navtree models`: what the nodes declare of themselves, for Groot, for editors and for people.
+//! `navtree models`: writes the declarations of the nodes, for Groot, editors and people.
 
 use std::path::PathBuf;
 

@@ -1,12 +1,11 @@
-//! `--palette`: node types that are declared in a file and have no behaviour here, so that trees with them can be
-//! checked and drawn.
+//! `--palette`: node types that a file declares without a behavior, to check and draw trees with them.
 
 use std::path::PathBuf;
 
 use crate::bt::Registry;
 use crate::xml::{Diagnostics, Disk, Palette};
 
-/// Declares every node of the palettes that is not registered.
+/// Declares all nodes of the palettes that are not registered.
 pub(crate) fn add_palettes(registry: &mut Registry, files: &[PathBuf]) -> Result<(), String> {
     for file in files {
         let mut diagnostics = Diagnostics::new();

@@ -1,30 +1,30 @@
-//! Scenarios: a tree, what its leaves do, and what is to be seen tick by tick.
+//! Scenarios: a tree, the behavior of its leaves, and the expected state after each tick.
 //!
 //! ```yaml
 //! name: the battery check interrupts the patrol
 //! tree: patrol.xml            # or `xml: |` with the text itself
-//! main: Patrol                # where the file does not say
+//! main: Patrol                # if the file does not name it
 //! set: {charge: 0.9}          # blackboard before the first tick
 //! period: 10                  # milliseconds from tick to tick
-//! seed: 7                     # what Random and RandomSelector draw by; 0 if absent
+//! seed: 7                     # seed of Random and RandomSelector; 0 if absent
 //! drain: false                # tick again at once while woken
-//! mocks:                      # by path, name, ID or a pattern of paths: of several that fit the most exact counts
+//! mocks:                      # by path, name, ID or a pattern of paths: the most exact key counts
 //!   DriveTo: [RUNNING, RUNNING, SUCCESS]
 //! events:                     # before the tick of that number
 //!   3: {set: {charge: 0.1}}
 //!   5: {halt: true}           # a cancelled goal: no tick then
 //!   6: {advance: 500}         # milliseconds without a tick
-//!   7: {emit: {door.open: 2}} # events with their data, which that tick sees
+//!   7: {emit: {door.open: 2}} # events with their data, for that tick
 //! expect:
-//!   root: R R R F             # what the root returned: I R S F -, ! for an error, . for anything
+//!   root: R R R F             # root status per tick: I R S F -, ! for an error, . for anything
 //!   nodes:                    # stored statuses after each tick, by path, name or ID
 //!     DriveTo: R R I I
-//!   halted: {3: [DriveTo]}    # halts of that tick, in order; ticks that are not named must have none
+//!   halted: {3: [DriveTo]}    # halts of that tick, in order; other ticks must have none
 //!   blackboard: {charge: 0.1} # at the end
 //!   error: no plan            # part of the error that ends it
 //! ```
 //!
-//! One file may hold several scenarios, as a list or as several documents.
+//! One file may contain several scenarios, as a list or as several documents.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ use super::yaml::{self, Mapping};
 use crate::bt::{NodeIndex, Registry, TreeDef};
 use crate::xml::Loader;
 
-/// One scenario as written.
+/// One scenario of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
@@ -62,7 +62,7 @@ pub(crate) struct Scenario {
     mocks: Mocks,
     #[serde(default)]
     events: Mapping<u64, Event>,
-    /// Ticks, where `expect` does not say.
+    /// The number of ticks, if `expect` does not determine it.
     ticks: Option<u64>,
     #[serde(default)]
     expect: Expect,
@@ -95,12 +95,12 @@ struct Expect {
     #[serde(default)]
     blackboard: Mapping<String, Value>,
     error: Option<String>,
-    /// Part of what the tree is refused for.
+    /// Part of the reason for which the tree is refused.
     refused: Option<String>,
 }
 
 impl Expect {
-    /// What is expected of a tree that runs.
+    /// The first expectation that needs a running tree.
     fn beside_refused(&self) -> Option<&'static str> {
         let said = [
             ("root", self.root.is_some()),
@@ -114,10 +114,10 @@ impl Expect {
     }
 }
 
-/// The most ticks of a scenario: all that is seen is kept until its end.
+/// Maximum number of ticks of a scenario: all observations are stored until its end.
 const MOST_TICKS: u64 = 1_000_000;
 
-/// What one document holds: a scenario, a list of them, or nothing.
+/// The content of one document: a scenario, a list of scenarios, or nothing.
 struct One(Vec<Scenario>);
 
 impl<'de> Deserialize<'de> for One {
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for Listed {
     }
 }
 
-/// Reads scenarios, and checks each while the parser still knows its place.
+/// Reads scenarios, and checks each one while the parser knows its position.
 struct Scenarios {
     listed: bool,
 }
@@ -181,10 +181,10 @@ impl<'de> Visitor<'de> for Scenarios {
 }
 
 impl Scenario {
-    /// All scenarios of a file.
+    /// Reads all scenarios of a file.
     ///
     /// # Errors
-    /// What is wrong with the file, after its name, line and column.
+    /// The error in the file, after its name, line and column.
     pub(crate) fn read(path: &Path) -> Result<Vec<Self>, String> {
         let text = yaml::read(path)?;
         let mut scenarios = Vec::new();
@@ -201,7 +201,7 @@ impl Scenario {
         Ok(scenarios)
     }
 
-    /// Whether it says something that can be seen.
+    /// Checks that the scenario has an expectation that can be observed.
     fn check(&self) -> Result<(), String> {
         if self.tree.is_some() == self.xml.is_some() {
             return Err("a scenario needs either `tree` (a file) or `xml` (its text)".to_owned());
@@ -224,7 +224,7 @@ impl Scenario {
         if ticks > MOST_TICKS {
             return Err(format!("{ticks} ticks: {MOST_TICKS} is the most"));
         }
-        // What is never looked at must not pass for something that held.
+        // An expectation that is never checked must not count as fulfilled.
         let halted = self
             .expect
             .halted
@@ -240,10 +240,10 @@ impl Scenario {
         }
     }
 
-    /// Runs it.
+    /// Runs the scenario.
     ///
     /// # Errors
-    /// Everything that was not as expected, with what was expected and what was seen in full.
+    /// All differences, with the full expected and observed values.
     pub(crate) fn run(&self, directory: &Path, registry: &Registry) -> Result<(), String> {
         let mut registry = registry.clone();
         self.mocks.clone().apply(&mut registry);
@@ -270,7 +270,7 @@ impl Scenario {
         };
         let unused = self.mocks.unused(&loaded.def);
         if !unused.is_empty() {
-            // What is never asked must not pass for something that answered.
+            // A mock that is never ticked must not count as used.
             return Err(format!(
                 "no leaf of the tree has these mocks: {}",
                 unused.join(", ")
@@ -338,7 +338,7 @@ impl Scenario {
                     .flatten()
                     .map(|name| find(def, name))
                     .collect::<Result<_, _>>()?;
-                // Only leaves are asked for: that their parents go with them is a matter of course.
+                // Only leaves count, because their parents are always halted with them.
                 let got: Vec<NodeIndex> = snapshot
                     .halted
                     .iter()
@@ -410,7 +410,7 @@ fn compare(what: &str, expected: &[char], got: &[char], wrong: &mut Vec<String>)
     }
 }
 
-/// A node by path, by name, or by ID where only one has it.
+/// A node by path, by name, or by ID if the ID is unique.
 fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
     let by = |test: &dyn Fn(&crate::bt::NodeInfo) -> bool| -> Vec<NodeIndex> {
         def.nodes()
@@ -442,7 +442,7 @@ fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
     ))
 }
 
-/// Equality in which 1 and 1.0 are the same.
+/// Equality, with 1 equal to 1.0.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a == b,

@@ -1,4 +1,4 @@
-//! `navtree show`: a tree as text or as a picture.
+//! `navtree show`: writes a tree as text or as a picture.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `navtree test`: runs scenarios, for users' own CI and for our conformance suite.
+//! `navtree test`: runs scenarios, for the CI of users and for our conformance suite.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
         }
     }
     if outcomes.is_empty() {
-        // A path that leads to nothing must not look like a test that passed.
+        // A path without scenarios must not look like a passed test.
         return failed("there are no scenarios in what was named");
     }
     let failures = outcomes

@@ -1,4 +1,4 @@
-//! `navtree trace`: runs a tree with scripted leaves on a virtual clock, and shows every tick.
+//! `navtree trace`: runs a tree with mocked leaves on a virtual clock, and shows each tick.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (St
     Ok(run)
 }
 
-/// Says which mocks fit nothing, each where it stands.
+/// Reports the mocks that fit no leaf, each with its position.
 fn report_unused(
     mocks: &Mocks,
     path: &Path,
@@ -148,7 +148,7 @@ fn report_unused(
     }
 }
 
-/// Numbers and truth values as such, all else as text.
+/// Converts a value: numbers and booleans as such, all else as text.
 fn scalar(text: &str) -> Value {
     match text {
         "true" => Value::Bool(true),
@@ -157,7 +157,7 @@ fn scalar(text: &str) -> Value {
             .parse::<i64>()
             .ok()
             .map(Value::from)
-            // Not `inf` and `nan`: these are words, and JSON has no such numbers.
+            // `inf` and `nan` stay text, because JSON has no such numbers.
             .or_else(|| {
                 text.parse::<f64>()
                     .ok()
@@ -189,7 +189,7 @@ fn trace(arguments: &Arguments, mut run: MockRun) -> Exit {
     Exit::Good
 }
 
-/// The form that other tools read.
+/// The JSON object of a tick, for other tools.
 fn object(run: &MockRun, paths: &[String], snapshot: &Snapshot) -> Value {
     let nodes: Map<String, Value> = paths
         .iter()
@@ -210,7 +210,8 @@ fn object(run: &MockRun, paths: &[String], snapshot: &Snapshot) -> Value {
     object
 }
 
-/// The paths of all nodes; with its number behind it, as that of a node without a name, where an earlier one has the same.
+/// The paths of all nodes. If an earlier node has the same path, the number of the node is appended, as for a node
+/// without a name.
 fn unique_paths(def: &TreeDef) -> Vec<String> {
     let mut seen = HashSet::new();
     let paths = def.nodes().map(|(node, info)| {
@@ -223,7 +224,7 @@ fn unique_paths(def: &TreeDef) -> Vec<String> {
     paths.collect()
 }
 
-/// One line a node, indented, with its status; then the halts.
+/// Prints one line per node, indented, with its status; then the halts.
 fn print_text(def: &TreeDef, snapshot: &Snapshot) {
     let status = snapshot.result.as_ref().map_or("ERROR", |status| status.name());
     outln!("tick {}: {status}", snapshot.tick);

@@ -1,4 +1,4 @@
-//! YAML files, mocks and scenarios: read with the caution of tree files, and what is wrong is said with its place.
+//! YAML files with mocks and scenarios: read with the same limits as tree files, and with the position of each error.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Iter;
@@ -12,7 +12,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 use crate::xml::{Disk, Files};
 
-/// A mapping that says each thing once. Of a key that stands twice, serde's own keep the second, in silence.
+/// A mapping without repeated keys. serde's mappings silently keep the second value of a repeated key.
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping<K, V>(BTreeMap<K, V>);
 
@@ -66,7 +66,7 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entri
     }
 }
 
-/// What stands behind a key for the second time. Nothing is fine here: refused with the place that the parser knows.
+/// The value of a repeated key. Each value is an error, with the position from the parser.
 struct Again;
 
 impl<'de> Deserialize<'de> for Again {
@@ -83,16 +83,16 @@ impl<'de> Deserialize<'de> for Again {
     }
 }
 
-/// Brackets within brackets beyond which a file is not parsed: the parser's time grows with the square of their depth.
+/// Maximum depth of nested brackets: the time of the parser grows with the square of the depth.
 const MOST_DEPTH: usize = 1000;
 
-/// The largest file that is parsed, in bytes.
+/// Maximum size of a file, in bytes.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// The text of a file.
+/// Reads the text of a file.
 ///
 /// # Errors
-/// Why it cannot be used, after its name and where there is one its place.
+/// The reason why it cannot be used, after its name and, if available, the position.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
     let bytes = Disk.read(path).map_err(|error| format!("{name}: {error}"))?;
@@ -119,7 +119,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
 /// An error of the parser, as `file:line:column: message`.
 pub(crate) fn fault(path: &Path, error: &serde_yaml::Error) -> String {
     let message = error.to_string();
-    // Places within a list: the parser writes `.[1]`.
+    // Positions in a list: the parser writes `.[1]`.
     let message = message.strip_prefix('.').unwrap_or(&message);
     match error.location() {
         Some(location) => {
@@ -131,7 +131,7 @@ pub(crate) fn fault(path: &Path, error: &serde_yaml::Error) -> String {
     }
 }
 
-/// Where a key of the outermost mapping stands, if it is written as it is or between quotes.
+/// The byte offset of a key of the outermost mapping, if it is plain or between quotes.
 pub(crate) fn key(text: &str, key: &str) -> Option<usize> {
     text.match_indices(key).map(|(at, _)| at).find(|at| {
         let before = text[..*at].trim_end_matches(['"', '\'']);
@@ -140,14 +140,15 @@ pub(crate) fn key(text: &str, key: &str) -> Option<usize> {
     })
 }
 
-/// Line and column of what comes after a text.
+/// Line and column after a text.
 fn place(before: &str) -> String {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     format!("{line}:{column}")
 }
 
-/// Where brackets are nested too deep. Those in texts count, too: a thousand that are never closed mean nothing good.
+/// The byte offset where brackets are nested too deep. Brackets in texts also count: a thousand unclosed ones are
+/// suspicious.
 fn too_deep(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,5 @@
-//! Between the wire and the tick thread: goals are accepted at once, their trees are read on a thread of their own.
+//! Passes goals from the action servers to the tick thread. Goals are accepted at once; a separate thread reads their
+//! trees.
 
 use std::io;
 use std::sync::Arc;
@@ -16,17 +17,17 @@ use crate::msg::PoseStamped;
 use crate::sync::mpsc::{Receiver, Sender, channel};
 use crate::sync::{Mutex, MutexGuard, PoisonError, thread};
 
-/// What clients are told whose goals were not handed in when the process ended.
+/// Error message for goals that were not started when the process ended.
 pub(crate) const ENDED: &str = "the node ended before its tree was read";
 
-/// From how long on people are told that a tree was long in reading.
+/// Reading time of a tree above which a warning is logged.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A goal that was accepted, before its tree is read.
+/// An accepted goal whose tree is not read yet.
 pub(crate) struct WantedGoal {
     pub(crate) kind: NavigatorKind,
     pub(crate) poses: Vec<PoseStamped>,
-    /// A file or an ID; empty for the default tree.
+    /// A file or a tree ID. Empty: the default tree.
     pub(crate) tree: String,
     /// See [`Request::accepted`].
     pub(crate) accepted: Time,
@@ -41,18 +42,18 @@ impl WantedGoal {
     }
 }
 
-/// Goals whose trees are being read, or wait to be: a disk may take any time, and whoever wants to end them does not wait
-/// for it (guarantee G8). Clones are the same.
+/// Goals whose trees are being read or wait to be read. A disk may take any time, and a cancel or deactivation does not
+/// wait for it (guarantee G8). Clones share the queue.
 #[derive(Clone, Default)]
 struct Waiting(Arc<Mutex<Line>>);
 
 #[derive(Default)]
 struct Line {
-    /// How many have come. Not their clients' ids: those of two clients may be the same.
+    /// Number of goals so far. It identifies a goal here, because the goal ids of two clients may be equal.
     count: u64,
     goals: Vec<(u64, AdmissionPermit, WantedGoal)>,
-    /// Whether the thread that reads trees is awake, and looks here once more before it sleeps: one message wakes it, or
-    /// goals that are sent and cancelled while a disk hangs fill the memory with messages.
+    /// The reader thread is awake and checks the queue again before it sleeps. Then no further wake message is sent:
+    /// otherwise goals that are sent and cancelled while a disk hangs would fill the memory with messages.
     is_awake: bool,
 }
 
@@ -72,11 +73,11 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a goal; whether the thread that reads trees is to be woken. One that has come too late, because goals are
-    /// refused by now, is handed back: nobody would end it until its tree is read.
+    /// Adds a goal. Returns whether to wake the reader thread. If goals are refused by now, the goal is returned as an
+    /// error: it would not end before its tree is read.
     fn enter(&self, pass: AdmissionPermit, goal: WantedGoal) -> Result<bool, WantedGoal> {
         let mut line = self.line();
-        // Looked at behind the lock: who shuts the admission_epoch takes out afterwards what is here.
+        // Checked under the lock: a later shutdown of the admission also removes the goals in this queue.
         if !pass.holds() {
             return Err(goal);
         }
@@ -86,7 +87,7 @@ impl Waiting {
         Ok(!std::mem::replace(&mut line.is_awake, true))
     }
 
-    /// The goal that has waited for longest: where it stands, and the tree that it wants. `None`: the thread may sleep.
+    /// The oldest goal: its number, its kind and the name of its tree. `None`: the thread may sleep.
     fn first(&self) -> Option<(u64, NavigatorKind, String)> {
         let mut line = self.line();
         let first = line.goals.first();
@@ -95,9 +96,9 @@ impl Waiting {
         first
     }
 
-    /// Hands in the goal of that place, if it is still wanted.
+    /// Passes the goal with this number to the tick thread, if it was not cancelled.
     fn hand_in(&self, place: u64, tree: Result<Arc<TreeDef>, String>) {
-        // Behind the lock: a cancel that does not find the goal here reaches the tick thread after it.
+        // Under the lock: a cancel that does not find the goal here reaches the tick thread after the goal.
         let mut line = self.line();
         if let Some((pass, goal)) = line.take(|of, _| of == place) {
             pass.hand_in(Request {
@@ -124,10 +125,10 @@ impl Waiting {
     }
 }
 
-/// What clients are told for whom no tree is read any more.
+/// Error message for goals after the end of the reader thread.
 const NOBODY_READS: &str = "the thread that reads trees has ended";
 
-/// Reads trees, one after the other, so that goals keep their order.
+/// Reads trees one after the other, which keeps the order of the goals.
 struct Reader {
     library: Arc<TreeLibrary>,
     waiting: Waiting,
@@ -135,7 +136,7 @@ struct Reader {
 
 impl Reader {
     fn run(self, inbox: Receiver<()>) {
-        // Dropped before the reader itself, also by a panic: what it finds left then is all that there will be.
+        // Dropped before the reader itself, also by a panic. The drop of the reader then finds all remaining goals.
         let inbox = inbox;
         while inbox.recv().is_ok() {
             fault::point();
@@ -163,24 +164,24 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // The next goal tries to wake this thread, and finds out.
+        // The next goal tries to wake this thread and gets an error.
         self.waiting.line().is_awake = false;
         self.waiting.refuse_all(NOBODY_READS);
     }
 }
 
-/// Takes goals in while the node is active. Cheap to clone.
+/// Takes goals while the node is active. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Admission {
-    /// Wakes the thread that reads trees.
+    /// Wakes the reader thread.
     wake: Sender<()>,
     waiting: Waiting,
     navigator: Handle,
 }
 
 impl Admission {
-    /// Starts the thread that reads trees. It ends when the last clone is dropped. `tell` is called when it has ended, by
-    /// a panic or otherwise.
+    /// Starts the reader thread. The thread ends when the last clone is dropped. `tell` is called at its end, by a
+    /// panic or otherwise.
     pub(crate) fn start(
         library: Arc<TreeLibrary>,
         navigator: Handle,
@@ -196,7 +197,7 @@ impl Admission {
             let _tell = AtEnd::new(tell);
             reader.run(inbox);
         })?;
-        // Until the node is active.
+        // Goals are refused until the node is active.
         navigator.shut();
         Ok(Self {
             wake,
@@ -205,7 +206,8 @@ impl Admission {
         })
     }
 
-    /// Has goals taken in from now on, or refused: those too whose tree is being read, and their clients are told at once.
+    /// Accepts or refuses goals from now on. A refusal includes goals whose trees are being read; their clients get the
+    /// result at once.
     pub(crate) fn set_active(&self, active: bool) {
         if active {
             self.navigator.open();
@@ -214,7 +216,7 @@ impl Admission {
         }
     }
 
-    /// The process ends: as where it is not active any more.
+    /// Refuses all goals because the process ends.
     pub(crate) fn end(&self) {
         self.refuse(ENDED);
     }
@@ -224,12 +226,12 @@ impl Admission {
         self.waiting.refuse_all(reason);
     }
 
-    /// Leave for one goal, while the node is active.
+    /// A permit for one goal, while the node is active.
     pub(crate) fn admit(&self) -> Option<AdmissionPermit> {
         self.navigator.admit()
     }
 
-    /// Hands in a goal that was accepted.
+    /// Takes an accepted goal.
     pub(crate) fn goal(&self, pass: AdmissionPermit, goal: WantedGoal) {
         match self.waiting.enter(pass, goal) {
             Ok(false) => {}
@@ -242,7 +244,7 @@ impl Admission {
         }
     }
 
-    /// Cancels a goal that was handed in: no tree is waited for.
+    /// Cancels a goal without waiting for its tree.
     pub(crate) fn cancel(&self, goal: GoalId) {
         match self.waiting.remove(goal) {
             Some(wanted) => {
@@ -275,14 +277,14 @@ mod tests {
         }
     }
 
-    /// A tick thread, what takes its goals in, and trees of which one is not read before the test lets it.
+    /// A tick thread with its admission, and trees. The test controls when one of the trees is read.
     struct Gateway {
         remote: Remote,
         admission: Admission,
         folder: PathBuf,
-        /// Dropped, its leaf is made.
+        /// The leaf of the slow tree is made when this is dropped.
         let_go: Option<Sender<()>>,
-        /// Told when its leaf is about to be made.
+        /// Receives a message when the leaf is about to be made.
         reading: Receiver<()>,
     }
 
@@ -351,13 +353,13 @@ mod tests {
             self.admission.cancel(GoalId([number; 16]));
         }
 
-        /// The next client that is answered, and how.
+        /// The next answered client, with its status and message.
         fn answer(&self) -> (u8, TerminalStatus, String) {
             let (client, report) = self.remote.reports.recv_timeout(PATIENCE).unwrap();
             (client, report.status, report.error_message)
         }
 
-        /// Has all trees read that are wanted so far; who is answered meanwhile.
+        /// Waits until all trees are read that were requested so far. Returns the clients answered meanwhile.
         fn read(&mut self) -> Vec<(u8, TerminalStatus)> {
             const LAST: u8 = 99;
             self.let_go = None;
@@ -404,7 +406,7 @@ mod tests {
                     (client, TerminalStatus::Aborted, text.to_owned())
                 );
             }
-            // Let in before, and handed in afterwards.
+            // Admitted before the shutdown, and passed on after it.
             gateway.admission.goal(late, gateway.wanted(3, "quick.xml"));
             assert_eq!(gateway.answer(), (3, TerminalStatus::Aborted, SHUT.to_owned()));
             assert!(gateway.admission.admit().is_none());
@@ -452,11 +454,11 @@ mod tests {
         gateway.cancel(2);
         assert_eq!(gateway.answer(), canceled(2));
         assert!(gateway.remote.is_running(), "the one before them");
-        // A cancel of what is not there, or not any more, is nobody's.
+        // A cancel of an unknown or ended goal has no effect.
         for number in [2, 3, 9] {
             gateway.cancel(number);
         }
-        // Of the others the newest has taken the first one's place.
+        // The newest of the other goals has replaced the first one.
         assert_eq!(gateway.read(), [(1, TerminalStatus::Aborted)]);
         assert!(gateway.remote.is_running());
         gateway.cancel(4);

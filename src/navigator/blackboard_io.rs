@@ -1,4 +1,4 @@
-//! The blackboard keys by which navigator and tree talk.
+//! The blackboard keys that navigator and tree share.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::bt::{PortValue, ScopeId, Tree, Value};
 use crate::msg::{Goals, Path};
 use crate::nav::World;
 
-/// Writes a new goal. The paths of an earlier goal are emptied, so that no tree drives to it (nav2 #3156): also those that
-/// the tree keeps under keys of its own, such as a smoothed one.
+/// Writes a new goal. All paths of an earlier goal are cleared, so no tree follows them (nav2 #3156). This includes
+/// paths under the tree's own keys, such as a smoothed path.
 pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, poses: &Arc<Goals>) {
     let key = options.seeded_key(kind);
     match kind {
@@ -31,12 +31,12 @@ pub(crate) fn goal(tree: &mut Tree, options: &Options, kind: NavigatorKind, pose
 
 fn write<T: PortValue>(tree: &mut Tree, key: &str, value: T) {
     if let Err(clash) = tree.set(key, value) {
-        // A tree that uses the key for something else gets along without it; its author should know.
+        // A tree that uses the key for another purpose works without the value. The log informs its author.
         tracing::warn!("blackboard key `{key}`: {clash}");
     }
 }
 
-/// Zeroes the error codes: a goal must not end with an earlier one's code.
+/// Sets the error codes to zero: a goal must not end with the code of an earlier one.
 pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
     for key in &options.error_code_keys {
         write(tree, key, 0_u16);
@@ -47,8 +47,8 @@ pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
     }
 }
 
-/// The lowest error code that a tree that has failed left behind, and why it failed: the leaf that
-/// wrote the code last, or where there is none the leaf that failed last, and how many recoveries ran.
+/// The lowest error code of a failed tree, with its message: the leaf that wrote the code last, or without a code the
+/// leaf that failed last, and the number of recoveries.
 pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     let recoveries = match recoveries(tree) {
         0 => String::new(),
@@ -81,7 +81,7 @@ pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     {
         return (code, format!("{failure}{recoveries}"));
     }
-    // A script or a node of another library wrote it.
+    // A script or a node of another library wrote the code.
     let message = match tree.get(&message_key(key)) {
         Some(Value::Text(text)) if !text.is_empty() => text.to_string(),
         _ => format!("the tree failed with {key} {code}"),
@@ -89,7 +89,7 @@ pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     (code, message)
 }
 
-/// Why a tree has failed that left no error code.
+/// Error message for a tree that failed without an error code.
 const WITHOUT_CODE: &str = "the tree failed without an error code";
 
 fn message_key(code_key: &str) -> String {

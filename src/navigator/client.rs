@@ -1,4 +1,4 @@
-//! A navigation goal on the wire.
+//! The navigate actions with their ROS messages.
 
 use super::NavigatorKind;
 use super::goal::{ClientGoal, Feedback, NavigationResult, TerminalStatus};
@@ -11,7 +11,7 @@ use crate::msg::action::{
 use crate::ros::convert::ServedAction;
 use crate::ros::{GoalTrackerHandle, ServerGoal};
 
-/// The two navigate actions, as far as they are alike.
+/// The common part of the two navigate actions.
 pub(crate) trait NavigateAction: ServedAction {
     const KIND: NavigatorKind;
     fn pose_count(goal: &Self::Goal) -> usize;
@@ -92,9 +92,9 @@ impl NavigateAction for NavigateThroughPoses {
     }
 }
 
-/// The server's side of one goal. The goal table aborts a goal whose last handle is dropped, so no client waits for
-/// ever. What is said leaves from other threads: written to the middleware by the tick thread it took a tick a hundred times
-/// as long (guarantee G1).
+/// The server's side of one goal. The goal table aborts a goal whose last handle is dropped, so no client waits without
+/// end. Other threads send the feedback and the result: writes to the middleware from the tick thread took a hundred
+/// times as long as a tick (guarantee G1).
 pub(crate) struct WireGoal<A: NavigateAction> {
     pub(crate) goal: ServerGoal<A>,
     pub(crate) sender: GoalTrackerHandle,
@@ -111,7 +111,7 @@ where
     fn feedback(&mut self, feedback: &Feedback) {
         let (goal, feedback) = (self.goal.clone(), A::feedback(feedback));
         self.sender.send_along(move || {
-            // Nobody may be there to hear it.
+            // The goal may have no subscriber.
             let _ = goal.feedback(&feedback);
         });
     }
@@ -120,7 +120,7 @@ where
         let Self { goal, sender } = *self;
         sender.send(move || {
             let end = match report.status {
-                // A goal that nobody asked to cancel cannot end as cancelled: then it was stopped from here.
+                // A goal without a cancel request cannot end as cancelled. This node stopped it.
                 TerminalStatus::Canceled if !goal.is_canceling() => TerminalStatus::Aborted,
                 status => status,
             };
@@ -132,7 +132,7 @@ where
 
     fn finish_now(self: Box<Self>, report: NavigationResult) {
         let Self { goal, sender } = *self;
-        // What lies with the tick thread's own leaves when that comes back from its leaf.
+        // The outbox of the tick thread is sent only after its blocked leaf returns.
         let sender = sender.without_outbox();
         Box::new(Self { goal, sender }).finish(report);
     }

@@ -1,5 +1,5 @@
-//! The navigator proper: goals in, ticks, results out. No ROS here: it is driven by the tick thread, and by tests on a
-//! virtual clock.
+//! The navigator core: takes goals, ticks trees, returns results. It does not use ROS: the tick thread drives it, and
+//! tests drive it with a virtual clock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,65 +18,66 @@ use crate::goal::{GoalId, ServerId};
 use crate::job::JobRegistry;
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
 
-/// What the navigator is doing.
+/// The state of the navigator.
 enum NavigationState {
     Idle,
     /// A tree is ticked for a goal.
     Running(Session),
-    /// A tree has ended or was halted; what it had started may still be stopping.
+    /// A tree has ended or was halted. Goals or jobs that it started may still be stopping.
     Stopping {
         session: Session,
         then: Then,
-        /// Goals that waited for this and are over, and what their clients are told with that of the session: until then
-        /// the robot may move.
+        /// Goals that ended while they waited for this session, with their results. Their clients get the results
+        /// together with the result of the session, because the robot may move until then.
         also: Vec<(Request, NavigationResult)>,
         deadline: Time,
     },
 }
 
-/// What becomes of a session when everything that it had started has stopped.
+/// The next step of a session after all its goals and jobs have stopped.
 enum Then {
-    /// Its client is told.
+    /// Send this result to the client.
     Tell(NavigationResult),
-    /// Its goal is pursued by another tree.
+    /// Start the goal again with this tree.
     Resume(Arc<TreeDef>),
 }
 
 /// Runs navigation goals, one at a time, for both navigate actions.
 ///
-/// Nothing here waits. A goal is taken up only when everything it needs is there; until then, and if it never is, the
-/// goal that runs goes on (guarantee G7). A goal that has to make room is halted first, and the next tree starts when
-/// what the old one moved has stopped, or a deadline has passed.
+/// No call blocks. A goal is started only when everything it needs is available. Until then, the current goal
+/// continues; if the new goal never becomes ready, the current goal continues to its end (guarantee G7). A preempted
+/// goal is halted first. The next tree starts when the goals and jobs of the old tree have stopped, or after a
+/// deadline.
 pub struct Navigator {
     options: Options,
     state: NavigationState,
-    /// A tree is kept between goals, with its blackboard and its nodes' memories, as Nav2 keeps it: unless
-    /// [`Options::always_reload`].
+    /// The tree of each navigator. It is kept between goals with its blackboard and the state of its nodes, as in Nav2,
+    /// except with [`Options::always_reload`].
     trees: [Option<Tree>; 2],
-    /// The servers that each of them has opened.
+    /// The servers that each tree has opened.
     servers: [Vec<ServerId>; 2],
-    /// Whose tree runs, or ran last.
+    /// The navigator of the current or last tree.
     current: NavigatorKind,
-    /// The world, while no tree has it.
+    /// The world, while no tree holds it.
     resources: Resources,
     /// The jobs of all trees.
     jobs: JobRegistry,
     pending_goals: PendingGoals,
-    /// Taken up when the state is idle again.
+    /// The goal to start when the state is idle again.
     next: Option<Request>,
     log: ChangeLog,
-    /// How the last navigation ended.
+    /// The result of the last navigation.
     last_end: Option<(NavigatorKind, NavigationResult)>,
     log_topic: Option<TopicId>,
     heartbeat: Option<Heartbeat>,
-    /// Trees made so far: each draws its own lots.
+    /// Number of trees made so far. Each tree gets its own random seed.
     made: u64,
-    /// What deadlines for servers and clients go by; see [`Navigator::set_steady`].
+    /// The time for deadlines of servers and clients; see [`Navigator::set_steady`].
     steady: Time,
 }
 
 impl Navigator {
-    /// A navigator in a world.
+    /// Creates a navigator with a world.
     pub fn new(world: World, options: Options) -> Self {
         let jobs = JobRegistry::with_cancel_timeout(world.settings.cancel_timeout);
         let mut resources = Resources::default();
@@ -100,36 +101,36 @@ impl Navigator {
             steady: Time::ZERO,
         };
         navigator.log_topic = navigator.advertise_log().ok();
-        // For the feedback's estimate; trees that want odometry share it.
+        // For the estimated remaining time in the feedback. Trees that read odometry share it.
         if let Some(Err(error)) = navigator.world().map(World::open_odometry) {
             tracing::error!("odom_topic: {error}: clients are told no remaining time");
         }
         navigator
     }
 
-    /// Has trees say where they are, and leaves enter their jobs, for a [`Watchdog`](super::Watchdog).
+    /// Makes trees report their current node, and registers the jobs of leaves, for a [`Watchdog`](super::Watchdog).
     pub fn be_watched(&mut self, heartbeat: Heartbeat, jobs: JobRegistry) {
         self.heartbeat = Some(heartbeat);
         self.resources.insert(jobs.clone());
         self.jobs = jobs;
     }
 
-    /// Tells the time that goes on whatever a simulation does, before anything else is called with the time of trees.
-    /// What has to stop, and what a goal waits for, has so long by this one: a paused simulation leaves no client without
-    /// an answer, and a fast one cuts no server short.
+    /// Sets the time of the clock that a simulation does not stop. Called before any other call with the time of the
+    /// trees. Deadlines for stopping and for waiting goals use this time. So each client gets an answer in a paused
+    /// simulation, and a fast simulation does not shorten the time of a server.
     pub fn set_steady(&mut self, steady: Time) {
         self.steady = steady;
     }
 
-    /// Makes the tree of goals that are yet to come, so that its clients and topics are open before the first of them:
-    /// what an earlier run left on those servers is found without waiting for a goal (guarantee G3).
+    /// Makes the tree for future goals, which opens its clients and topics. Goals of an earlier run on those servers
+    /// are then found before the first goal (guarantee G3).
     pub fn prepare(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) {
         if self.trees[kind.index()].is_some() {
             return;
         }
         match self.make_tree(kind, def, now) {
             Ok(made) => self.keep(kind, made),
-            // Every goal that wants it will be told.
+            // Each goal that uses this tree reports the error again.
             Err(reason) => tracing::error!("{reason}"),
         }
     }
@@ -139,7 +140,7 @@ impl Navigator {
         self.servers[kind.index()] = servers;
     }
 
-    /// What it is doing, for whoever shows it.
+    /// A snapshot of the state, for displays.
     pub fn snapshot(&self) -> Snapshot {
         let index = self.current.index();
         Snapshot {
@@ -175,12 +176,12 @@ impl Navigator {
         }
     }
 
-    /// Whether there is nothing to tick, to wait for or to answer.
+    /// Returns whether there is no tree to tick, no goal to wait for and no client to answer.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, NavigationState::Idle) && self.pending_goals.is_empty() && self.next.is_none()
     }
 
-    /// Whether there is a goal that is pursued, or will be.
+    /// Returns whether a goal is active or waits to be started.
     pub fn has_goals(&self) -> bool {
         let waits = !self.pending_goals.is_empty() || self.next.is_some();
         waits
@@ -191,22 +192,22 @@ impl Navigator {
             }
     }
 
-    /// Whether a tree was halted and what it had started has not stopped yet.
+    /// Returns whether a tree has ended and its goals or jobs have not stopped yet.
     pub fn is_stopping(&self) -> bool {
         matches!(self.state, NavigationState::Stopping { .. })
     }
 
-    /// Whether a tree is running.
+    /// Returns whether a tree is running.
     pub fn is_running(&self) -> bool {
         matches!(self.state, NavigationState::Running(_))
     }
 
-    /// The tree that runs, or ran last for a navigator.
+    /// The current or last tree of a navigator.
     pub fn tree(&self, kind: NavigatorKind) -> Option<&Tree> {
         self.trees[kind.index()].as_ref()
     }
 
-    /// Takes in a goal that its client was told is accepted.
+    /// Takes a goal that was accepted.
     pub fn goal(&mut self, request: Request, now: Time) {
         if let Err(reason) = &request.tree {
             let reason = reason.clone();
@@ -225,7 +226,7 @@ impl Navigator {
         self.settle_pending_goals(now);
     }
 
-    /// Cancels a goal. Its client gets the result when what its tree started has stopped.
+    /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
         let report = NavigationResult::canceled("cancelled before it was taken up");
         if let Some(request) = self.pending_goals.remove(goal) {
@@ -244,7 +245,7 @@ impl Navigator {
         }
     }
 
-    /// Ends everything: the node is deactivated, or the process ends (guarantee G8).
+    /// Ends all goals, because the node is deactivated or the process ends (guarantee G8).
     pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
         let report = NavigationResult::aborted(
             0,
@@ -256,7 +257,7 @@ impl Navigator {
         self.end_all(reason, |_| report.clone(), now);
     }
 
-    /// Aborts every goal, for an error of this node.
+    /// Aborts all goals because of an error of this node.
     pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
         let report = |kind| NavigationResult::aborted(error.code(kind), message);
         self.end_all(HaltReason::TimedOut, report, now);
@@ -280,7 +281,7 @@ impl Navigator {
         }
     }
 
-    /// Ends the goal that was to be taken up next: its client is told when what still stops has stopped.
+    /// Ends the goal in `next`. Its client gets the result when the stopping session has stopped.
     fn finish_next(&mut self, request: Request, report: NavigationResult) {
         match &mut self.state {
             NavigationState::Stopping { also, .. } => also.push((request, report)),
@@ -290,8 +291,8 @@ impl Navigator {
         }
     }
 
-    /// Ends the run of a tree whose leaves' goals were all cancelled without it, because the client of `goal` wanted that
-    /// one cancelled: nothing would ever come of them (guarantee G6).
+    /// Ends the run of the current tree. The watchdog has cancelled the goals of all its leaves, because the client of
+    /// `goal` requested a cancel. The leaves would wait for them without end (guarantee G6).
     pub fn leaves_were_halted(&mut self, goal: GoalId, now: Time) {
         let NavigationState::Running(session) = &self.state else {
             return;
@@ -307,20 +308,20 @@ impl Navigator {
         self.stop(HaltReason::GoalCanceled, report, now);
     }
 
-    /// What has not stopped by now is reported, whatever time it had yet.
+    /// Ends the wait for a stopping session: goals and jobs that have not stopped by now are reported.
     pub fn wait_no_longer(&mut self) {
         if let NavigationState::Stopping { deadline, .. } = &mut self.state {
             *deadline = self.steady.min(*deadline);
         }
     }
 
-    /// Halts the tree that runs and waits, without blocking, for what it had started.
+    /// Halts the current tree and waits for its goals and jobs without blocking.
     fn stop(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
         self.wind_up(reason, Then::Tell(report), now);
         self.poll(now);
     }
 
-    /// Halts the tree that runs: its session is stopping.
+    /// Halts the current tree: its session is stopping.
     fn wind_up(&mut self, reason: HaltReason, then: Then, now: Time) {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
@@ -340,11 +341,11 @@ impl Navigator {
         }
     }
 
-    /// Puts a tree in the place of a navigator's. A goal that it runs is pursued by the new tree, from its root, when
-    /// what the old one had started has stopped.
+    /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs this goal from its root
+    /// when the goals and jobs of the old tree have stopped.
     ///
     /// # Errors
-    /// Why the new tree cannot be had; then nothing was touched (guarantee G7).
+    /// The reason why the new tree cannot be made. Then nothing has changed (guarantee G7).
     pub fn swap(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) -> Result<(), String> {
         let index = kind.index();
         let same = |tree: &Tree| Arc::ptr_eq(tree.definition(), def);
@@ -366,7 +367,7 @@ impl Navigator {
             } if session.kind() == kind => *with = Arc::clone(def),
             _ => {}
         }
-        // Whoever waits for the old tree gets the new one; a goal with a tree of its own keeps that.
+        // A goal that waits for the old tree gets the new one. A goal with a tree of its own keeps it.
         for request in self.pending_goals.requests_mut().chain(&mut self.next) {
             if request.kind == kind
                 && let (Ok(wanted), Some(old)) = (&mut request.tree, &old)
@@ -379,7 +380,7 @@ impl Navigator {
         Ok(())
     }
 
-    /// A tree at its start, its clients and topics open, and the servers behind them.
+    /// Makes a tree, opens its clients and topics, and returns it with its servers.
     fn make_tree(
         &mut self,
         kind: NavigatorKind,
@@ -394,7 +395,7 @@ impl Navigator {
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.follow(tree.current_node());
         }
-        // Between two ticks the tree that runs can do without the world.
+        // The running tree does not need the world between two ticks.
         let lender = match &self.state {
             NavigationState::Running(session) => self.trees[session.kind().index()].as_mut(),
             NavigationState::Idle | NavigationState::Stopping { .. } => None,
@@ -440,7 +441,7 @@ impl Navigator {
         }
     }
 
-    /// Halts a session's tree and takes the world back from it.
+    /// Halts the tree of a session and takes the world back from it.
     fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) {
         if let Some(tree) = &mut self.trees[session.kind().index()] {
             tree.halt(reason, now);
@@ -454,8 +455,8 @@ impl Navigator {
         }
     }
 
-    /// Gets rid of a tree in which a node panicked: what its nodes keep may be half changed, so the next goal gets a new
-    /// one, and whatever they left under way is the GoalTracker's to stop.
+    /// Drops a tree in which a node panicked, because its nodes may be in an inconsistent state. The next goal gets a
+    /// new tree. The GoalTracker stops all requests of the old one.
     fn discard(&mut self, kind: NavigatorKind, reason: HaltReason, now: Time) {
         if let Some(world) = self.resources.get::<World>() {
             world.halt_all(reason);
@@ -464,8 +465,8 @@ impl Navigator {
         drop_tree(self.trees[kind.index()].take());
     }
 
-    /// Looks after everything that is not a tick: goals that wait for a transform, and trees that are stopping.
-    /// Called at every period while the navigator is not idle, and when something has arrived.
+    /// Does all work besides the tick: goals that wait for a transform, and trees that are stopping. Called in each
+    /// period while the navigator is not idle, and when a message has arrived.
     pub fn poll(&mut self, now: Time) {
         if !self.is_running() {
             self.resources.begin(now);
@@ -479,7 +480,7 @@ impl Navigator {
         }
     }
 
-    /// Sees to a session that is stopping, when everything that it had started has stopped, or its time is over.
+    /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline.
     fn settle_session(&mut self) {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
             return;
@@ -492,9 +493,9 @@ impl Navigator {
         if !overdue && !settled {
             return;
         }
-        // Not only what was waited for: a goal or a job of an earlier session may be known to go on still.
+        // The list may contain goals and jobs of an earlier session which are known to continue.
         let left = if self.options.stop_timeout.is_zero() {
-            // Nobody wants to wait, and so nothing is late.
+            // Without a stop timeout, nothing is late.
             Vec::new()
         } else {
             [world.unsettled(), self.jobs.give_up()].concat()
@@ -523,7 +524,7 @@ impl Navigator {
         }
     }
 
-    /// Takes up the newest goal that can be.
+    /// Starts the newest goal that is ready.
     fn settle_pending_goals(&mut self, now: Time) {
         if self.pending_goals.is_empty() {
             return;
@@ -537,7 +538,7 @@ impl Navigator {
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);
         }
-        // A command to a goal that was displaced, such as a pause, holds for the one that displaces it.
+        // A command to a displaced goal, such as a pause, also applies to the goal that displaces it.
         let run_accepted = settled.displaced.iter().map(|request| request.run_accepted).min();
         for request in settled.displaced {
             goal_log::finish(
@@ -554,7 +555,7 @@ impl Navigator {
         }
     }
 
-    /// Whether a goal can be taken up now.
+    /// Returns whether a goal can be started now.
     fn readiness(&mut self, request: &mut Request, expressed: &mut usize, lookups: &mut usize) -> Readiness {
         let busy = match &self.state {
             NavigationState::Running(session)
@@ -585,7 +586,7 @@ impl Navigator {
         }
     }
 
-    /// Whether the navigation of this kind that runs, or is about to, has another tree than a request.
+    /// Returns whether the current or next navigation of this kind has a different tree than a request.
     fn has_other_tree(&self, request: &Request) -> bool {
         let tree = match &self.state {
             NavigationState::Running(_) => self.trees[request.kind.index()].as_ref().map(Tree::definition),
@@ -600,7 +601,7 @@ impl Navigator {
         matches!((tree, &request.tree), (Some(tree), Ok(wanted)) if !Arc::ptr_eq(tree, wanted))
     }
 
-    /// Runs a goal: at once, in place of the one that runs, or when that has stopped.
+    /// Runs a goal: at once, in place of the current goal, or when the current goal has stopped.
     fn take_up(&mut self, mut request: Request, now: Time) {
         match &mut self.state {
             NavigationState::Idle => self.start(request, now),
@@ -610,7 +611,7 @@ impl Navigator {
                     |tree: &Tree| matches!(&request.tree, Ok(def) if Arc::ptr_eq(def, tree.definition()));
                 match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
                     Some(tree) => {
-                        // As Nav2 does: the tree is not halted, its nodes see the new goal through their ports.
+                        // As in Nav2: the tree is not halted, and its nodes read the new goal through their ports.
                         if let Some(world) = tree.resource::<World>() {
                             world.begin_navigation(request.accepted);
                             world.failures.forget();
@@ -649,7 +650,7 @@ impl Navigator {
         }
     }
 
-    /// Of several goals that wait, the newest counts.
+    /// Makes a goal the next one. It replaces an older goal in `next`.
     fn replace_next(&mut self, mut request: Request) {
         if let Some(older) = self.next.take() {
             request.run_accepted = older.run_accepted;
@@ -695,7 +696,7 @@ impl Navigator {
         self.state = NavigationState::Running(session);
     }
 
-    /// One tick, when the schedule says so.
+    /// Executes one tick. The schedule decides when.
     pub fn tick(&mut self, now: Time) {
         self.poll(now);
         self.hand_over();
@@ -711,7 +712,7 @@ impl Navigator {
             for note in world.take_notes() {
                 tracing::warn!("{}: {}", note.leaf, note.text);
             }
-            // Of names that a tree made up while it ran; the others were found before it did.
+            // Servers with names that the tree computed at run time. The other servers were opened before.
             for server in world.take_opened() {
                 let servers = &mut self.servers[kind.index()];
                 if !servers.contains(&server) {
@@ -734,7 +735,7 @@ impl Navigator {
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure))
                 if session.take_replacement() && !tree.is_current(status) =>
             {
-                // What succeeded or failed was, as far as can be told, the goal before this one.
+                // As far as the tree can tell, this status belongs to the previous goal.
                 tree.halt(HaltReason::ParentFinished, now);
                 super::blackboard_io::goal(tree, &self.options, kind, session.poses());
                 if let Some(world) = tree.resource::<World>() {
@@ -742,7 +743,8 @@ impl Navigator {
                 }
                 self.publish_log(&def);
             }
-            // What is skipped as a whole has failed, as in Nav2: ticked again it would be skipped again, and its client wait.
+            // A tree that is skipped as a whole has failed, as in Nav2. Another tick would skip it again and its client
+            // would wait.
             Ok(status @ (NodeStatus::Success | NodeStatus::Failure | NodeStatus::Skipped)) => {
                 let report = match status {
                     NodeStatus::Success => NavigationResult::succeeded(),
@@ -762,8 +764,8 @@ impl Navigator {
         }
     }
 
-    /// The tree has ended. Its client is told at once, unless something that the tree had started is left: then when that
-    /// has stopped.
+    /// Ends a session whose tree has ended. Its client gets the result at once, or when all remaining goals and jobs of
+    /// the tree have stopped.
     fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
         self.wind_up(reason, Then::Tell(report), now);
         if let NavigationState::Stopping { session, .. } = &self.state
@@ -786,26 +788,26 @@ impl Navigator {
         }
     }
 
-    /// What this tick, or whatever else was done, has to say to others leaves.
+    /// Sends the queued commands of a tick or of any other call.
     pub fn hand_over(&mut self) {
         if let Some(world) = self.world() {
             world.hand_over();
         }
     }
 
-    /// How long the tick thread may sleep when no tick is due: also where ticks are seldom, a client is told soon that
-    /// everything has stopped.
+    /// Maximum sleep of the tick thread when no tick is due. With a long tick period, a client still gets its result
+    /// soon after everything has stopped.
     pub fn poll_period(&self) -> Duration {
         self.options.period.min(MOST_SELDOM)
     }
 
-    /// The options it was made with.
+    /// The options of the navigator.
     pub fn options(&self) -> &Options {
         &self.options
     }
 }
 
-/// What a node keeps may panic when it is dropped: that costs nobody the tick thread.
+/// Drops a tree. A panic in the drop of a node does not end the tick thread.
 fn drop_tree(tree: Option<Tree>) {
     if catch_unwind(AssertUnwindSafe(|| drop(tree))).is_err() {
         tracing::error!("a node panicked when its tree was dropped");
@@ -813,7 +815,7 @@ fn drop_tree(tree: Option<Tree>) {
 }
 
 impl Then {
-    /// The client is told this, unless it is to be told something already: nobody pursues its goal any more.
+    /// Sets the result for the client, unless it already has one: the goal is not started again.
     fn tell(&mut self, report: NavigationResult) {
         if matches!(self, Self::Resume(_)) {
             *self = Self::Tell(report);
@@ -821,18 +823,18 @@ impl Then {
     }
 }
 
-/// How often a navigator that waits for something looks for it, at the least.
+/// Maximum time between two polls of a navigator that waits for something.
 const MOST_SELDOM: Duration = Duration::from_millis(10);
 
-/// What the client of a goal reads that is refused for its tree.
+/// Error message for a goal that is refused because of its tree.
 const OTHER_TREE: &str =
     "another goal runs with another tree: cancel that goal first, or set allow_tree_preemption";
 
-/// What the client of a goal reads whose tree did nothing for it.
+/// Error message for a goal whose tree was skipped.
 const SKIPPED: &str =
     "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
 
-/// What the client of a goal reads that a lifecycle manager has ended: by a pause, a reset, or when a server is gone.
+/// Error message for a goal that a lifecycle manager ended: by a pause, a reset, or when a server is gone.
 const DEACTIVATED: &str = "navtree was deactivated: activate it and send the goal again";
 
 impl std::fmt::Debug for Navigator {
@@ -848,7 +850,7 @@ impl std::fmt::Debug for Navigator {
     }
 }
 
-/// Compile-time proof that the navigator may live on a thread of its own.
+/// Compile-time proof that the navigator can run on a separate thread.
 const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Navigator>();

@@ -1,13 +1,13 @@
-//! How long ticks take.
+//! A histogram of the durations of ticks.
 
 use std::time::Duration;
 
-/// Values of one size class: eight classes a power of two, so that a reading is at most an eighth too high.
+/// Number of size classes per power of two. With eight, a reading is at most an eighth too high.
 const PER_DOUBLING: u32 = 8;
-/// Up to 2^40 ns, a quarter of an hour.
+/// Up to 2^41 ns, about 37 minutes.
 const CLASSES: usize = (PER_DOUBLING as usize) * 38;
 
-/// A histogram of durations that takes a few instructions an entry and never allocates after it was made.
+/// A histogram of durations. An entry takes a few instructions, and nothing is allocated after creation.
 #[derive(Clone, Debug)]
 pub struct Durations {
     counts: Box<[u32; CLASSES]>,
@@ -26,7 +26,7 @@ impl Default for Durations {
 }
 
 impl Durations {
-    /// Takes one in.
+    /// Adds a duration.
     pub fn record(&mut self, duration: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         if let Some(count) = self.counts.get_mut(class(nanoseconds)) {
@@ -36,8 +36,8 @@ impl Durations {
         self.longest = self.longest.max(duration);
     }
 
-    /// Those that came after an earlier state of the same histogram. The longest of them is known no better than by its
-    /// class.
+    /// The durations recorded after an earlier state of the same histogram. Of the longest one, only its class is
+    /// known.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut later = self.clone();
@@ -52,18 +52,17 @@ impl Durations {
         later
     }
 
-    /// How many there were.
+    /// The number of durations.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The longest.
+    /// The longest duration.
     pub fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// What a share of them does not exceed: 0.5 for the median. Rounded up to the end of a class; zero where there
-    /// are none.
+    /// The quantile: 0.5 for the median. Rounded up to the end of a class; zero for an empty histogram.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.total as f64 * share).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -77,7 +76,7 @@ impl Durations {
     }
 }
 
-/// The class of a number: the place of its highest bit, and the three bits after it.
+/// The class of a number: the position of its highest bit, and the three bits after it.
 fn class(number: u64) -> usize {
     let number = number.max(u64::from(PER_DOUBLING));
     let doublings = number.ilog2() - 3;

@@ -1,14 +1,14 @@
-//! How far it still is.
+//! Distance and time to the goal.
 
 use std::time::Duration;
 
 use crate::msg::{Path, Point};
 
-/// Speeds and distances below which no time is estimated, as in Nav2.
+/// Minimum speed and distance for an estimate of the time, as in Nav2.
 const SLOWEST: f64 = 0.01;
 const SHORTEST: f64 = 0.1;
 
-/// Metres from the pose of the path nearest to the robot to the path's end.
+/// Distance in metres along the path, from the pose nearest to the robot to its end.
 pub(crate) fn distance_remaining(path: &Path, robot: &Point) -> f64 {
     let rest = path
         .closest_index(robot)
@@ -17,7 +17,7 @@ pub(crate) fn distance_remaining(path: &Path, robot: &Point) -> f64 {
     rest.abs()
 }
 
-/// The time that a distance takes at a speed.
+/// The time for a distance at a speed.
 pub(crate) fn time_remaining(distance: f64, speed: f64) -> Duration {
     if speed.abs() <= SLOWEST || distance <= SHORTEST {
         return Duration::ZERO;

@@ -1,9 +1,9 @@
-//! Files in which trees are looked for.
+//! The version of tree files.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Tells whether a file is still the one that was read.
+/// The version of a file, to detect a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FileVersion {
     modified: Option<SystemTime>,
@@ -20,11 +20,12 @@ impl FileVersion {
     }
 }
 
-/// A file as it was before it was read: what changes meanwhile is read again next time. What it includes is not watched.
+/// The state of a file before it was read. A change during the read causes another read next time. Included files are
+/// not checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FileStamp {
     path: PathBuf,
-    /// `None`: it could not be looked at, and has no tree.
+    /// `None`: the file could not be accessed, and contains no tree.
     edition: Option<FileVersion>,
 }
 
@@ -34,10 +35,10 @@ impl FileStamp {
         Self { path, edition }
     }
 
-    /// The tree files of directories, in the order in which trees are looked for in them.
+    /// The tree files of directories, in search order.
     ///
     /// # Errors
-    /// Which directory cannot be read.
+    /// The directory that cannot be read.
     pub(super) fn files_of(directories: &[PathBuf]) -> Result<Vec<Self>, String> {
         let mut files = Vec::new();
         for directory in directories {
@@ -61,7 +62,7 @@ impl FileStamp {
         self.edition.is_some()
     }
 
-    /// Whether it is another file by now, or none.
+    /// Returns whether the file has changed or is missing.
     pub(super) fn has_changed(&self) -> bool {
         FileVersion::of(&self.path) != self.edition
     }

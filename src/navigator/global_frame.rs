@@ -1,4 +1,4 @@
-//! Where a goal is, in the frame that goals are kept in.
+//! Transforms the poses of a goal to the global frame.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use super::goal::Request;
 use crate::msg::{FrameId, PoseStamped, TransformStamped};
 use crate::nav::World;
 
-/// How many transforms at certain times may be looked up in one turn of the tick thread: a goal may want another for each
-/// of its poses (guarantee G1).
+/// Maximum number of lookups of stamped transforms in one turn of the tick thread. Each pose of a goal may need a
+/// different one (guarantee G1).
 pub(crate) const LOOKUPS: usize = 500;
 
-/// Why a goal's poses are not in the global frame.
+/// The reason why the poses of a goal are not in the global frame.
 #[derive(Debug)]
 pub(crate) enum Unexpressed {
-    /// Which transform is missing.
+    /// The missing transform.
     Missing(String),
-    /// The rest is looked up in the turns that follow.
+    /// The remaining transforms are looked up in the next turns.
     Unfinished,
 }
 
-/// Why a goal is not to be had of which a pose names no frame: no transform that comes late mends it. As tf2, nothing
-/// guesses a frame: a goal whose fields were never set would be the origin of the map. Looks at each pose, so ask once for
-/// each goal (guarantee G1).
+/// Returns an error message if a pose of a goal has no frame name, which no later transform can change. Like tf2, this
+/// code does not assume a frame: a goal with default values would mean the origin of the map. It checks each pose, so
+/// call it once for each goal (guarantee G1).
 pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
     let is_unnamed = request.poses.iter().any(|pose| pose.header.frame_id.is_empty());
     is_unnamed.then(|| {
@@ -34,8 +34,8 @@ pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
     })
 }
 
-/// Puts a goal's poses into the global frame, where the robot has a pose too. Those before `expressed` were, in earlier
-/// turns. `lookups`: how many transforms at certain times may be looked up yet.
+/// Transforms the poses of a goal to the global frame, if the pose of the robot is known. Poses before `expressed` were
+/// transformed in earlier turns. `lookups`: remaining number of lookups of stamped transforms.
 ///
 /// # Errors
 /// [`Unexpressed`].
@@ -53,7 +53,7 @@ pub(crate) fn express(
             .transform(&global, base, None)
             .map_err(|error| Unexpressed::Missing(format!("the robot's pose is unknown: {error}")))?;
     }
-    // All poses share the name of the frame they lead to.
+    // All poses share the name of the target frame.
     let mut target: Option<FrameId> = None;
     let mut look_up = |frame: &str, at| match world.transform(&global, frame, at) {
         Ok(mut transform) => {
@@ -68,7 +68,7 @@ pub(crate) fn express(
             "the goal cannot be expressed in `{global}`: {error}"
         ))),
     };
-    // Where a frame was at a certain time stays as it is: each transform is looked up once, whatever is missing yet.
+    // A stamped transform does not change. Each one is looked up only once, even if another transform is missing.
     let mut transforms = FxHashMap::default();
     for pose in request.poses.iter_mut().skip(*expressed) {
         let (frame, stamp) = (&pose.header.frame_id, pose.header.stamp);
@@ -85,7 +85,7 @@ pub(crate) fn express(
         }
         *expressed += 1;
     }
-    // Where it is now is asked when all is there, so that a frame that moves is in one place for all poses that name it.
+    // The newest transforms are looked up after all others. All poses in a moving frame then use the same transform.
     let wants_newest =
         |pose: &&mut PoseStamped| pose.header.stamp.is_zero() && pose.header.frame_id != global;
     let mut newest = FxHashMap::default();
@@ -103,7 +103,7 @@ pub(crate) fn express(
     Ok(())
 }
 
-/// Puts a pose into the frame that a transform leads to.
+/// Transforms a pose to the target frame of the transform.
 fn apply(transform: &TransformStamped, pose: &mut PoseStamped) {
     pose.pose = transform.transform.apply(&pose.pose);
     pose.header.frame_id = Arc::clone(&transform.header.frame_id);
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// A goal to 1 m, 2 m, ... in a frame, each at a time of its own.
+    /// A goal to 1 m, 2 m, ... in a frame, each pose with a different stamp.
     fn stamped(rig: &Rig, tree: &str, count: i32, frame: &str) -> Request {
         let mut goal = request(1, &load(&registry(), tree), &rig.clients);
         goal.poses = (1..=count)
@@ -261,7 +261,7 @@ mod tests {
             (unset.kind, unset.poses) = (kind, poses);
             let now = rig.now();
             rig.navigator.goal(unset, now);
-            // At once: it is looked at when it comes, not in every turn.
+            // At once: the goal is checked on arrival, not in each turn.
             let (_, report) = rig.report();
             assert_eq!(
                 (report.status, report.error_code),

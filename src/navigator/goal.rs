@@ -1,4 +1,4 @@
-//! A navigation goal as the navigator sees it.
+//! A navigation goal, its feedback and its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use crate::msg::PoseStamped;
 
 use super::NavigatorKind;
 
-/// The error codes that Nav2's main branch defines for the navigate actions; Jazzy's interfaces carry them as numbers.
+/// Error codes that Nav2's main branch defines for the navigate actions. Jazzy's interfaces carry them as numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum NavigationError {
     /// No error.
     None = 0,
-    /// The tree raised an error, or failed without a code.
+    /// The tree raised an error, or failed without an error code.
     Unknown = 9000,
-    /// The tree file is missing or broken.
+    /// The tree file is missing or invalid.
     FailedToLoadBehaviorTree = 9001,
-    /// The robot's pose is unknown, or the goal cannot be expressed in the global frame.
+    /// The robot's pose is unknown, or the goal cannot be transformed to the global frame.
     TransformFailed = 9002,
-    /// Something did not stop in time.
+    /// A goal or job did not stop in time.
     Timeout = 9003,
 }
 
 impl NavigationError {
-    /// The number in the result: those of `navigate_through_poses` begin at 9100.
+    /// The number in the result. The codes of `navigate_through_poses` begin at 9100.
     pub fn code(self, kind: NavigatorKind) -> u16 {
         match (self, kind) {
             (Self::None, _) => 0,
@@ -40,12 +40,11 @@ impl NavigationError {
 /// The result of a navigation goal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NavigationResult {
-    /// How it ended for its client. Aborted also where another goal took its place, canceled also where the node was
-    /// deactivated.
+    /// The status for the client. Aborted also if another goal replaced this one or the node was deactivated.
     pub status: TerminalStatus,
-    /// 0, a leaf's code, or one of [`NavigationError`].
+    /// 0, the code of a leaf, or a [`NavigationError`].
     pub error_code: u16,
-    /// Why, for a person.
+    /// The reason, for people.
     pub error_message: String,
 }
 
@@ -58,7 +57,7 @@ impl NavigationResult {
         }
     }
 
-    /// Of a goal that came to nothing, and why.
+    /// The result of a failed goal, with the reason.
     pub fn aborted(error_code: u16, error_message: &str) -> Self {
         Self {
             status: TerminalStatus::Aborted,
@@ -67,7 +66,7 @@ impl NavigationResult {
         }
     }
 
-    /// Of a goal that somebody wanted cancelled.
+    /// The result of a cancelled goal.
     pub fn canceled(error_message: &str) -> Self {
         Self {
             status: TerminalStatus::Canceled,
@@ -76,8 +75,8 @@ impl NavigationResult {
         }
     }
 
-    /// The same of a session of which something is left, one text a goal: that is named behind what was to be said. The
-    /// code of a tree that failed stays, as its client may act on it.
+    /// Adds the goals and jobs that did not stop, one text each, to the end of the message. An error code of the tree
+    /// stays, because the client may use it.
     pub(crate) fn with_left(mut self, kind: NavigatorKind, left: &[String]) -> Self {
         if !left.is_empty() {
             if self.error_code == 0 {
@@ -93,57 +92,58 @@ impl NavigationResult {
     }
 }
 
-/// What a client is shown while its goal is pursued.
+/// The feedback of an active goal.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Feedback {
-    /// Where the robot is, in the global frame.
+    /// The pose of the robot, in the global frame.
     pub current_pose: PoseStamped,
-    /// Since the goal was taken up.
+    /// Time since the start of the goal.
     pub navigation_time: Duration,
-    /// At the present speed; zero where that is unknown or nil.
+    /// Remaining time at the current speed. Zero if the speed is unknown or zero.
     pub estimated_time_remaining: Duration,
-    /// The tree's count.
+    /// The recovery count of the tree.
     pub number_of_recoveries: i32,
-    /// Metres along the path.
+    /// Remaining distance along the path, in metres.
     pub distance_remaining: f64,
-    /// Goals left, for [`NavigatorKind::ThroughPoses`].
+    /// Remaining goal poses, for [`NavigatorKind::ThroughPoses`].
     pub poses_remaining: usize,
 }
 
-/// The server's side of one accepted goal. Dropping it unanswered aborts the goal: no client is left waiting.
+/// The server's side of an accepted goal. If it is dropped without a result, the goal is aborted, and no client waits
+/// without end.
 pub trait ClientGoal: Send {
-    /// Its identity.
+    /// The goal id.
     fn id(&self) -> GoalId;
     /// Sends feedback.
     fn feedback(&mut self, feedback: &Feedback);
-    /// Delivers the result, from the tick thread.
+    /// Sends the result, from the tick thread.
     fn finish(self: Box<Self>, report: NavigationResult);
-    /// As [`ClientGoal::finish`], from any other thread: it leaves although the tick thread does nothing meanwhile.
+    /// Like [`ClientGoal::finish`], from any other thread. The result is sent even if the tick thread is blocked.
     fn finish_now(self: Box<Self>, report: NavigationResult) {
         self.finish(report);
     }
 }
 
-/// A goal that was accepted, with its tree looked up already, so that the tick thread reads no file.
+/// An accepted goal. Its tree is already loaded, because the tick thread reads no files.
 pub struct Request {
-    /// Which action.
+    /// The action of the goal.
     pub kind: NavigatorKind,
-    /// Where to: one pose, or several.
+    /// The goal poses: one or several.
     pub poses: Vec<PoseStamped>,
-    /// The tree to run, or why there is none.
+    /// The tree to run, or the reason why there is none.
     pub tree: Result<Arc<TreeDef>, String>,
-    /// When its client was told that it is accepted, by the clock that no simulation stops: what topics said before is
-    /// not meant for it.
+    /// The time of acceptance, on the clock that a simulation does not stop. Topic messages before this time do not
+    /// apply to the goal.
     pub accepted: Time,
-    /// When the first goal was accepted of those that replaced one another up to this one: commands to the run, such as
-    /// a pause, count from then on.
+    /// The time of acceptance of the first of the goals that replaced one another up to this one. Commands to the run,
+    /// such as a pause, count from this time.
     pub run_accepted: Time,
-    /// To whom to answer.
+    /// The client that gets the result.
     pub client: Box<dyn ClientGoal>,
 }
 
 impl Request {
-    /// Tells its client that it is not taken up.
+    /// Aborts the goal before its start.
     pub fn refuse(self, error: NavigationError, reason: &str) {
         let error_code = error.code(self.kind);
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! What the log says of navigation goals: one line when a goal begins, and one when it ends.
+//! The log of navigation goals: one line at the beginning of a goal, and one at its end.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use crate::bt::{NodeIndex, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 
-/// What the client of a goal reads that a newer one has ended.
+/// Error message for a goal that a newer goal replaced.
 pub(super) const REPLACED: &str = "another goal took its place";
 
-/// A goal begins.
+/// Logs the beginning of a goal.
 pub(super) fn began(
     kind: NavigatorKind,
     goal: GoalId,
@@ -36,7 +36,7 @@ fn beginning(
     };
     let mut line = format!("{}: goal {goal}: begin navigating from ", kind.action());
     line += &robot.map_or_else(|| "an unknown location".to_owned(), place);
-    // Text that is written to a text arrives.
+    // A write to a string cannot fail.
     let _ = match poses {
         [] => write!(line, " to no pose"),
         [pose] => write!(line, " to {}", place(pose)),
@@ -49,13 +49,13 @@ fn beginning(
     line
 }
 
-/// Tells a client the end of its goal.
+/// Sends the result of a goal to its client.
 pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: NavigationResult) {
     ended(kind, client.id(), &report);
     client.finish(report);
 }
 
-/// A goal has ended.
+/// Logs the end of a goal.
 pub(super) fn ended(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) {
     let line = ending(kind, goal, report);
     if report.status == TerminalStatus::Aborted && report.error_message != REPLACED {

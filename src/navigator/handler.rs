@@ -1,4 +1,4 @@
-//! What a navigate action's server asks of the node.
+//! The handler of the navigate action servers.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use super::goal::NavigationError;
 use crate::goal::{GoalId, TableError};
 use crate::ros::{ActionHandler, GoalRequest, GoalTrackerHandle, ServerGoal};
 
-/// The decisions of one navigate action's server.
+/// Decides about the goals of one navigate action server.
 pub(crate) struct Handler<A> {
     admission: Admission,
     sender: GoalTrackerHandle,
-    /// How many poses a goal may have.
+    /// Maximum number of poses of a goal.
     max_poses: usize,
-    /// Whether people were told that there are too many goals, since the last that was accepted.
+    /// The warning about too many goals was logged since the last accepted goal.
     has_warned: bool,
     action: PhantomData<fn(A)>,
 }

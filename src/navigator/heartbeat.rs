@@ -1,4 +1,4 @@
-//! What the tick thread tells of itself, for whoever watches it.
+//! The heartbeat of the tick thread, for a watchdog.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,34 +6,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::bt::CurrentNode;
 use crate::goal::GoalId;
 
-/// What the tick thread tells of itself, for two stores a tick. Clones are the same.
+/// The activity of the tick thread, at a cost of two stores per tick. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeat(Arc<HeartbeatInner>);
 
 #[derive(Debug, Default)]
 struct HeartbeatInner {
-    /// Counts beginnings and ends of work: odd while the thread is at it.
+    /// Number of begins and ends of work: odd while the thread works.
     beats: AtomicU64,
-    /// Of the tree that runs.
+    /// The current node of the running tree.
     current_node: Mutex<Option<CurrentNode>>,
     goals: Mutex<Goals>,
-    /// Whether [`Goals::cancelled_without`] is there: looked at before every tick.
+    /// Whether [`Goals::cancelled_without`] is set. Read before each tick.
     is_cancelled_without: AtomicBool,
 }
 
-/// The navigation goals that matter to a watchdog.
+/// The navigation goals that a watchdog needs.
 #[derive(Debug, Default)]
 struct Goals {
-    /// Whose tree runs.
+    /// The goal whose tree runs.
     pursued: Option<GoalId>,
-    /// Those that somebody wants cancelled, while the thread has not taken note.
+    /// Goals with a cancel request that the thread has not processed.
     cancels: Vec<GoalId>,
-    /// What its tree had started was cancelled without the thread, which has not taken note.
+    /// The goal for which the watchdog has cancelled all goals and jobs of the tree. The thread has not processed this
+    /// yet.
     cancelled_without: Option<GoalId>,
 }
 
 impl Heartbeat {
-    /// A thread at rest.
+    /// The heartbeat of an idle thread.
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,18 +44,18 @@ impl Heartbeat {
         self.step();
     }
 
-    /// It has done its work.
+    /// The thread ends its work.
     pub(crate) fn end(&self) {
         self.step();
     }
 
     fn step(&self) {
-        // Written by the tick thread only.
+        // Only the tick thread writes it.
         let beats = self.0.beats.load(Ordering::Relaxed);
         self.0.beats.store(beats + 1, Ordering::Relaxed);
     }
 
-    /// Another tree is about to run.
+    /// Sets the current node of the tree that is about to run.
     pub(crate) fn follow(&self, current_node: CurrentNode) {
         *self.0.current_node.lock().unwrap_or_else(PoisonError::into_inner) = Some(current_node);
     }
@@ -63,17 +64,17 @@ impl Heartbeat {
         self.0.goals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree is about to run for this goal.
+    /// Sets the goal whose tree is about to run.
     pub(crate) fn pursue(&self, goal: GoalId) {
         self.goals().pursued = Some(goal);
     }
 
-    /// No tree runs any more: whatever the thread does next is done for no goal that may be cancelled.
+    /// No tree runs any more. The following work of the thread belongs to no goal that can be cancelled.
     pub(crate) fn pursue_nothing(&self) {
         self.goals().pursued = None;
     }
 
-    /// Somebody has asked for a cancel.
+    /// Adds a cancel request.
     pub(crate) fn cancel_asked(&self, goal: GoalId) {
         let mut goals = self.goals();
         if !goals.cancels.contains(&goal) {
@@ -81,30 +82,30 @@ impl Heartbeat {
         }
     }
 
-    /// The thread has taken note of it.
+    /// Removes a cancel request, which the thread has processed.
     pub(crate) fn cancel_taken(&self, goal: GoalId) {
         self.goals().cancels.retain(|asked| *asked != goal);
     }
 
-    /// The goal that is pursued, where a cancel of it waits for the thread. A cancel of another goal is no reason to
-    /// stop this one.
+    /// The active goal, if its cancel waits for the thread. A cancel of another goal is no reason to stop this one.
     pub(super) fn waiting_cancel(&self) -> Option<GoalId> {
         let goals = self.goals();
         goals.pursued.filter(|goal| goals.cancels.contains(goal))
     }
 
-    /// What leaves had started was cancelled without the thread, for the sake of this goal.
+    /// Records that the goals and jobs of the leaves were cancelled without the thread, because of a cancel of this
+    /// goal.
     pub(crate) fn cancelled_without(&self, goal: GoalId) {
         self.goals().cancelled_without = Some(goal);
         self.0.is_cancelled_without.store(true, Ordering::Release);
     }
 
-    /// Whether the thread has not taken note of that: a load.
+    /// Returns whether the thread has not processed that record. Costs one load.
     pub(super) fn is_cancelled_without(&self) -> bool {
         self.0.is_cancelled_without.load(Ordering::Acquire)
     }
 
-    /// Takes note of that.
+    /// Takes that record.
     pub(crate) fn take_cancelled_without(&self) -> Option<GoalId> {
         if !self.is_cancelled_without() {
             return None;
@@ -117,7 +118,7 @@ impl Heartbeat {
         self.0.beats.load(Ordering::Relaxed)
     }
 
-    /// The leaf that the thread is in, where that is one of those that may keep it.
+    /// The leaf that the thread executes, if it is one that may block the thread.
     pub fn leaf(&self) -> Option<Arc<str>> {
         let current_node = self.0.current_node.lock().unwrap_or_else(PoisonError::into_inner);
         current_node.as_ref().and_then(CurrentNode::path)

@@ -1,6 +1,6 @@
 //! The two navigators.
 
-/// Which action a goal came by.
+/// The action of a goal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum NavigatorKind {
     /// `navigate_to_pose`.
@@ -10,10 +10,10 @@ pub enum NavigatorKind {
 }
 
 impl NavigatorKind {
-    /// Both, in the order of their parameters.
+    /// Both kinds, in the order of their parameters.
     pub const ALL: [Self; 2] = [Self::ToPose, Self::ThroughPoses];
 
-    /// The name of the action, relative to the node's namespace.
+    /// The action name, relative to the namespace of the node.
     pub fn action(self) -> &'static str {
         match self {
             Self::ToPose => "navigate_to_pose",
@@ -21,7 +21,7 @@ impl NavigatorKind {
         }
     }
 
-    /// The parameter that names the default tree file.
+    /// The parameter with the default tree file.
     pub fn tree_parameter(self) -> &'static str {
         match self {
             Self::ToPose => "default_nav_to_pose_bt_xml",
@@ -29,7 +29,7 @@ impl NavigatorKind {
         }
     }
 
-    /// The file name of the tree that is taken where the parameter is empty, below `share/navtree/behavior_trees`.
+    /// The file name of the default tree if the parameter is empty, below `share/navtree/behavior_trees`.
     pub fn default_tree(self) -> &'static str {
         match self {
             Self::ToPose => "navigate_to_pose.xml",

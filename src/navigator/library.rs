@@ -1,4 +1,5 @@
-//! The trees that goals may run: read, checked and compiled before anything that runs is touched (guarantee G7).
+//! The library of trees for goals. It reads, checks and compiles a tree before any running tree is changed (guarantee
+//! G7).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,33 +13,33 @@ use crate::bt::{Registry, TreeDef, panic_text};
 use crate::nav::{Link, dry_run};
 use crate::xml::{Loaded, Loader};
 
-/// A tree that was not taken.
+/// A refused default tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The file or ID, as it was asked for.
+    /// The requested file or ID.
     pub name: String,
-    /// What is wrong with it, with file, line and column.
+    /// The error, with file, line and column.
     pub reason: String,
 }
 
-/// A file or ID, and its tree.
+/// A file or ID with its tree.
 type Named = (String, Written);
 
-/// The trees that parameters say.
+/// The trees of the parameters.
 #[derive(Default)]
 struct Wanted {
-    /// For each navigator, what its parameter says, and the definition from when that was last good.
+    /// For each navigator, the value of its parameter and its last valid tree.
     defaults: [Option<Named>; 2],
-    /// For each navigator, what was last found good for it and not made its default yet.
+    /// For each navigator, the tree that was last checked as valid and is not its default yet.
     checked: [Option<Named>; 2],
-    /// The default tree that was last refused, unless one was taken since.
+    /// The last refused default tree, if none was accepted since.
     refused: Option<(Refusal, Instant)>,
 }
 
-/// Makes a link that a tree is tried on.
+/// Makes a link for the dry run of a tree.
 type LinkFactory = Arc<dyn Fn() -> Box<dyn Link> + Send + Sync>;
 
-/// Finds trees by file name or by ID. Used from the threads that answer clients, never from the tick thread.
+/// Finds trees by file name or by ID. The threads that answer clients use it, never the tick thread.
 pub struct TreeLibrary {
     registry: Registry,
     search_directories: Vec<PathBuf>,
@@ -49,8 +50,8 @@ pub struct TreeLibrary {
 }
 
 impl TreeLibrary {
-    /// A library without defaults. `dry_run` makes a link that every tree is tried on: what its nodes ask for in vain
-    /// when they are given their world (interfaces, fields) is wrong with the tree.
+    /// Creates a library without defaults. `dry_run` makes a link for the dry run of each tree: if its nodes request
+    /// interfaces or fields that do not exist, the tree is refused.
     pub fn new(
         registry: Registry,
         search_directories: Vec<PathBuf>,
@@ -67,7 +68,7 @@ impl TreeLibrary {
         }
     }
 
-    /// Has trees tried on another link from now on: one that knows more.
+    /// Sets another link for the following dry runs, one that knows more interfaces.
     pub fn dry_run_on(&self, dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
         *self.dry_run.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(dry_run);
     }
@@ -76,11 +77,11 @@ impl TreeLibrary {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a tree the default of a navigator, from its next goal on. One that was checked for it before is taken as it was
-    /// then: whoever was told that it is good must not be left with the old one.
+    /// Sets the default tree of a navigator, from its next goal on. A tree that was checked before is used as it was at
+    /// the check, because its client was told that it is valid.
     ///
     /// # Errors
-    /// What is wrong with it, with file, line and column; the default stays what it was.
+    /// The error in the tree, with file, line and column. The default does not change.
     pub fn set_default(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
         let checked = self.wanted().checked[kind.index()].take_if(|(of, _)| of == name);
         let fresh = match checked {
@@ -97,15 +98,15 @@ impl TreeLibrary {
         Ok(())
     }
 
-    /// Takes no file for read any more, whatever says that it is the same: also what it includes may have changed.
+    /// Clears the cache. Files that look unchanged are read again, because their included files may have changed.
     pub fn forget(&self) {
         self.tree_cache.clear();
     }
 
-    /// Reads the defaults anew where their files have changed or were forgotten.
+    /// Reads the default trees again if their files have changed or the cache was cleared.
     ///
     /// # Errors
-    /// What is wrong with one of them, with file, line and column; all stay what they were.
+    /// The error in one of the trees, with file, line and column. All default trees stay the same.
     pub fn refresh(&self) -> Result<(), String> {
         let mut fresh = Vec::new();
         for (kind, name) in NavigatorKind::ALL.into_iter().zip(self.defaults()) {
@@ -120,7 +121,8 @@ impl TreeLibrary {
         Ok(())
     }
 
-    /// Puts a default tree that was read again in its own place, unless another was set meanwhile. What it is now.
+    /// Replaces a default tree after it was read again, unless another default was set meanwhile. Returns the current
+    /// tree.
     fn renew(&self, kind: NavigatorKind, name: &str, fresh: Written) -> Arc<TreeDef> {
         match &mut self.wanted().defaults[kind.index()] {
             Some((of, default)) if of == name => {
@@ -131,18 +133,18 @@ impl TreeLibrary {
         }
     }
 
-    /// Whether a tree could be made the default of a navigator. Where it could, [`TreeLibrary::set_default`] takes it as it
+    /// Checks whether a tree can be the default of a navigator. If so, [`TreeLibrary::set_default`] uses the tree as it
     /// is now.
     ///
     /// # Errors
-    /// What is wrong with it, with file, line and column.
+    /// The error in the tree, with file, line and column.
     pub fn check(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
         let tree = self.judge(name)?;
         self.wanted().checked[kind.index()] = Some((name.to_owned(), tree));
         Ok(())
     }
 
-    /// A tree that is to be a default; whether there is one is remembered for [`TreeLibrary::refused`].
+    /// Finds a default tree, and records the outcome for [`TreeLibrary::refused`].
     fn judge(&self, name: &str) -> Result<Written, String> {
         let found = self.find(name);
         let refusal = found.as_ref().err().map(|reason| Refusal {
@@ -153,13 +155,13 @@ impl TreeLibrary {
         found
     }
 
-    /// The tree that was last wanted as a default, if it was refused, and how long ago (guarantee G7).
+    /// The last requested default tree, if it was refused, with the time since then (guarantee G7).
     pub fn refused(&self) -> Option<(Refusal, Duration)> {
         let refused = self.wanted().refused.clone();
         refused.map(|(refusal, at)| (refusal, at.elapsed()))
     }
 
-    /// For each navigator, the file or ID of its default tree.
+    /// The file or ID of the default tree of each navigator.
     pub fn defaults(&self) -> [Option<String>; 2] {
         let wanted = self.wanted();
         NavigatorKind::ALL.map(|kind| {
@@ -169,10 +171,10 @@ impl TreeLibrary {
         })
     }
 
-    /// The tree for a goal: `name` as its client gave it, or the default where that is empty.
+    /// The tree for a goal: `name` from the client, or the default if `name` is empty.
     ///
     /// # Errors
-    /// What is wrong with it, or that there is no default.
+    /// The error in the tree, or that there is no default.
     pub fn for_goal(&self, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
         let default = self.wanted().defaults[kind.index()].clone();
         match default {
@@ -206,7 +208,7 @@ impl TreeLibrary {
         }
     }
 
-    /// What was read before, unless that is not to be trusted.
+    /// The cached tree, unless each goal requires a reload.
     fn read_before(&self, name: &str, files: &[FileStamp]) -> Option<Written> {
         (!self.always_reload).then(|| self.tree_cache.get(name, files))?
     }
@@ -224,7 +226,7 @@ impl TreeLibrary {
         Ok(self.tree_cache.keep(name, found))
     }
 
-    /// A tree by ID, out of all files of the search directories, as on Nav2's main branch.
+    /// Finds a tree by ID in all files of the search directories, as on Nav2's main branch.
     fn by_id(&self, id: &str) -> Result<Written, String> {
         let files = FileStamp::files_of(&self.search_directories)?;
         if files.is_empty() {
@@ -235,7 +237,7 @@ impl TreeLibrary {
         if let Some(tree) = self.read_before(id, &files) {
             return Ok(tree);
         }
-        // One broken file must not take the others with it: each is tried by itself first.
+        // Try each file alone first: an invalid file must not affect the others.
         let alone = files.iter().enumerate().find_map(|(position, file)| {
             let tree = self.load(&[file.path()], Some(id)).ok()?;
             Some(Found {
@@ -262,8 +264,7 @@ impl TreeLibrary {
         Ok(self.tree_cache.keep(id, found))
     }
 
-    /// Nodes are made while a tree is compiled, and made and dropped when it is checked_by_dry_run; nothing keeps those of others
-    /// from panicking.
+    /// Loads a tree. Compilation and the dry run make and drop nodes, and nodes of other authors may panic.
     fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
         catch_unwind(AssertUnwindSafe(|| self.try_load(paths, main))).unwrap_or_else(|panic| {
             let text = panic_text(&*panic);
@@ -288,7 +289,7 @@ impl TreeLibrary {
         }
     }
 
-    /// The tree, if everything that it names can be served.
+    /// Returns the tree if all its interfaces and fields exist.
     fn checked_by_dry_run(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
         let stage = Arc::clone(&self.dry_run.lock().unwrap_or_else(PoisonError::into_inner));
         let faults = dry_run(&def, stage())?;
@@ -372,7 +373,7 @@ mod tests {
         assert_eq!(named(&library, "Wanted").len(), 1, "one file has it alone");
     }
 
-    /// A tree in `main.xml` that includes another one from a file beside it, which nobody looks into for IDs.
+    /// A tree in `main.xml` that includes a tree from another file. This file is not searched for IDs.
     fn with_include(name: &str, leaf: &str) -> Folder {
         let folder = Folder::new(name);
         folder.write(
@@ -397,7 +398,7 @@ mod tests {
             let first = named(&library, name);
             assert!(Arc::ptr_eq(&first, &named(&library, name)), "`{name}`");
 
-            // As long as it was, and no younger: a look at the text tells, and nothing else.
+            // Same length and same modification time: only the text shows the change.
             let included = folder.0.join("below.part");
             let before = std::fs::metadata(&included).unwrap();
             folder.tree("below.part", "Below", "<AlwaysFailure/>");
@@ -461,7 +462,7 @@ mod tests {
         folder.write("a.xml", "<root");
         library.set_default(kind, &name).unwrap();
         assert_eq!(named(&library, "").id(), "A");
-        // Once: what nobody has looked at since is read.
+        // Only once: the next call reads the file again.
         assert!(library.set_default(kind, &name).is_err());
         library.check(kind, &name).unwrap_err();
         assert_eq!(named(&library, "").id(), "A");

@@ -1,11 +1,11 @@
-//! The status changes of a tick, as `behavior_tree_log` carries them.
+//! The status changes of a tick, for the topic `behavior_tree_log`.
 
 use std::sync::{Arc, Mutex};
 
 use crate::bt::{NodeIndex, NodeStatus, Observer, Time, TreeDef};
 use crate::msg::{BehaviorTreeLog, BehaviorTreeStatusChange, Stamp};
 
-/// One change.
+/// A status change of one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Change {
     pub(crate) node: NodeIndex,
@@ -13,20 +13,20 @@ pub(crate) struct Change {
     pub(crate) to: NodeStatus,
 }
 
-/// Collects changes during ticks. Observer and navigator live on the same thread, so the lock is never contended and
-/// never held across a tick.
+/// Collects the changes during ticks. Observer and navigator are on the same thread, so the lock has no contention and
+/// is not held across a tick.
 #[derive(Clone, Default)]
 pub(crate) struct ChangeLog {
     changes: Arc<Mutex<Vec<Change>>>,
 }
 
 impl ChangeLog {
-    /// An observer that writes here.
+    /// An observer that adds to this log.
     pub(crate) fn observer(&self) -> Box<dyn Observer> {
         Box::new(Collector(Arc::clone(&self.changes)))
     }
 
-    /// Takes what was collected, as a message; `None` where nothing has changed.
+    /// Takes the collected changes as a message; `None` if nothing has changed.
     pub(crate) fn take(
         &self,
         def: &TreeDef,

@@ -1,41 +1,40 @@
-//! Says that ticks were missed: one line a minute at most, and a warning only where a navigation suffers.
+//! Logs missed ticks: at most one line per minute, and a warning only if a navigation is affected.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::bt::Time;
 
-/// Between two lines.
+/// Minimum time between two lines.
 const QUIET: Duration = Duration::from_secs(60);
-/// A tree that is not ticked for so long reacts noticeably late.
+/// A tree that is not ticked for this time reacts noticeably late.
 const LATE: Duration = Duration::from_millis(100);
-/// So does one that misses one tick in so many ...
+/// The same is true if one tick in this number is missed ...
 const ONE_IN: u64 = 10;
-/// ... where that are more than a single slow tick makes.
+/// ... and more ticks are missed than a single slow tick causes.
 const SEVERAL: u64 = 10;
 
-/// The missed ticks that were not told yet (guarantee G10: none is left uncounted), and those that were not missed
-/// meanwhile.
+/// The missed ticks that are not logged yet (guarantee G10: each is counted), and the ticks that happened meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct MissedTicks {
-    /// When the last line was told, or else when the first miss was noticed.
+    /// The time of the last line, or of the first missed tick.
     since: Option<Time>,
-    /// A line was told at `since`.
+    /// `since` is the time of a line.
     told: bool,
     count: u64,
     ticks: u64,
-    /// The most in a row.
+    /// The largest number in a row.
     in_a_row: u64,
     period: Duration,
     longest_tick: Duration,
 }
 
-/// What is told of missed ticks.
+/// The log line about missed ticks.
 #[derive(Debug)]
 pub(crate) struct MissedTicksSummary(MissedTicks);
 
 impl MissedTicks {
-    /// Notes a tick that took so long, and that so many were missed with it.
+    /// Records a tick, its duration and the number of ticks missed with it.
     pub(crate) fn note(&mut self, missed: u64, period: Duration, took: Duration) {
         if missed == 0 && self.count == 0 {
             return;
@@ -47,12 +46,12 @@ impl MissedTicks {
         self.longest_tick = self.longest_tick.max(took);
     }
 
-    /// Whether there is something to tell, now or later.
+    /// Returns whether there are missed ticks to log, now or later.
     pub(crate) fn is_pending(&self) -> bool {
         self.count > 0
     }
 
-    /// The summary that is due. `now` is the time that people live by, not a simulation's.
+    /// The summary that is due. `now` is wall-clock time, not simulation time.
     pub(crate) fn summary(&mut self, now: Time) -> Option<MissedTicksSummary> {
         if self.count == 0 {
             return None;
@@ -86,7 +85,7 @@ impl MissedTicks {
 }
 
 impl MissedTicksSummary {
-    /// Whether a navigation suffered: its tree was not ticked for long, or too seldom.
+    /// Returns whether a navigation was affected: its tree was not ticked for a long time, or too seldom.
     pub(crate) fn is_severe(&self) -> bool {
         self.0.is_severe()
     }
@@ -123,7 +122,7 @@ mod tests {
     const PERIOD: Duration = Duration::from_millis(10);
     const TOOK: Duration = Duration::from_micros(50);
 
-    /// What is told of ticks at the given times, with which so many were missed.
+    /// The lines for ticks at the given times, each with a number of missed ticks.
     fn lines(ends: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, bool, String)> {
         let mut missed = MissedTicks::default();
         let mut lines = Vec::new();

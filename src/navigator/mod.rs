@@ -1,7 +1,7 @@
-//! The node: lifecycle, the navigate actions, preemption, swap, tick loop.
+//! The navigator: lifecycle, navigate actions, preemption, tree swap, tick loop.
 //!
-//! [`Navigator`] is the whole of it without ROS, driven by calls and a clock; what needs r2r is thin and lives beside it
-//! (feature `ros`).
+//! [`Navigator`] holds the logic without ROS; calls and a clock drive it. The thin parts that need r2r are in the same
+//! room (feature `ros`).
 #![forbid(unsafe_code)]
 
 #[cfg(any(test, feature = "ros"))]

@@ -1,4 +1,4 @@
-//! A goal that comes after another has ended is driven to by the same tree from its root: tests.
+//! Tests of a goal after the end of another: the same tree runs it from its root.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::nav::testing::Plan;
 use crate::xml::Loader;
 
 impl Rig {
-    /// A goal to a place at some metres, and the time to end it.
+    /// Sends a goal at a distance in metres, and waits for its end.
     fn drive(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>) {
         self.bench.transform("map", "base_link", Pose::default());
         self.goal_to(number, ToPose, "map", x, tree);
         self.ticks(40);
     }
 
-    /// Where the robot was driven to the end of the path, in order.
+    /// The ends of the paths that the robot followed, in order.
     fn ends(&self) -> Vec<f64> {
         let goals = self.bench.goals::<FollowPath>("follow_path");
         goals.iter().map(|goal| end_of(&goal.path)).collect()
@@ -81,7 +81,7 @@ fn a_sequence_with_memory_begins_anew_where_what_failed_was_the_goal_before() {
     assert_eq!(rig.ends(), [1.0, 2.0]);
 }
 
-/// A robot whose smoother fails for paths that lead further than 1.5 m, and whose controller refuses empty paths.
+/// A robot whose smoother fails for paths that end further than 1.5 m, and whose controller refuses empty paths.
 fn smoothing() -> (Rig, Arc<TreeDef>) {
     let mut rig = rig(Delays::default());
     rig.bench.action::<SmoothPath>("smooth_path", |wanted| {

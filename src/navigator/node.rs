@@ -1,4 +1,4 @@
-//! The node: everything put together, from start to exit code.
+//! The node: composition, start, and shutdown with its exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -29,26 +29,26 @@ use crate::ros::{
     RosError, arguments, exit_within, guardian, memory, middleware,
 };
 
-/// How long the destruction of what is left may take at the end of the process.
+/// Time for the destruction of the remaining parts at the end of the process.
 const TEARDOWN: Duration = Duration::from_secs(3);
-/// How long the node's thread may take for what is done at start.
+/// Time limit for calls to the node's thread at start.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long what is left of the process may take to stop.
+/// Time limits of the shutdown.
 #[derive(Clone, Copy, Debug)]
 struct Farewell {
-    /// Everything: below the five seconds after which `ros2 launch` stops being polite, and below the three that a user
-    /// waits without doubting.
+    /// The total: less than the five seconds after which `ros2 launch` escalates, and less than the three that a user
+    /// waits without doubt.
     all: Duration,
-    /// How much of it the tree gets: what it leaves behind is then the GoalTracker's alone.
+    /// The part of it for the tree. After it, only the GoalTracker handles the goals of the tree.
     tree: Duration,
-    /// How much of that what the tree had started gets to stop: less, so that the client is told by the tick thread,
-    /// which knows what did not.
+    /// The part of that for the goals and jobs of the tree. It is shorter, because the tick thread then sends the
+    /// result, and it knows the goals that did not stop.
     stop: Duration,
 }
 
 impl Farewell {
     const IN_ORDER: Self = Self::of(2000, 1500, 1300);
-    /// A thread has failed: where it is one that hears the servers, they are waited for in vain.
+    /// After a failed thread. If this thread receives from the servers, a longer wait has no use.
     const FAULT: Self = Self::of(1000, 700, 500);
 
     const fn of(all: u64, tree: u64, stop: u64) -> Self {
@@ -60,16 +60,16 @@ impl Farewell {
     }
 }
 
-/// Why the node could not start.
+/// The reason why the node could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// ROS, or an entity.
+    /// An error of ROS or of an entity.
     #[error(transparent)]
     Ros(#[from] RosError),
-    /// A parameter's value.
+    /// An invalid parameter value.
     #[error("{0}")]
     Parameter(String),
-    /// A thread.
+    /// A thread could not be created.
     #[error("no thread could be started: {0}")]
     Thread(#[from] std::io::Error),
 }
@@ -92,7 +92,7 @@ impl TickClock for Clock {
     }
 
     fn wall_time_until(&self, due: Time) -> Duration {
-        // How fast a simulation runs is not known beforehand; it wakes the thread when its time advances.
+        // The speed of a simulation is not known in advance. Its clock wakes the thread when it advances.
         const SIMULATED: Duration = Duration::from_millis(2);
         if self.is_simulated() {
             SIMULATED
@@ -102,30 +102,30 @@ impl TickClock for Clock {
     }
 }
 
-/// The node's name, unless the command line names it otherwise.
+/// The default name of the node, overridden by the command line.
 const NAME: &str = "bt_navigator";
 
-/// The navigate actions that are served.
+/// The served navigate actions.
 struct Servers {
     to_pose: Option<ActionServer<NavigateToPose>>,
     through_poses: Option<ActionServer<NavigateThroughPoses>>,
 }
 
-/// Tells how the node is, that often.
+/// Starts the diagnostics of the node with the given period.
 type Diagnose = fn(&NodeHandles, Duration) -> Result<(), RosError>;
 
-/// What is done to the process before it has a thread; to be kept while the node runs.
+/// The setup of the process before its first thread. Keep it while the node runs.
 #[derive(Debug)]
 pub struct Prepared {
     guardian: io::Result<Guardian>,
     profile: Option<middleware::Profile>,
 }
 
-/// Prepares the process for a node, before any thread is started, that of the log among them.
+/// Prepares the process for a node, before any thread is started, including the thread of the log.
 pub fn prepare() -> Prepared {
     guardian::cancel_if_told();
     arguments::keep_for(NAME);
-    // The guardian is forked from a process that holds little, and before the environment changes.
+    // The guardian is forked while the process is small, and before the environment changes.
     let guardian = Guardian::start();
     memory::share_heaps();
     Prepared {
@@ -134,14 +134,14 @@ pub fn prepare() -> Prepared {
     }
 }
 
-/// Runs the node `bt_navigator` until it is told to end. Trees may use the nodes of `registry`. `diagnose` is called once
-/// everything is there, unless nobody wants diagnostics.
+/// Runs the node `bt_navigator` until a signal ends it. Trees may use the nodes of `registry`. `diagnose` is called
+/// after the start of the tick thread, unless diagnostics are disabled.
 pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCode {
-    // Before anything else: whoever sees the node on the graph may end it.
+    // First the signal handlers: a process that finds the node on the graph may send a signal.
     let started = Signals::new()
         .map_err(StartError::Thread)
         .and_then(|signals| Ok((Node::start(registry, diagnose, prepared.guardian)?, signals)));
-    // It was read with the first node.
+    // The first node has read it.
     drop(prepared.profile);
     match started {
         Ok((node, signals)) => node.run(signals),
@@ -153,8 +153,8 @@ pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCo
     }
 }
 
-/// The order of the fields is the order in which they are dropped: goals in, ticks, goals out, the node. That
-/// the way from the ticks comes first is of no matter: the tick thread has its own.
+/// The fields are dropped in this order: action servers, ticks, GoalTracker, ROS node. `from_ticks` may come first,
+/// because the tick thread has a handle of its own.
 struct Node {
     from_ticks: GoalTrackerHandle,
     servers: Option<Servers>,
@@ -165,7 +165,7 @@ struct Node {
     lifecycle: Lifecycle,
     goal_tracker: GoalTrackerThread,
     ros: Ros,
-    /// Told when a thread has ended that must not.
+    /// Notified when a thread of the node has ended.
     thread_exit: Arc<Notify>,
     guardian: Option<Guardian>,
 }
@@ -183,7 +183,7 @@ impl Node {
             move || thread_exit.notify_one()
         };
         ros.handle().on_thread_exit(tell.clone());
-        // What a thread without a way of its own to tell does at its end.
+        // Called at the end of a thread that cannot report its end itself.
         let mourn = |thread: &'static str| {
             let ros = ros.handle().clone();
             move || {
@@ -248,7 +248,7 @@ impl Node {
                 let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
                 navigator.be_watched(watched, entered);
                 for kind in NavigatorKind::ALL {
-                    // Without a default tree there is nothing to prepare, and goals are told so.
+                    // Without a default tree there is nothing to prepare, and goals get an error.
                     if let Ok(def) = library.for_goal(kind, "") {
                         navigator.prepare(kind, &def, clock.now());
                     }
@@ -293,7 +293,7 @@ impl Node {
         let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
         if parameters.autostart {
             for transition in [Transition::Configure, Transition::Activate] {
-                // The handler has said why; somebody may mend it and configure the node.
+                // The handler has logged the reason. The user can fix it and configure the node.
                 if !lifecycle.handle().change(transition, PATIENCE)? {
                     break;
                 }
@@ -312,12 +312,12 @@ impl Node {
             thread_exit,
             guardian,
         };
-        // First active, then visible: whoever sees the actions may use them.
+        // First active, then visible: a client that sees the actions may use them.
         node.servers = Some(node.serve(&parameters)?);
         Ok(node)
     }
 
-    /// Has the guardian know of all goals, or dismisses it where it is not wanted.
+    /// Connects the guardian with the GoalTracker, or dismisses it if it is not wanted.
     fn keep_guardian(
         guardian: io::Result<Guardian>,
         is_wanted: bool,
@@ -342,7 +342,7 @@ impl Node {
     fn serve(&self, parameters: &Parameters) -> Result<Servers, StartError> {
         let clock = self.ros.clock().clone();
         let retention = parameters.result_retention;
-        // A goal's feedback and result are said by the tick thread.
+        // The tick thread sends the feedback and the result of a goal.
         let sender = &self.from_ticks;
         let max_poses = parameters.settings.max_goal_poses;
         let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender, max_poses);
@@ -368,7 +368,7 @@ impl Node {
         Ok(servers)
     }
 
-    /// Every pose on the goal topic becomes a goal, as RViz sends them.
+    /// Makes a goal of each pose on the goal topic, as RViz sends them.
     fn listen_for_goals(
         &self,
         parameters: &Parameters,
@@ -400,8 +400,8 @@ impl Node {
                     client: Box::new(WireGoal { goal, sender }),
                 };
                 admission.goal(pass, goal);
-                // Somebody may have cancelled all goals that are listed before this one was to be found here: topics have
-                // a thread of their own.
+                // Topics have a separate thread: a cancel of all listed goals may come before the goal is in the
+                // admission.
                 if listed.is_canceling() {
                     admission.cancel(listed.id());
                 }
@@ -410,7 +410,7 @@ impl Node {
         Ok(())
     }
 
-    /// Waits for the end, and ends in order (guarantee G8).
+    /// Waits for the end, and shuts down in order (guarantee G8).
     fn run(mut self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
@@ -418,13 +418,13 @@ impl Node {
             None => (Farewell::IN_ORDER, 0),
             Some(_) => (Farewell::FAULT, 1),
         };
-        // Before anything that may wait for a lock: a thread that stalls in the middleware may hold it.
+        // First of all, because the following calls may wait for a lock held by a thread that stalls in the middleware.
         exit_within(farewell.all + TEARDOWN, code);
-        // Before the transition, whose own halt has more time, and which may have to wait for another one.
+        // Before the transition: its halt has a longer limit, and it may wait for another transition.
         self.admission.end();
         let reason = HaltReason::ShuttingDown;
         let halted = self.ticks.handle().halt_within(reason, farewell.stop);
-        // As a lifecycle manager would end it, where none has, and with a limit of our own.
+        // The transition of a lifecycle manager, if none has requested it, with our own time limit.
         let lifecycle = self.lifecycle.handle();
         if lifecycle.state() != LifecycleState::Finalized
             && lifecycle.change(Transition::ShutDown, farewell.tree).is_err()
@@ -433,10 +433,10 @@ impl Node {
         }
         let left = farewell.all.saturating_sub(started.elapsed());
         self.goal_tracker.handle().shut_down(left);
-        // Those of a tree that a leaf keeps are not cancelled yet.
+        // The jobs of a tree that is blocked by a leaf are not cancelled yet.
         self.jobs.cancel_all();
         let goal_tracker = self.goal_tracker.handle();
-        // What was sent through it before it was told to shut down has left when it has taken note of that.
+        // When the GoalTracker has processed the shutdown, all earlier messages through it have left.
         let is_over =
             || goal_tracker.is_settled(|_| false) && goal_tracker.view().idle && self.jobs.is_empty();
         while started.elapsed() < farewell.all && !is_over() {
@@ -445,8 +445,8 @@ impl Node {
         for job in self.jobs.give_up() {
             tracing::error!("the process ends before a job has: {job}");
         }
-        // The tick thread has told its clients; those that were being accepted just now, or whose tree a leaf keeps, must
-        // not wait for it.
+        // The tick thread has answered its clients. Goals that are just being accepted, and goals of a tree that is
+        // blocked by a leaf, must not wait for it.
         let reason = match halted.look() {
             Ok(()) => ENDED,
             Err(Unacknowledged::NotYet) => "the node ended, and a leaf did not let its tree go",
@@ -461,14 +461,15 @@ impl Node {
             }
         }
         drop(self.watchdog);
-        // The guardian is not dismissed: it ends with this process, unless a goal did not stop; that it cancels once more.
+        // The guardian is not dismissed. It ends with this process; if a goal did not stop, the guardian first cancels
+        // it again.
         if let Some(fault) = fault {
             tracing::error!("{fault}");
         }
         ExitCode::from(code)
     }
 
-    /// Until a signal, or until one of the threads has failed: the fault, if it was one.
+    /// Waits for a signal or the failure of a thread. Returns the fault of a failed thread.
     fn wait(&mut self, signals: Signals) -> Option<String> {
         let (runtime, mut end, mut child) = signals.split();
         runtime.block_on(async {
@@ -479,7 +480,7 @@ impl Node {
                 });
                 tokio::select! {
                     () = end() => return None,
-                    // Looked for above.
+                    // Checked above.
                     _ = child.recv() => {}
                     () = sleep_until(restart), if restart.is_some() => {
                         if let Some(guardian) = &mut self.guardian {

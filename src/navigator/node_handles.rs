@@ -1,25 +1,25 @@
-//! What monitors may see of the node.
+//! The parts of the node for monitors.
 
 use std::sync::Arc;
 
 use super::{Handle, Heartbeat, TreeLibrary};
 use crate::ros::{Clock, GoalTrackerHandle, RosHandle};
 
-/// The ways to the parts of a node that runs, for whoever shows it: monitors stand above this room, so they are handed
-/// this and not called by name. Cheap to clone.
+/// Handles of a running node, for monitors. Room `monitor` is above this room, so the node passes these handles to it.
+/// Cheap to clone.
 #[derive(Clone)]
 pub struct NodeHandles {
-    /// The node itself.
+    /// The ROS node.
     pub ros: RosHandle,
-    /// Its clock.
+    /// The clock.
     pub clock: Clock,
-    /// Its goals on servers.
+    /// The goals on servers.
     pub goal_tracker: GoalTrackerHandle,
-    /// Its tick thread.
+    /// The tick thread.
     pub ticks: Handle,
-    /// What that thread is at.
+    /// The heartbeat of the tick thread.
     pub heartbeat: Heartbeat,
-    /// Its trees.
+    /// The trees.
     pub library: Arc<TreeLibrary>,
 }
 

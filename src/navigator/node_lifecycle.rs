@@ -1,4 +1,4 @@
-//! What the node does in each transition of its life cycle.
+//! The actions of the node in its lifecycle transitions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,17 @@ use crate::job::JobRegistry;
 use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
 use crate::ros::{Bond, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 
-/// How long a deactivation may take. Nav2's has no bound and hangs with a tree that hangs.
+/// Time limit of a deactivation. Nav2 has no limit and hangs with a tree that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long what the tree had started may take to stop, even where `stop_timeout` is more: then its client is told.
+/// Time for the goals and jobs of the tree to stop, even if `stop_timeout` is longer. After it, the client gets its
+/// result.
 const STOPPING: Duration = Duration::from_millis(4_800);
-/// How long the tick thread may take to halt its tree before goals and jobs are cancelled without it.
+/// Time for the tick thread to halt its tree before goals and jobs are cancelled without it.
 const SOON: Duration = Duration::from_millis(300);
 
-/// Everything is made when the process starts: trees are checked then, clients are connected when servers appear. So
-/// what is left for transitions is to take goals, or not to, to refuse what a parameter file asks for in vain, and to read
-/// trees again that were edited, as Nav2 does after a `cleanup`.
+/// Handles lifecycle transitions. Everything is created at the start of the process: trees are checked then, and
+/// clients connect when servers appear. The transitions only accept or refuse goals, refuse an invalid parameter file,
+/// and read edited trees again, as Nav2 does after a `cleanup`.
 pub(crate) struct NodeLifecycle {
     pub(crate) parameters: ParameterStore,
     pub(crate) library: Arc<TreeLibrary>,
@@ -27,7 +28,7 @@ pub(crate) struct NodeLifecycle {
     pub(crate) navigator: Handle,
     pub(crate) goal_tracker: GoalTrackerHandle,
     pub(crate) jobs: JobRegistry,
-    /// The heartbeat for a lifecycle manager; `None` where its period is nil.
+    /// The heartbeat for a lifecycle manager; `None` if its period is zero.
     pub(crate) bond: Option<Bond>,
 }
 
@@ -69,7 +70,7 @@ impl LifecycleHandler for NodeLifecycle {
                 let halted = self.navigator.halt_within(reason, STOPPING);
                 let mut outcome = halted.wait(SOON);
                 if outcome.is_err() {
-                    // A leaf may keep the tick thread; the robot must stop all the same.
+                    // A leaf may block the tick thread, and the robot must still stop.
                     self.goal_tracker.halt_all(reason);
                     self.jobs.cancel_all();
                     outcome = halted.wait(PATIENCE);

@@ -1,33 +1,33 @@
-//! What the parameters say about running goals.
+//! The parameters for running goals.
 
 use std::time::Duration;
 
 use super::NavigatorKind;
 use crate::bt::Time;
 
-/// Names and defaults are Nav2's where it has them.
+/// The options of a navigator. Names and defaults are Nav2's where Nav2 has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// `bt_loop_duration`.
     pub period: Duration,
     /// `1 / feedback_rate`. Nav2 sends feedback with every tick.
     pub feedback_period: Duration,
-    /// How long a new goal may wait for a transform that is not there yet.
+    /// Time that a new goal may wait for a missing transform.
     pub arrival_patience: Duration,
-    /// Until when other nodes may not have been discovered yet; a new goal waits for a transform until then in any case.
+    /// Time until the discovery of other nodes is complete. A new goal waits for a transform at least until then.
     pub discovered: Time,
-    /// How long everything that a tree has started may take to stop when it has ended or was halted, before its client
-    /// is told the end all the same, and what has not stopped; zero: nothing is waited for, and nothing is late.
+    /// Time for the goals and jobs of a tree to stop after its end or halt. After it, the client gets the result with
+    /// the list of those that have not stopped. Zero: do not wait, and report nothing as late.
     pub stop_timeout: Duration,
-    /// `clock_timeout`: how long a goal may wait for the first message on `/clock`, by the clock that no simulation stops;
-    /// zero: for ever.
+    /// `clock_timeout`: time that a goal may wait for the first message on `/clock`, on the clock that a simulation
+    /// does not stop. Zero: no limit.
     pub clock_timeout: Duration,
     /// `allow_navigator_preemption`.
     pub allow_navigator_preemption: bool,
-    /// `allow_tree_preemption`: a goal with another tree takes the place of the one that runs.
+    /// `allow_tree_preemption`: a goal with another tree replaces the current goal.
     pub allow_tree_preemption: bool,
-    /// `always_reload_bt_xml`: a goal that begins gets a tree of its own, as in Nav2; one that takes another's place goes on
-    /// with the tree that runs.
+    /// `always_reload_bt_xml`: a new goal gets a new tree, as in Nav2; a goal that replaces the current one continues
+    /// with the running tree.
     pub always_reload: bool,
     /// `goal_blackboard_id`.
     pub goal_key: String,
@@ -35,17 +35,17 @@ pub struct Options {
     pub goals_key: String,
     /// `path_blackboard_id`.
     pub path_key: String,
-    /// The keys looked at for a result's error code: `error_code_names`, and each of `error_code_name_prefixes` with
+    /// The keys for the error code of a result: `error_code_names`, and each of `error_code_name_prefixes` with
     /// `_error_code`.
     pub error_code_keys: Vec<String>,
     /// `bt_log_idle_transitions`.
     pub log_idle_transitions: bool,
-    /// `random_seed`: what the seeds of all trees are made of.
+    /// `random_seed`: the seed for the seeds of all trees.
     pub random_seed: u64,
 }
 
 impl Options {
-    /// The key that a goal of this kind is written to. A tree may write the key of the other kind itself.
+    /// The key for a goal of this kind. A tree may write the key of the other kind itself.
     pub(crate) fn seeded_key(&self, kind: NavigatorKind) -> &str {
         match kind {
             NavigatorKind::ToPose => &self.goal_key,

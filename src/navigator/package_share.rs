@@ -1,9 +1,9 @@
-//! Where this package's own files are.
+//! The location of this package's files.
 
 use std::path::{Path, PathBuf};
 
-/// A file of the package's share folder: below the prefixes of the environment, beside the executable, or in the
-/// sources that the executable was built from.
+/// Finds a file of the package's share folder: below the prefixes of the environment, beside the executable, or in the
+/// source folder of the build.
 pub fn share_file(path: &str) -> Option<PathBuf> {
     let prefixes = std::env::var_os("AMENT_PREFIX_PATH")
         .map(|all| std::env::split_paths(&all).collect::<Vec<_>>())

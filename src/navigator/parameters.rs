@@ -1,4 +1,4 @@
-//! The node's parameters: Nav2's names and, but where `docs/differences.md` says otherwise, its defaults.
+//! The parameters of the node. Names are Nav2's; so are defaults, except those listed in `docs/differences.md`.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
@@ -11,39 +11,39 @@ use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, DryRun, ParameterError, ParameterStore, ParameterValue};
 
-/// On the steady clock, which begins with the node. A process that starts may miss the answers to its announcement: Fast
-/// DDS listens only after it has announced itself. It then learns of the others by their own next announcements, which
-/// they make every 3 s.
+/// On the steady clock, which begins with the node. A process that starts may miss the answers to its announcement:
+/// Fast DDS listens only after it has announced itself. It then discovers the others by their next announcements, which
+/// are sent every 3 s.
 const DISCOVERED: Time = Time::from_millis(5_000);
 
-/// What the node is made from.
+/// The values of the parameters, for the start of the node.
 pub(crate) struct Parameters {
     pub(crate) options: Options,
     pub(crate) settings: Settings,
-    /// Those whose actions are served.
+    /// The navigators whose actions are served.
     pub(crate) navigators: Vec<NavigatorKind>,
     pub(crate) library: Arc<TreeLibrary>,
-    /// Configure and activate without being told to.
+    /// Configure and activate without a lifecycle manager.
     pub(crate) autostart: bool,
-    /// How long results are kept.
+    /// Retention time of results.
     pub(crate) result_retention: Duration,
-    /// How long to look for goals that an earlier run left behind; `None`: not at all.
+    /// Time to search for goals of an earlier run; `None`: do not search.
     pub(crate) adopt: Option<Duration>,
-    /// Which robot this is, for those who look at goals on a server that robots share; empty: this machine.
+    /// The identity of the robot, which shows in goals on servers shared by several robots. Empty: this machine.
     pub(crate) robot_id: String,
-    /// Whether another process cancels the goals where this one was killed.
+    /// Start a guardian: a process that cancels the goals if this one is killed.
     pub(crate) guardian: bool,
-    /// For goals that are found rather than started.
+    /// For adopted goals, which no leaf of this run started.
     pub(crate) goal_options: GoalOptions,
-    /// Between two heartbeats for the lifecycle manager; zero: none.
+    /// Period of the heartbeat for the lifecycle manager; zero: none.
     pub(crate) bond_period: Duration,
-    /// The bond with a lifecycle manager breaks where it is not heard.
+    /// End the bond if the lifecycle manager sends no heartbeat.
     pub(crate) bond_breaks: bool,
     /// The topic whose poses become goals.
     pub(crate) goal_topic: String,
-    /// Between two messages on `/diagnostics`; zero: none.
+    /// Period of the messages on `/diagnostics`; zero: none.
     pub(crate) diagnostics_period: Duration,
-    /// How long a leaf may keep the tick thread before that is reported; zero: for ever.
+    /// Time that a leaf may block the tick thread before it is reported; zero: no limit.
     pub(crate) watchdog_timeout: Duration,
 }
 
@@ -102,18 +102,18 @@ impl Reader<'_> {
 }
 
 impl Parameters {
-    /// Declares them all.
+    /// Declares all parameters.
     ///
     /// # Errors
-    /// The first value that cannot be taken: a node that ran on other values than it was given would be worse than one
-    /// that does not start.
+    /// The first invalid value. A node with other values than the given ones would be worse than a node that does not
+    /// start.
     pub(crate) fn declare(store: &ParameterStore, mut registry: Registry) -> Result<Self, ParameterError> {
         let read = Reader(store);
         let settings = settings(&read)?;
         let mut options = options(&read)?;
         plugins::declare(store)?;
         declare_groot(&read)?;
-        // A list with a fault keeps the node from being configured, and so nothing of it is served.
+        // A list with an error prevents the configuration of the node, so none of its navigators is served.
         let navigators = plugins::navigators(store).unwrap_or_default();
         let default_directories: Vec<String> = share_file("behavior_trees")
             .map(|directory| directory.display().to_string())
@@ -158,7 +158,7 @@ impl Parameters {
             else {
                 return;
             };
-            // It was found good a moment ago, when it was asked for, and is taken as it was then.
+            // The tree was checked when the change was requested, and is used as it was then.
             if let Err(reason) = keeper.set_default(kind, value.as_str().unwrap_or_default()) {
                 tracing::error!("{name}: {reason}");
             }
@@ -235,7 +235,7 @@ impl Parameters {
     }
 }
 
-/// The Groot parameters of each navigator, as Nav2 has them.
+/// The Groot parameters of each navigator, as in Nav2.
 fn declare_groot(read: &Reader<'_>) -> Result<(), ParameterError> {
     for (kind, port) in NavigatorKind::ALL.into_iter().zip([1667_i64, 1669]) {
         let name = kind.action();
@@ -254,7 +254,8 @@ fn declare_groot(read: &Reader<'_>) -> Result<(), ParameterError> {
     Ok(())
 }
 
-/// The tree parameters are the ones that may be set while the node runs, and that may be refused then (guarantee G7).
+/// Declares the tree parameter of a navigator. It can be set while the node runs, and an invalid tree is refused then
+/// (guarantee G7).
 fn declare_tree(
     store: &ParameterStore,
     library: &Arc<TreeLibrary>,
@@ -299,7 +300,8 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         milliseconds(default.absent_timeout),
         "Maximum time to wait for an absent server to appear, in ms; never less than a server may take to answer.",
     )?;
-    // Read by Nav2 and without a meaning here: accepted, so that a parameter file for Nav2 serves as it is.
+    // Nav2 reads it, and it has no meaning here. It is accepted, which makes a parameter file for Nav2 usable
+    // unchanged.
     let tolerance = read.number(
         "transform_tolerance",
         default.transform_tolerance.as_secs_f64(),
@@ -389,7 +391,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
     })
 }
 
-/// How many poses a goal may have.
+/// Maximum number of poses of a goal.
 fn max_goal_poses(read: &Reader<'_>, default: usize) -> Result<usize, ParameterError> {
     let declaration = Declaration::new(
         "max_goal_poses",
@@ -407,10 +409,10 @@ fn max_goal_poses(read: &Reader<'_>, default: usize) -> Result<usize, ParameterE
         .unwrap_or(default))
 }
 
-/// The time that a server may take to answer where a node of a tree has no `server_timeout` port.
+/// The time for a server to answer if a node of a tree has no `server_timeout` port.
 ///
-/// Nav2's `default_server_timeout` bounds how long one tick may block, hence its 20 ms. Here no tick blocks, so it can only
-/// lengthen the time.
+/// Nav2's `default_server_timeout` limits the time that one tick may block, hence its 20 ms. Here no tick blocks, so it
+/// can only lengthen the time.
 fn response_timeout(read: &Reader<'_>, default: i64) -> Result<Duration, ParameterError> {
     const NAV2: &str = "default_server_timeout";
     let response = read.milliseconds(
@@ -511,8 +513,8 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     })
 }
 
-/// What is drawn by lot is drawn anew in each run, unless the parameter says otherwise; either way the log tells how to
-/// have the same again (guarantee G9).
+/// The seed of random choices. It is different in each run unless the parameter is set. The log contains it in both
+/// cases, to repeat a run (guarantee G9).
 fn random_seed(read: &Reader<'_>) -> Result<u64, ParameterError> {
     let declaration = Declaration::new(
         "random_seed",
@@ -524,7 +526,8 @@ fn random_seed(read: &Reader<'_>) -> Result<u64, ParameterError> {
     .read_only();
     let given = read.value(declaration)?.as_integer().unwrap_or(-1);
     let seed = u64::try_from(given).unwrap_or_else(|_| {
-        // From the hasher that the standard library seeds from the system; as long as a parameter may be.
+        // From the hasher, which the standard library seeds from the system. The shift limits it to the range of the
+        // parameter.
         RandomState::new().build_hasher().finish() >> 12
     });
     tracing::info!("random_seed: {seed}");
@@ -535,7 +538,7 @@ fn random_seed(read: &Reader<'_>) -> Result<u64, ParameterError> {
 mod tests {
     use super::*;
 
-    /// `name` or `name: value` in backticks, in the last cells of the tables that have this column.
+    /// `name` or `name: value` in backticks, in the last cells of the tables that have the column "the old way".
     fn old_ways(page: &str) -> Vec<(&str, Option<ParameterValue>)> {
         let mut found = Vec::new();
         let mut in_table = false;

@@ -1,11 +1,11 @@
-//! `docs/parameters.md` and `config/navtree.yaml`, written from the declarations.
+//! Generates `docs/parameters.md` and `config/navtree.yaml` from the declarations.
 
 use super::parameters::Parameters;
 use super::share_file;
 use crate::golden_file;
 use crate::ros::{Declaration, ParameterStore, ParameterValue, Ros};
 
-/// Every parameter once, in the order in which a reader wants them.
+/// All parameters, in the order of the page.
 const SECTIONS: [(&str, &[&str]); 6] = [
     (
         "Trees and goals",
@@ -106,7 +106,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// In the order of the sections.
+/// The declarations, in the order of the sections.
 fn declarations() -> Vec<(&'static str, Vec<Declaration>)> {
     let store = ParameterStore::default();
     store.declare(Ros::use_sim_time()).unwrap();
@@ -128,14 +128,14 @@ fn declarations() -> Vec<(&'static str, Vec<Declaration>)> {
     sections.into()
 }
 
-/// A default that depends on where navtree is installed: how it begins.
+/// The prefix of defaults that depend on the install location.
 fn share() -> String {
     let trees = share_file("behavior_trees").unwrap();
     trees.parent().unwrap().display().to_string()
 }
 
-/// Whether the file only shows it: a path of this machine, a list without a type, which rcl refuses, or what is usually
-/// set for all nodes together, which a file would undo.
+/// Returns whether the file only shows the parameter in a comment: a path of this machine, a list without a type, which
+/// rcl refuses, or a parameter that is usually set for all nodes together and that the file would override.
 fn is_left_out(name: &str, value: &ParameterValue) -> bool {
     let empty = *value == ParameterValue::StringArray(Vec::new());
     empty || name == "use_sim_time" || value.to_string().starts_with(&share())

@@ -1,4 +1,4 @@
-//! Goals that were accepted and wait to be taken up.
+//! Accepted goals that wait for their start.
 
 use std::collections::VecDeque;
 
@@ -6,40 +6,39 @@ use super::goal::{NavigationError, Request};
 use crate::bt::Time;
 use crate::goal::GoalId;
 
-/// One of them: its tree is there, and its poses may not be expressible in the global frame yet.
+/// A goal with a loaded tree. Transforms of its poses to the global frame may be missing.
 struct PendingGoal {
     request: Request,
     deadline: Time,
-    /// So many of its poses are in the global frame already.
+    /// Number of poses that are in the global frame already.
     expressed: usize,
 }
 
-/// Whether a goal can be taken up.
+/// The readiness of a goal.
 pub(crate) enum Readiness {
-    /// At once, its poses in the global frame.
+    /// The goal can start; its poses are in the global frame.
     Ready,
-    /// Its poses are being put into the global frame.
+    /// The transform of its poses is not complete.
     Unfinished,
-    /// A transform is missing, which may come yet.
+    /// A transform is missing and may arrive later.
     NotYet(String),
-    /// Never.
+    /// The goal can never start.
     Hopeless(NavigationError, String),
 }
 
-/// What has become of them.
+/// The outcome of [`PendingGoals::settle`].
 #[derive(Default)]
 pub(crate) struct Settled {
-    /// To be taken up, its poses in the global frame.
+    /// The goal to start, with poses in the global frame.
     pub(crate) taken: Option<Request>,
-    /// Older than the one that is taken up.
+    /// The goals older than the goal to start.
     pub(crate) displaced: Vec<Request>,
-    /// Not to be had, and why.
+    /// The refused goals, with the reason.
     pub(crate) refused: Vec<(Request, NavigationError, String)>,
 }
 
-/// Goals that wait, in the order in which they came. The newest that can be taken up is, and ends all that came before it:
-/// a transform that comes late brings no older goal to the place of a newer one. So whatever runs is older than all of
-/// these.
+/// Waiting goals, in order of arrival. The newest goal that is ready starts, and all older goals end: a late transform
+/// does not replace a newer goal by an older one. The active goal is therefore older than all of these.
 #[derive(Default)]
 pub(crate) struct PendingGoals(VecDeque<PendingGoal>);
 
@@ -48,7 +47,7 @@ impl PendingGoals {
         self.0.is_empty()
     }
 
-    /// Takes in the newest.
+    /// Adds the newest goal.
     pub(crate) fn push(&mut self, request: Request, deadline: Time) {
         self.0.push_back(PendingGoal {
             request,
@@ -57,14 +56,14 @@ impl PendingGoals {
         });
     }
 
-    /// Takes one out, for its client does not want it any more.
+    /// Removes a goal that its client cancelled.
     pub(crate) fn remove(&mut self, goal: GoalId) -> Option<Request> {
         let of_goal = |pending: &PendingGoal| pending.request.client.id() == goal;
         let position = self.0.iter().position(of_goal)?;
         self.0.remove(position).map(|pending| pending.request)
     }
 
-    /// Takes all of them out.
+    /// Removes all goals.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Request> {
         self.0.drain(..).map(|pending| pending.request)
     }
@@ -73,8 +72,8 @@ impl PendingGoals {
         self.0.iter_mut().map(|pending| &mut pending.request)
     }
 
-    /// Looks at them, the newest first, until one can be taken up. `look` is told how many of its poses are in the global
-    /// frame, and tells it.
+    /// Checks the goals, the newest first, until one is ready. `look` reads and updates the number of poses that are in
+    /// the global frame.
     pub(crate) fn settle(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! Nav2's plug-ins: which of those that a parameter file lists are there, and which navigators are served.
+//! Nav2's plug-in parameters: checks the listed plug-ins, and selects the served navigators.
 
 use super::NavigatorKind;
 use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue};
@@ -6,7 +6,7 @@ use crate::ros::{Declaration, ParameterError, ParameterStore, ParameterValue};
 const NODES: &str = "plugin_lib_names";
 const NAVIGATORS: &str = "navigators";
 
-/// The plug-in that Nav2 makes a navigator with.
+/// Nav2's plug-in of a navigator.
 fn plugin_of(kind: NavigatorKind) -> &'static str {
     match kind {
         NavigatorKind::ToPose => "nav2_bt_navigator::NavigateToPoseNavigator",
@@ -18,7 +18,7 @@ fn plugin_parameter(navigator: &str) -> String {
     format!("{navigator}.plugin")
 }
 
-/// Declares the lists of plug-ins, and what each navigator of the list has of its own.
+/// Declares the lists of plug-ins, and the parameters of each listed navigator.
 ///
 /// # Errors
 /// A value of another type.
@@ -57,17 +57,17 @@ fn strings(store: &ParameterStore, name: &str) -> Vec<String> {
     strings.unwrap_or_default().to_vec()
 }
 
-/// The navigators that the parameter file asks for. Those of others are C++ libraries, as are the nodes of others.
+/// The navigators in the parameter file. Navigators and nodes of other authors are C++ libraries.
 ///
 /// # Errors
-/// Which one is not there, and what to do instead.
+/// The unavailable navigator, and the alternative.
 pub(crate) fn navigators(store: &ParameterStore) -> Result<Vec<NavigatorKind>, String> {
     let [to_pose, through_poses] = NavigatorKind::ALL.map(plugin_of);
     let mut kinds = Vec::new();
     for name in strings(store, NAVIGATORS).iter().filter(|name| !name.is_empty()) {
         let parameter = plugin_parameter(name);
         let given = store.text(&parameter).unwrap_or_default();
-        // Before Jazzy the two parts of the name had a slash between them.
+        // Before Jazzy, the two parts of the name were separated by a slash.
         let plugin = given.replacen('/', "::", 1);
         match NavigatorKind::ALL
             .into_iter()
@@ -103,8 +103,9 @@ pub(crate) fn navigators(store: &ParameterStore) -> Result<Vec<NavigatorKind>, S
     Ok(kinds)
 }
 
-/// Nav2's own plug-in names stand in many parameter files; their nodes are all here. Anybody else's are C++ libraries,
-/// which cannot be loaded: a node that has one on its list must not be configured.
+/// Refuses plug-ins of other authors. Many parameter files contain Nav2's own plug-in names, and all their nodes exist
+/// here. Other plug-ins are C++ libraries, which cannot be loaded: a node with such a plug-in in its list must not be
+/// configured.
 fn refuse_foreign_nodes(store: &ParameterStore) -> Result<(), String> {
     let own = |name: &str| {
         (name.starts_with("nav2_") || name.starts_with("opennav_"))
@@ -120,10 +121,10 @@ fn refuse_foreign_nodes(store: &ParameterStore) -> Result<(), String> {
     }
 }
 
-/// Whether all plug-ins of the parameter file are there: where one is not, the node must not be configured.
+/// Checks that all plug-ins of the parameter file are available. Otherwise the node must not be configured.
 ///
 /// # Errors
-/// Which one is not there, and what to do instead.
+/// The unavailable plug-in, and the alternative.
 pub(crate) fn refuse_foreign(store: &ParameterStore) -> Result<(), String> {
     refuse_foreign_nodes(store)?;
     navigators(store).map(drop)
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(refuse_foreign(&store), Ok(()));
     }
 
-    /// What is served with a list of navigators, and plug-ins of theirs.
+    /// The served navigators for a list of navigators and their plug-ins.
     fn served(list: &[&str], plugins: &[(&str, &str)]) -> Result<Vec<NavigatorKind>, String> {
         let plugins = plugins
             .iter()

@@ -1,4 +1,4 @@
-//! Whose turn it is when goals, cancels and new trees come at awkward moments, and when each client is told.
+//! Tests of goals, cancels and new trees at difficult moments: which goal runs, and when each client gets its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn id(number: u8) -> GoalId {
 }
 
 impl Rig {
-    /// A goal to a place at some metres in a frame.
+    /// A goal at a distance in metres in a frame.
     pub(super) fn goal_to(
         &mut self,
         number: u8,
@@ -66,7 +66,7 @@ impl Rig {
         self.navigator.swap(kind, tree, now).unwrap();
     }
 
-    /// Ends of goals since the last call: their numbers, how, and what their clients read.
+    /// The results since the last call: number, status, error code and message.
     fn told(&self) -> Vec<(u8, TerminalStatus, u16, String)> {
         let tell = |(number, report): (u8, NavigationResult)| {
             (number, report.status, report.error_code, report.error_message)
@@ -164,7 +164,7 @@ fn a_newer_goal_that_is_refused_ends_no_older_one() {
 fn a_goal_that_waited_does_not_stop_the_other_navigator_where_that_is_not_allowed() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
-    // Where the robot is is not known yet, and goals through poses need not know.
+    // The pose of the robot is not known yet, and goals through poses do not need it.
     rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
     rig.goal_to(2, ThroughPoses, "map", 2.0, &tree(TURN));
     rig.ticks(3);
@@ -188,7 +188,7 @@ fn a_goal_with_another_tree_is_refused_where_that_is_not_allowed_to_replace_one(
         rig.ticks(3);
         rig.goal(2, &tree("<AlwaysSuccess/>"));
         rig.ticks(3);
-        // The same tree always replaces its own goal.
+        // A goal with the same tree always replaces the current one.
         rig.goal(3, &running);
         rig.ticks(3);
         let told: Vec<_> = rig
@@ -228,7 +228,7 @@ fn g3_the_client_of_a_tree_that_has_ended_is_told_when_what_it_had_started_has_s
     rig.ticks(10);
     assert!(rig.navigator.is_stopping());
     assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
-    // A goal that comes meanwhile begins when that has stopped.
+    // A goal that comes meanwhile begins after the stop.
     rig.goal(2, &tree("<AlwaysSuccess/>"));
     rig.ticks(5);
     assert_eq!(rig.told(), []);
@@ -347,7 +347,7 @@ fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile
         .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
     let (old, new) = (tree(TURN), tree("<Sleep msec=\"50\"/>"));
     let own = tree(r#"<Spin name="own" spin_dist="2.0"/>"#);
-    // Swapped, and swapped again before the first has stopped.
+    // A second swap before the first tree has stopped.
     rig.goal(1, &old);
     rig.ticks(3);
     rig.swap(ThroughPoses, &own);
@@ -357,7 +357,7 @@ fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile
         (rig.told(), rig.bench.goals::<Spin>("spin").len()),
         (vec![succeeded(1)], 1)
     );
-    // One that waits for what was cancelled to stop, and one that waits for a transform.
+    // One goal waits for a cancelled goal to stop, and one waits for a transform.
     rig.swap(ThroughPoses, &old);
     rig.goal(2, &old);
     rig.ticks(3);
@@ -383,12 +383,12 @@ const PLAN_AND_FOLLOW: &str = r#"<Sequence>
   </Sequence>"#;
 
 impl Rig {
-    /// A robot that plans at once, and drives for so many milliseconds.
+    /// A robot that plans at once, and drives for this number of milliseconds.
     fn driving(milliseconds: u64) -> Self {
         Self::planning(0, milliseconds)
     }
 
-    /// A robot that plans and drives, each for so many milliseconds.
+    /// A robot that plans and drives, each for a number of milliseconds.
     fn planning(thinking: u64, driving: u64) -> Self {
         let mut rig = Self::new();
         rig.frame("base_link");
@@ -406,7 +406,7 @@ impl Rig {
         rig
     }
 
-    /// Where the paths that were driven along lead.
+    /// The ends of the paths that the robot followed.
     fn driven(&self) -> Vec<f64> {
         let goals = self.bench.goals::<FollowPath>("follow_path");
         let end = |path: &Path| path.poses.last().unwrap().pose.position.x;
@@ -443,7 +443,7 @@ fn a_goal_that_takes_anothers_place_while_the_planner_works_is_driven_to() {
     assert_eq!((rig.told(), rig.driven()), (vec![succeeded(2)], vec![1.0, 2.0]));
 }
 
-/// Follows a path that is planned anew so often a second.
+/// Follows a path that is planned at this rate.
 fn replanning(hz: u32) -> Arc<TreeDef> {
     tree(&format!(
         r#"<PipelineSequence>
@@ -500,7 +500,7 @@ fn a_goal_that_takes_the_place_of_one_that_fails_is_driven_to() {
     rig.ticks(70);
     assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
     assert_eq!(rig.driven(), [1.0, 2.0]);
-    // Its own failure is its own.
+    // The failure of a goal belongs only to that goal.
     rig.goal_to(3, ToPose, "map", 1.0, &tree);
     rig.ticks(40);
     let why = "the tree failed without an error code; the last leaf that failed: FollowPath::3 (FollowPath) failed: \
@@ -538,7 +538,7 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
     let [(_, ending, code, message)] = rig.told().try_into().unwrap();
     assert_eq!((ending, code), (TerminalStatus::Canceled, 9103));
     assert_eq!(message, "did not stop in time: turn given up");
-    // It is none of a later session's, which tells its own client nothing of it.
+    // It does not belong to a later session, whose client gets no report of it.
     rig.goal(2, &tree("<AlwaysSuccess/>"));
     rig.ticks(1);
     assert_eq!(rig.told(), [succeeded(2)]);

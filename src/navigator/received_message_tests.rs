@@ -1,4 +1,4 @@
-//! Which messages steer a navigation: tests of what came before it began.
+//! Tests of messages that came before a navigation began: which of them affect it.
 
 use std::sync::Arc;
 
@@ -37,13 +37,13 @@ fn rig() -> Rig {
 }
 
 impl Rig {
-    /// A goal without a stamp, as `ros2 action send_goal` sends it, that was accepted so many milliseconds ago.
+    /// A goal without a stamp, as `ros2 action send_goal` sends it, accepted this number of milliseconds ago.
     fn unstamped(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         self.bench.transform("map", "base_link", Pose::default());
         self.unlocated(number, x, tree, milliseconds);
     }
 
-    /// The same for a robot that may not know where it is.
+    /// The same for a robot whose pose may be unknown.
     fn unlocated(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         let now = self.now();
         let accepted = Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000);
@@ -61,7 +61,7 @@ impl Rig {
         self.navigator.goal(request, now);
     }
 
-    /// Where the planner was asked to lead to since the last call.
+    /// The goals sent to the planner since the last call.
     fn planned(&self, known: &mut usize) -> Vec<f64> {
         let goals = self.bench.goals::<ComputePathToPose>("compute_path_to_pose");
         let new = goals.iter().skip(*known).map(|goal| goal.goal.pose.position.x);
@@ -81,7 +81,7 @@ fn an_update_of_an_earlier_navigation_or_of_none_steers_no_later_one() {
     rig.ticks(40);
     assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
     assert_eq!(rig.planned(&mut known), [1.0, 2.0], "an update of its own counts");
-    // Of an earlier navigation, and of none.
+    // Messages of an earlier navigation, and of none.
     rig.unstamped(2, 3.0, &tree, 0);
     rig.ticks(40);
     assert_eq!(rig.planned(&mut known), [3.0, 3.0]);
@@ -90,7 +90,7 @@ fn an_update_of_an_earlier_navigation_or_of_none_steers_no_later_one() {
     rig.unstamped(3, 5.0, &tree, 0);
     rig.ticks(40);
     assert_eq!(rig.planned(&mut known), [5.0, 5.0]);
-    // Of the navigation whose place another one takes.
+    // A message of the navigation that another one replaces.
     rig.unstamped(4, 6.0, &tree, 0);
     rig.ticks(3);
     rig.bench.publish("goal_update", pose(3, 7.0));
@@ -132,7 +132,7 @@ fn a_pause_that_was_asked_for_before_a_navigation_does_not_hold_it_up() {
     assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
 }
 
-/// A robot that turns as long as it is not paused; its tree has been resumed in an earlier navigation.
+/// A robot that turns while it is not paused. Its tree was resumed in an earlier navigation.
 fn turning() -> (Rig, Arc<TreeDef>) {
     let mut rig = rig();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
@@ -183,7 +183,7 @@ fn a_pause_while_the_tree_of_its_navigation_is_read_holds_it_up() {
             rig.bench.publish(request, ());
         }
         rig.bench.wait(50);
-        // A tree of its own, for which that of the goal before makes room.
+        // A different tree, which replaces the tree of the goal before.
         rig.unstamped(3, 2.0, &load(&registry(), PAUSABLE), 100);
         rig.ticks(5);
         assert_eq!(rig.bench.active("spin"), active, "{requests:?}");
@@ -192,7 +192,7 @@ fn a_pause_while_the_tree_of_its_navigation_is_read_holds_it_up() {
 
 #[test]
 fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
-    // The tree is swapped, also under a goal that took a paused one's place; a goal comes with another tree.
+    // The tree is swapped, also with a goal that replaced a paused one; a goal comes with another tree.
     for case in 0..4 {
         let (mut rig, tree) = turning();
         rig.bench.publish("pause", ());
@@ -211,7 +211,7 @@ fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
         }
         rig.ticks(10);
         if case == 3 {
-            // The first tree once more.
+            // The first tree again.
             rig.unstamped(5, 3.0, &tree, 0);
             rig.ticks(10);
         }

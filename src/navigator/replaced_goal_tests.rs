@@ -1,4 +1,4 @@
-//! A goal that takes another's place in a tree that runs is driven to, whatever the tree is at when it comes: tests.
+//! Tests of a goal that replaces another one in a running tree: the robot drives to it, in whatever tick it comes.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::nav::any::{JsonAction, JsonService};
 use crate::nav::testing::Plan;
 use crate::xml::Loader;
 
-/// A path from the origin to a place at so many metres, some milliseconds after it was asked for.
+/// A path from the origin to a distance in metres.
 fn path_to(x: f64) -> Arc<Path> {
     let poses = [Pose::default(), Pose::planar(x, 0.0, 0.0)];
     Arc::new(Path::through(Header::in_frame("map"), poses))
@@ -28,21 +28,21 @@ pub(super) fn end_of(path: &Path) -> f64 {
     path.poses.last().map_or(0.0, |pose| pose.pose.position.x)
 }
 
-/// Where a message that has a goal leads to.
+/// The position of the goal in a message.
 fn x_of(message: &JsonValue) -> f64 {
     message["goal"]["pose"]["position"]["x"].as_f64().unwrap()
 }
 
-/// How late things are, in milliseconds.
+/// Delays, in milliseconds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delays {
-    /// Commands, after the tick that wants them.
+    /// The delay of commands after their tick.
     commands: u64,
-    /// The results of the controller, after its status.
+    /// The delay of the controller's results after their status.
     results: u64,
 }
 
-/// A robot that plans for 30 ms, drives for 100 and waits for 40, and whose costmap answers after 20.
+/// A robot that plans for 30 ms, drives for 100 ms and waits for 40 ms. Its costmap answers after 20 ms.
 pub(super) fn rig(delays: Delays) -> Rig {
     let mut rig = Rig::new();
     let bench = &mut rig.bench;
@@ -74,7 +74,7 @@ pub(super) fn rig(delays: Delays) -> Rig {
         Plan::success().after(100).result_after(delays.results)
     });
     bench.action::<Wait>("wait", |_| Plan::success().after(40));
-    // The same by messages whose types the tree names.
+    // The same with message types that the tree names.
     bench.action::<JsonAction>("any_plan", move |goal| {
         Plan::result(json!({"path": &*path_to(x_of(goal))})).after(30)
     });
@@ -105,16 +105,16 @@ pub(super) fn rig(delays: Delays) -> Rig {
     rig
 }
 
-/// What came of a goal to 2 m that replaced one to 1 m after so many ticks.
+/// The outcome of a goal to 2 m that replaced a goal to 1 m after a number of ticks.
 struct Replaced {
-    /// The first had ended by then.
+    /// The first goal had ended before.
     is_late: bool,
-    /// Where the robot was driven to the end of the path, in order.
+    /// The ends of the paths that the robot followed, in order.
     ends: Vec<f64>,
     waits: usize,
 }
 
-/// Where the robot was sent so far, in order.
+/// The targets of the robot so far, in order.
 type Sent = fn(&Rig) -> Vec<f64>;
 
 fn replace(kind: NavigatorKind, tree: &Arc<TreeDef>, after: usize, delays: Delays) -> Replaced {
@@ -171,7 +171,7 @@ fn replace_with(
     }
 }
 
-/// A goal that comes in any tick of a run is driven to before its client is told SUCCEEDED.
+/// Checks that the robot drives to a goal which comes in any tick of a run, before its client gets SUCCEEDED.
 fn is_driven_to(kind: NavigatorKind, xml: &str) -> usize {
     is_driven_to_by(kind, xml, &load(&registry(), xml), Delays::default())
 }
@@ -198,7 +198,7 @@ fn is_driven_to_by(kind: NavigatorKind, xml: &str, tree: &Arc<TreeDef>, delays: 
     }
 }
 
-/// As [`is_driven_to_by`], however often the robot is sent to the new goal.
+/// Like [`is_driven_to_by`], for any number of commands to the new goal.
 fn is_sent_to(kind: NavigatorKind, tree: &Arc<TreeDef>, delays: Delays, sent: Sent) -> usize {
     let mut after = 1;
     loop {
@@ -342,7 +342,7 @@ fn a_goal_that_comes_in_any_tick_is_driven_to_by_the_trees_that_come_with_navtre
 
 #[test]
 fn a_tree_that_works_on_the_new_goal_by_itself_is_not_started_again() {
-    // Two waits a run: a third would be one of a run too many.
+    // Two waits per run: a third would belong to an additional run.
     let xml = format!(
         r#"<Sequence><PipelineSequence><RateController hz="50">{PLAN}</RateController>{FOLLOW}</PipelineSequence>
              {WAIT}{WAIT}</Sequence>"#
@@ -353,7 +353,7 @@ fn a_tree_that_works_on_the_new_goal_by_itself_is_not_started_again() {
     assert_eq!(waits, [2; 5]);
 }
 
-/// Plans once for each goal.
+/// Plans once per goal.
 fn planning_by_goal() -> String {
     format!(
         "<PipelineSequence><GoalUpdatedController>{PLAN}</GoalUpdatedController>{FOLLOW}</PipelineSequence>"
@@ -433,7 +433,7 @@ fn a_goal_that_comes_in_any_tick_is_driven_to_by_trees_with_messages_of_any_type
     let mut planners = vec![(service.to_owned(), true)];
     for on_change in ["ignore", "preempt", "cancel_first"] {
         planners.push((action("any_plan", "result", on_change), true));
-        // A path that is told before the end of its plan: what is driven along it is driven twice.
+        // A path in feedback comes before the end of its plan. The robot follows it twice.
         planners.push((action("any_tell", "feedback", on_change), false));
     }
     for (plan, is_driven_once) in planners {
@@ -527,7 +527,7 @@ fn a_run_that_takes_its_goal_from_a_topic_is_one_of_the_new_goal() {
     assert!(after > 13);
 }
 
-/// A tree that shows its goal to a planner outside, and drives along the path that this one publishes.
+/// A tree that publishes its goal to an external planner and follows the path that the planner publishes.
 fn published_to_a_planner(then: &str) -> String {
     format!(
         r#"<ReactiveSequence>
@@ -544,7 +544,7 @@ fn a_goal_that_is_only_published_is_driven_to() {
         let mut after = 1;
         loop {
             let mut rig = rig(Delays::default());
-            // The planner answers a goal that is published at once; it says nothing twice to one tick.
+            // The planner answers a published goal at once, at most once per tick.
             let ticks = |rig: &mut Rig, count: usize| {
                 for _ in 0..count {
                     let known = rig.bench.published::<JsonValue>("planner_goal").len();

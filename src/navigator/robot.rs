@@ -1,4 +1,4 @@
-//! Where the robot is and how fast it goes, as far as the world knows.
+//! The pose and the speed of the robot.
 
 use crate::bt::Tree;
 use crate::msg::{Header, PoseStamped};
@@ -7,9 +7,9 @@ use crate::nav::{OdometrySmoother, World};
 /// A snapshot for feedback.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Robot {
-    /// In the global frame; `None` where the transform is missing or too old.
+    /// The pose in the global frame; `None` if the transform is missing or too old.
     pub(crate) pose: Option<PoseStamped>,
-    /// Planar speed, metres per second, smoothed.
+    /// Smoothed planar speed, in metres per second.
     pub(crate) speed: f64,
 }
 

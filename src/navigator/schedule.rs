@@ -1,11 +1,11 @@
-//! When ticks are due (guarantee G10).
+//! The due times of ticks (guarantee G10).
 
 use std::time::Duration;
 
 use crate::bt::Time;
 
-/// A fixed rate: tick n is due at start + n·period. No drift, because each due time is computed from the start and not
-/// from the tick before; no burst after an overrun, because what was missed is counted and left out.
+/// A fixed rate: tick n is due at start + n·period. There is no drift, because each due time is computed from the start
+/// and not from the previous tick. There is no burst after an overrun, because missed ticks are counted and left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     start: Time,
@@ -17,7 +17,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Ticks from `start` on, the first one at once.
+    /// Creates a schedule. The first tick is due at `start`.
     pub fn new(start: Time, period: Duration) -> Self {
         Self {
             start,
@@ -28,21 +28,21 @@ impl Schedule {
         }
     }
 
-    /// The time that all due times are computed from.
+    /// The time from which all due times are computed.
     pub fn start(&self) -> Time {
         self.start
     }
 
-    /// When the next tick is due.
+    /// The due time of the next tick.
     pub fn due(&self) -> Time {
         let offset = u128::from(self.next) * self.period.as_nanos();
         self.start + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
-    /// Notes that the tick that was due ran until `now`. Ticks that fell due since the one before it are counted as
-    /// missed, as far as the clock allowed them: a clock that advances by steps ([`TickClock::now_and_due_steps`])
-    /// allows one tick a step, and the others that a step passes are counted as skipped. A clock that was set back (a
-    /// simulation that started over) begins a new schedule.
+    /// Records that the tick that was due ran until `now`. Ticks that became due since the previous tick are counted as
+    /// missed, as far as the clock allowed them: a clock that advances in steps ([`TickClock::now_and_due_steps`])
+    /// allows one tick per step, and the other ticks of a step are counted as skipped. A clock that was set back (a
+    /// restarted simulation) begins a new schedule.
     ///
     /// [`TickClock::now_and_due_steps`]: super::TickClock::now_and_due_steps
     pub fn ticked(&mut self, now: Time, steps: Option<u64>) {
@@ -63,12 +63,12 @@ impl Schedule {
         self.next = self.next.max(passed) + 1;
     }
 
-    /// Ticks that did not happen because an earlier one, or the machine, was late.
+    /// Ticks that did not happen because an earlier tick or the machine was late.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// Ticks that did not happen because the clock passed them in one step with another.
+    /// Ticks that did not happen because the clock passed them in one step with another tick.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -87,7 +87,7 @@ mod tests {
         Time::from_millis(milliseconds)
     }
 
-    /// Runs ticks that end at the given times; due times and misses.
+    /// Runs ticks that end at the given times. Returns the due times and the number of missed ticks.
     fn run(ends: &[u64]) -> (Vec<u64>, u64) {
         let mut schedule = Schedule::new(at(1000), Duration::from_millis(10));
         let mut due = vec![];
@@ -116,7 +116,8 @@ mod tests {
     fn g10_a_clock_set_back_starts_a_new_schedule() {
         assert_eq!(run(&[1001, 5]), (vec![1000, 1010, 15], 0));
     }
-    /// Ticks that end at the given times, each after so many steps of the clock; what was missed, and what was skipped.
+    /// Runs ticks that end at the given times, each after a number of steps of the clock. Returns the numbers of missed
+    /// and skipped ticks.
     fn run_by_steps(ends: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
         let mut schedule = Schedule::new(at(1000), Duration::from_millis(10));
         for (end, steps) in ends {
@@ -127,15 +128,15 @@ mod tests {
 
     #[test]
     fn g10_a_step_of_the_clock_that_passes_several_ticks_allows_one() {
-        // /clock at 40 Hz: every tick comes with the step that allows it.
+        // /clock at 40 Hz: each tick comes with the step that allows it.
         assert_eq!(run_by_steps((0..100).map(|tick| (1000 + 25 * tick, 1))), (0, 148));
     }
 
     #[test]
     fn g10_a_tick_that_is_late_by_steps_of_the_clock_has_missed_one_for_each() {
-        // 25 ms a step, and one tick during which the clock makes four of them.
+        // 25 ms per step, and one tick during which the clock makes four steps.
         assert_eq!(run_by_steps([(1000, 1), (1025, 1), (1125, 4), (1150, 1)]), (3, 9));
-        // Steps of a millisecond are no limit.
+        // Steps of a millisecond do not limit the ticks.
         assert_eq!(run_by_steps([(1000, 1), (1047, 5), (1051, 1)]), (3, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! One goal while its tree runs.
+//! The state of one goal while its tree runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use crate::bt::{Time, Tree, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::Goals;
 
-/// The goal that is pursued.
+/// The active goal.
 pub(crate) struct Session {
     kind: NavigatorKind,
     client: Box<dyn ClientGoal>,
-    /// Where to, in the global frame. Shared with the blackboard: there may be many.
+    /// The goal poses, in the global frame. Shared with the blackboard, because there may be many.
     poses: Arc<Goals>,
     started: Time,
     accepted: Time,
     run_accepted: Time,
     last_feedback: Option<Time>,
-    /// The goal took another's place in a tree that ran.
+    /// The goal replaced another goal in a running tree.
     is_replacement: bool,
 }
 
 impl Session {
-    /// A goal whose tree is about to run.
+    /// Creates a session for a goal whose tree is about to run.
     pub(crate) fn new(request: Request, now: Time) -> Self {
         let Request {
             kind,
@@ -60,7 +60,7 @@ impl Session {
         self.client.id()
     }
 
-    /// The goal as it was asked for, to be pursued by another tree.
+    /// The original request, with another tree.
     pub(crate) fn into_request(self, tree: Arc<TreeDef>) -> Request {
         Request {
             kind: self.kind,
@@ -76,18 +76,18 @@ impl Session {
         self.client
     }
 
-    /// Where to, in the global frame.
+    /// The goal poses, in the global frame.
     pub(crate) fn poses(&self) -> &Arc<Goals> {
         &self.poses
     }
 
-    /// Whether the goal took another's place in a tree that ran. True once for each such goal, so that a tree of which it
-    /// cannot be told for which goal it worked comes to an end.
+    /// Returns whether the goal replaced another goal in a running tree. True only once for each such goal, which
+    /// ensures that a tree ends even if its status cannot be attributed to a goal.
     pub(crate) fn take_replacement(&mut self) -> bool {
         std::mem::take(&mut self.is_replacement)
     }
 
-    /// Another goal of the same action takes over; the old client is still to be told.
+    /// Replaces the goal by another goal of the same action. Returns the old client, which still needs its result.
     pub(crate) fn replace(&mut self, request: Request, now: Time) -> Box<dyn ClientGoal> {
         self.poses = Arc::new(Goals(request.poses));
         self.accepted = request.accepted;
@@ -98,7 +98,7 @@ impl Session {
     }
 
     pub(crate) fn feedback_is_due(&mut self, now: Time, period: Duration) -> bool {
-        // Half a tick of slack, so that a period that is a multiple of the tick's is not missed by a microsecond.
+        // A tolerance of 1 ms: a period that is a multiple of the tick period is not missed by a microsecond.
         let due = self
             .last_feedback
             .is_none_or(|last| now.since(last) + Duration::from_millis(1) >= period);

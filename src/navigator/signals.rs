@@ -1,4 +1,4 @@
-//! The signals that end the process, and the one that says that a child process has ended.
+//! The signals that end the process, and the signal of an ended child process.
 
 use std::io;
 
@@ -16,17 +16,18 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Handles them from now on.
+    /// Handles the signals from now on.
     ///
     /// # Errors
-    /// Where the system refuses a handler.
+    /// The system refuses a handler.
     pub(crate) fn new() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let inside = runtime.enter();
         let mut ends = vec![signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
-        // `nohup` and a shell's background jobs start a process with these ignored, and it keeps them ignored.
+        // `nohup` and background jobs of a shell start a process that ignores these signals, and it continues to ignore
+        // them.
         let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
         for kind in [SignalKind::hangup(), SignalKind::quit()] {
             if !is_in(kind, ignored) {
@@ -38,7 +39,8 @@ impl Signals {
         Ok(Self { runtime, ends, child })
     }
 
-    /// The runtime that hears them, what ends with the first of them, and the signal of child processes.
+    /// The runtime of the signals, a function that waits for the first signal that ends the process, and the signal of
+    /// child processes.
     pub(crate) fn split(self) -> (Runtime, impl AsyncFnMut(), Signal) {
         let Self {
             runtime,
@@ -52,7 +54,7 @@ impl Signals {
     }
 }
 
-/// The signals that a process ignores, a bit each, from the text of `/proc/PID/status`.
+/// The bit mask of the signals that a process ignores, from the text of `/proc/PID/status`.
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

@@ -1,22 +1,22 @@
-//! Tells once that the clock advances by longer steps than the tick period.
+//! Reports once that the clock advances in longer steps than the tick period.
 
 use std::time::Duration;
 
 use crate::bt::Time;
 
-/// Ticks that are judged together.
+/// Number of ticks that are evaluated together.
 const TICKS: u32 = 50;
-/// Of these, so many come with a step that passes other ticks where the clock is slow: a simulation that leaps once, or
-/// a lost message, is no slow clock.
+/// Minimum number of these ticks that skip other ticks, for a slow clock. A single leap of a simulation or a lost
+/// message is not a slow clock.
 const SLOW: u32 = 5;
 
 /// The steps of the clock from tick to tick.
 #[derive(Debug, Default)]
 pub(crate) struct SlowClock {
-    /// The tick before, by the clock that advances by steps.
+    /// The end time of the previous tick, on the clock with steps.
     before: Option<Time>,
     ticks: u32,
-    /// Those that skipped others.
+    /// The ticks that skipped others.
     skipping: u32,
     steps: u64,
     elapsed: Duration,
@@ -24,8 +24,8 @@ pub(crate) struct SlowClock {
 }
 
 impl SlowClock {
-    /// Notes a tick that ended at `now`, so many steps of the clock after the one before it, which passed so many ticks
-    /// more; the line to tell, once.
+    /// Records a tick that ended at `now`, with the number of steps of the clock since the previous tick and the number
+    /// of skipped ticks. Returns the log line, once.
     pub(crate) fn note(
         &mut self,
         now: Time,
@@ -64,7 +64,7 @@ mod tests {
 
     const PERIOD: Duration = Duration::from_millis(10);
 
-    /// What is told of steps of the clock, each of so many milliseconds, which a tick follows at once.
+    /// The lines for steps of the clock, in milliseconds. A tick follows each step at once.
     fn lines(steps: impl IntoIterator<Item = u64>) -> Vec<String> {
         let (mut clock, mut now) = (SlowClock::default(), 0);
         let note = |step| {

@@ -1,4 +1,4 @@
-//! What a navigator tells of itself when it is asked.
+//! A snapshot of a navigator.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use super::goal::NavigationResult;
 use crate::bt::TreeDef;
 use crate::goal::ServerId;
 
-/// What a navigator is doing.
+/// The state of a navigator.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Whose tree runs, or ran last.
+    /// The kind of the current or last goal.
     pub kind: NavigatorKind,
-    /// Whether it runs.
+    /// The tree runs.
     pub is_running: bool,
-    /// Whether what it had started is still stopping.
+    /// Goals or jobs of the tree are still stopping.
     pub is_stopping: bool,
-    /// The tree; `None` where there was none yet.
+    /// The tree; `None` before the first one.
     pub tree: Option<Arc<TreeDef>>,
-    /// The servers that it has opened.
+    /// The servers that the tree has opened.
     pub servers: Vec<ServerId>,
-    /// How the last navigation ended.
+    /// The result of the last navigation.
     pub last_end: Option<(NavigatorKind, NavigationResult)>,
 }

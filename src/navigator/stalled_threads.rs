@@ -1,4 +1,4 @@
-//! Notices a thread of the middleware that does not come back.
+//! Detects a thread that is blocked in the middleware.
 
 use std::process;
 use std::time::{Duration, Instant};
@@ -7,23 +7,23 @@ use crate::bt::Time;
 use crate::job::{StallDetector, StallNotice};
 use crate::ros::{GoalTrackerHandle, RosHandle};
 
-/// After so long without a round a thread is taken to have stalled. Fast DDS bounds a write at 0.1 s; a profile of the
-/// user's may not bound it at all.
+/// A thread without a round for this time counts as stalled. Fast DDS limits a write to 0.1 s; a profile of the user
+/// may have no limit.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A look may be this late. What is more was not time in which the process ran (SIGSTOP, a suspended machine).
+/// Maximum delay of a check. The process did not run in the rest of a longer delay (SIGSTOP, a suspended machine).
 const LATE: Duration = Duration::from_secs(1);
 
-/// Looks after the threads that send and receive. Through a stalled one no cancel leaves and none arrives, so the robot
-/// drives on (G3). Where goals are alive and there is a guardian, the process is aborted, and the guardian cancels them
-/// (G11); otherwise it is reported.
+/// Checks the threads that send and receive. A stalled thread sends or receives no cancel, so the robot continues to
+/// move (G3). If there are active goals and a guardian, the process is aborted and the guardian cancels the goals
+/// (G11). Otherwise the stall is reported.
 #[derive(Debug)]
 pub(super) struct StalledThreads {
     threads: Vec<(&'static str, StallDetector)>,
-    /// Time in which the process ran.
+    /// The time in which the process ran.
     now: Time,
     looked: Instant,
-    /// That the process is aborted was logged: the line has until the next look to be written.
+    /// The abort of the process was logged. The line has until the next check to be written.
     aborts: bool,
 }
 
@@ -39,7 +39,7 @@ impl Default for StalledThreads {
 }
 
 impl StalledThreads {
-    /// Looks once. To be called at least once in [`LATE`].
+    /// Checks once. Call it at least once in [`LATE`].
     pub(super) fn look(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
         if self.aborts {
             process::abort();
@@ -47,7 +47,7 @@ impl StalledThreads {
         let looked = Instant::now();
         let passed = looked.duration_since(std::mem::replace(&mut self.looked, looked));
         self.now = self.now + passed.min(LATE);
-        // A thread that has ended is another's concern.
+        // The end of a thread is handled elsewhere.
         if ros.thread_exit().is_some() {
             return;
         }
@@ -75,7 +75,7 @@ impl StalledThreads {
         }
     }
 
-    /// What is to be said of a thread.
+    /// The stall notice of a thread, if any.
     fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<StallNotice> {
         let index = self.threads.iter().position(|(known, _)| *known == thread);
         let index = index.unwrap_or_else(|| {

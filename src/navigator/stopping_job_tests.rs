@@ -1,4 +1,4 @@
-//! When clients are told the end of a navigation whose leaves have jobs that take their time to stop.
+//! Tests of the time of the result if jobs of a navigation need time to stop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::goal::GoalId;
 use crate::job::{self, CancellationToken, Local};
 use crate::nav::Settings;
 
-/// A tree whose job brakes from its cancel until the gate opens.
+/// A tree whose job brakes after its cancel until the gate opens.
 struct Braking {
     rig: Rig,
     executor: Local,
@@ -61,7 +61,7 @@ impl Braking {
         self.rig.navigator.cancel(GoalId([number; 16]), now);
     }
 
-    /// Ends of goals since the last call: their numbers, how, and what their clients read.
+    /// The results since the last call: number, status, error code and message.
     fn told(&self) -> Vec<(u8, TerminalStatus, u16, String)> {
         let reports = self.rig.reports.try_iter();
         let tell = reports.map(|(number, it)| (number, it.status, it.error_code, it.error_message));
@@ -95,7 +95,7 @@ fn g3_a_job_that_does_not_end_in_time_is_named_to_the_client() {
     assert_eq!(braking.told(), []);
     braking.ticks(2);
     assert_eq!(braking.told(), [canceled(1, 9103, LEFT)]);
-    // A later session is not held up by it, and names it while it goes on.
+    // A later session does not wait for it, and lists it as long as it runs.
     let quick = load(&registry(), "<AlwaysSuccess/>");
     braking.rig.goal(2, &quick);
     braking.ticks(1);

@@ -1,4 +1,4 @@
-//! A navigator among scripted servers, on a virtual clock: what it does with leaves that panic.
+//! A navigator with scripted servers on a virtual clock, and tests of leaves that panic.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -29,7 +29,7 @@ impl ClientGoal for Client {
     }
 }
 
-/// In what a leaf misbehaves.
+/// The call in which a leaf panics.
 #[derive(Clone, Copy)]
 enum Fault {
     Tick,
@@ -38,7 +38,7 @@ enum Fault {
     Drop,
 }
 
-/// What the last of them keeps.
+/// The state of a leaf with `Fault::Drop`. Its drop panics.
 #[derive(Default)]
 struct Fragile;
 
@@ -48,7 +48,7 @@ impl Drop for Fragile {
     }
 }
 
-/// A leaf that panics, but for its first tick where that is not asked for.
+/// A leaf that panics in the given call. `Fault::Tick` panics in its second tick.
 struct Faulty(Fault);
 
 impl Behavior for Faulty {
@@ -149,7 +149,7 @@ impl Rig {
         self.navigator.goal(request, now);
     }
 
-    /// What time it is, which the navigator is told.
+    /// The current time, which is also set in the navigator.
     pub(super) fn now(&mut self) -> Time {
         let now = self.bench.now();
         self.navigator.set_steady(now);
@@ -185,7 +185,7 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
     rig.goal(1, &tree);
     rig.ticks(1);
     assert_eq!(rig.bench.active("spin"), 1);
-    // In the second tick it panics, and then the other one is given the time to stop.
+    // It panics in the second tick, and then the other leaf gets time to stop.
     rig.ticks(2);
     let (client, report) = rig.report();
     assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
@@ -195,7 +195,7 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
     );
     rig.ticks(5);
     assert_eq!(rig.bench.active("spin"), 0, "{:?}", rig.bench.reports());
-    // The next goal gets a tree that knows nothing of the panic: the leaf counts its ticks anew.
+    // The next goal gets a new tree without the panic: the leaf counts its ticks from the start.
     rig.goal(2, &tree);
     rig.ticks(1);
     assert!(rig.navigator.is_running());
@@ -206,7 +206,7 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
 fn g8_a_leaf_that_panics_when_it_is_halted_does_not_keep_others_from_stopping() {
     let (mut rig, registry) = (Rig::new(), registry());
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
-    // Halted in the order of the file: what stands behind the fault is stopped as well.
+    // Halted in the order of the file: leaves after the faulty one are halted as well.
     let tree = load(
         &registry,
         r#"<Parallel success_count="2"><PanicsInHalt/><Spin spin_dist="1.0"/></Parallel>"#,
@@ -248,7 +248,7 @@ fn g8_a_leaf_that_panics_when_its_tree_is_dropped_harms_nobody() {
     rig.ticks(1);
     rig.navigator.cancel(GoalId([1; 16]), Time::ZERO);
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
-    // Its tree makes room for another, which cannot be made at first.
+    // Another tree replaces this tree, and its first creation fails.
     rig.goal(
         2,
         &load(&registry, "<Sequence><PanicsInDrop/><PanicsInAttach/></Sequence>"),

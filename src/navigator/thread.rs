@@ -1,5 +1,5 @@
-//! The tick thread: owns the navigator and with it every tree. Whoever wants something of them asks through its
-//! [`Handle`], and is answered when it is done.
+//! The tick thread: it owns the navigator with all its trees. Other threads send requests through a [`Handle`] and get
+//! an acknowledgement when the request is done.
 
 use std::io;
 use std::sync::Arc;
@@ -17,91 +17,91 @@ use crate::goal::GoalId;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use crate::sync::thread::{self, JoinHandle};
 
-/// The clock that drives ticks: monotonic, or simulation time.
+/// The clock that drives ticks: monotonic time or simulation time.
 pub trait TickClock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Time;
 
-    /// Now, and by how many steps of this clock ticks have become due since that was last asked of the ticks at `start` +
-    /// n·`period`. `None` where it has no steps: it has been every time between.
+    /// The current time, and the number of steps of this clock since the last call by which ticks at `start` +
+    /// n·`period` have become due. `None` for a clock without steps, which passes through all times.
     fn now_and_due_steps(&self, _start: Time, _period: Duration) -> (Time, Option<u64>) {
         (self.now(), None)
     }
 
-    /// The time that people, servers and the network live by: no simulation's. Deadlines for them go by it.
+    /// The time that people, servers and the network use, also in a simulation. Deadlines for them use it.
     fn steady(&self) -> Time {
         self.now()
     }
 
-    /// Whether there is a time to tick by: a simulation's is unknown until it is heard of.
+    /// Returns whether there is a time for ticks. Simulation time is unknown before its first message.
     fn has_started(&self) -> bool {
         true
     }
 
-    /// How long to sleep on the wall clock until `due`, at most. A simulation clock does not know: it answers with its
-    /// poll interval, and wakes the thread by [`Handle::wake`] when it advances.
+    /// Maximum sleep on the wall clock until `due`. A simulation clock cannot know it: it returns its poll interval,
+    /// and wakes the thread by [`Handle::wake`] when it advances.
     fn wall_time_until(&self, due: Time) -> Duration;
 }
 
 /// Tick statistics, for diagnostics.
 #[derive(Clone, Debug, Default)]
 pub struct TickStatistics {
-    /// How long the ticks so far took, and how many there were.
+    /// The durations and the number of ticks.
     pub durations: Durations,
     /// Ticks that were due and did not happen.
     pub missed: u64,
-    /// Ticks that the clock did not allow, because it passed them in one step with another.
+    /// Ticks that did not happen because the clock passed them in one step with another tick.
     pub skipped: u64,
 }
 
-/// What the thread is doing and has done.
+/// The status of the tick thread.
 #[derive(Clone, Debug)]
 pub struct TickStatus {
-    /// Figures on the ticks so far.
+    /// Statistics of the ticks so far.
     pub statistics: TickStatistics,
-    /// From tick to tick.
+    /// The tick period.
     pub period: Duration,
-    /// Nothing is ticked, because somebody wants it so.
+    /// Ticks are paused on request.
     pub is_paused: bool,
-    /// What is ticked.
+    /// The state of the navigator.
     pub navigator: Snapshot,
 }
 
 enum Message {
-    /// A goal, and the number of the admission_epoch under which it was let in.
+    /// A goal, and the number of the admission epoch in which it was admitted.
     Goal(Request, u64),
     Cancel(GoalId),
     Wake,
-    /// Pauses or resumes ticking: the tree keeps its state, its goals go on.
+    /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
     Pause(bool, Sender<()>),
-    /// Ends the running goal and answers when everything has stopped, its deadline has passed, or that time.
+    /// Ends the current goal and replies when everything has stopped, or at its deadline, or at the given limit.
     Halt(HaltReason, Option<Duration>, Sender<()>),
-    /// Puts a tree in the place of a navigator's.
+    /// Replaces the tree of a navigator.
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
-    /// As [`Message::Halt`], and then the thread ends.
+    /// Like [`Message::Halt`], and then the thread ends.
     Stop(HaltReason, Sender<()>),
     TickStatus(Sender<TickStatus>),
     Quit,
 }
 
-/// An acknowledgement that is yet to come.
+/// The future acknowledgement of a request.
 #[derive(Debug)]
 #[must_use = "what was asked for is done when it is acknowledged"]
 pub struct Pending<T>(Receiver<T>);
 
-/// Why there is no acknowledgement.
+/// The reason why there is no acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unacknowledged {
-    /// It may come yet: wait again.
+    /// It may still come: wait again.
     #[error("it is not done yet")]
     NotYet,
-    /// The thread has ended, or something newer took the place of what was asked for.
+    /// The thread has ended, or a newer request has replaced this one.
     #[error("it will not be done")]
     Never,
 }
 
 impl<T> Pending<T> {
-    /// Whether it is done, without waiting.
+    /// Returns the acknowledgement, without waiting.
     ///
     /// # Errors
     /// [`Unacknowledged`].
@@ -112,7 +112,7 @@ impl<T> Pending<T> {
         })
     }
 
-    /// Waits until it is done.
+    /// Waits for the acknowledgement.
     ///
     /// # Errors
     /// [`Unacknowledged`].
@@ -124,8 +124,8 @@ impl<T> Pending<T> {
     }
 }
 
-/// Reaches the tick thread from any other: nobody else touches a tree. What is asked for here is acknowledged when it is
-/// done, not when it was understood.
+/// Sends requests to the tick thread, from any other thread. Only the tick thread accesses trees. A request is
+/// acknowledged when it is done, not when it is received.
 #[derive(Clone)]
 pub struct Handle {
     sender: Sender<Message>,
@@ -133,8 +133,8 @@ pub struct Handle {
     admission_epoch: AdmissionEpoch,
 }
 
-/// Leave to hand in one goal: had when its client is told that it is accepted, so that it is known for what it is where
-/// goals are refused by the time its tree has been read.
+/// A permit to pass one goal to the tick thread. It is taken when the goal is accepted. If goals are refused before the
+/// tree of the goal has been read, the permit is no longer valid.
 #[must_use = "a goal that was accepted is to be handed in"]
 pub struct AdmissionPermit {
     handle: Handle,
@@ -142,29 +142,29 @@ pub struct AdmissionPermit {
 }
 
 impl AdmissionPermit {
-    /// Whether its goal would be taken up, as far as is known here.
+    /// Returns whether the goal would be accepted, as far as this thread knows.
     pub fn holds(&self) -> bool {
         self.handle.admission_epoch.admits(self.number)
     }
 
-    /// Hands over the goal. If goals have been refused since, however briefly, its client is told so.
+    /// Sends the goal. If goals were refused meanwhile, even for a short time, its client gets an error.
     pub fn hand_in(self, request: Request) {
         self.handle.send_goal(request, self.number);
     }
 }
 
 impl Handle {
-    /// Hands over a goal that was accepted just now.
+    /// Sends a goal that was accepted just now.
     pub fn goal(&self, request: Request) {
         self.send_goal(request, self.admission_epoch.number());
     }
 
     fn send_goal(&self, request: Request, number: u64) {
-        // A thread that is gone drops the request, and dropping its client answers it.
+        // If the thread has ended, the request is dropped, and the drop of its client answers it.
         let _ = self.sender.send(Message::Goal(request, number));
     }
 
-    /// Leave to hand in a goal; `None` where goals are refused.
+    /// A permit for one goal; `None` if goals are refused.
     pub fn admit(&self) -> Option<AdmissionPermit> {
         let number = self.admission_epoch.number();
         self.admission_epoch.admits(number).then(|| AdmissionPermit {
@@ -173,78 +173,78 @@ impl Handle {
         })
     }
 
-    /// Refuses goals from now on: also those that were let in and have not reached the thread, which a halt that is
-    /// asked for afterwards does not find (guarantee G8). [`Handle::stop`] does so by itself.
+    /// Refuses goals from now on. This includes goals which were admitted and have not reached the thread: a later halt
+    /// would not find them (guarantee G8). [`Handle::stop`] includes this call.
     pub fn shut(&self) {
         self.admission_epoch.shut();
     }
 
-    /// Takes goals in again, as it does from the start.
+    /// Accepts goals again. A new thread accepts goals.
     pub fn open(&self) {
         self.admission_epoch.open();
     }
 
-    /// Cancels a goal: no tick is waited for.
+    /// Cancels a goal without waiting for a tick.
     pub fn cancel(&self, goal: GoalId) {
         self.heartbeat.cancel_asked(goal);
         let _ = self.sender.send(Message::Cancel(goal));
     }
 
-    /// Something has arrived, or the simulation clock has advanced.
+    /// Wakes the thread: a message has arrived, or the simulation clock has advanced.
     pub fn wake(&self) {
         let _ = self.sender.send(Message::Wake);
     }
 
-    /// Stops ticking. Once acknowledged, no node is ticked until [`Handle::resume`]; goals on servers go on.
+    /// Pauses ticks. After the acknowledgement, no node is ticked until [`Handle::resume`]; goals on servers continue.
     pub fn pause(&self) -> Pending<()> {
         self.ask(|reply| Message::Pause(true, reply))
     }
 
-    /// Goes on ticking.
+    /// Resumes ticks.
     pub fn resume(&self) -> Pending<()> {
         self.ask(|reply| Message::Pause(false, reply))
     }
 
-    /// Halts whatever runs. Acknowledged when everything that it had started has stopped, or has been reported for not
-    /// stopping (guarantee G8), and its client has its result. Goals that come later are taken up, unless they are
+    /// Halts the current tree. Acknowledged when its goals and jobs have stopped, or were reported as not stopping
+    /// (guarantee G8), and its client has the result. Later goals are accepted, unless they are
     /// [refused](Handle::shut).
     pub fn halt(&self, reason: HaltReason) -> Pending<()> {
         self.ask(|reply| Message::Halt(reason, None, reply))
     }
 
-    /// As [`Handle::halt`]; what has not stopped after so long, by a clock that no simulation stops, is reported even
-    /// where it had more time. What an earlier halt waits for is cut short with it.
+    /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that
+    /// have not stopped are reported even if their deadline is later. The limit also applies to earlier halts.
     pub fn halt_within(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
         self.ask(|reply| Message::Halt(reason, Some(limit), reply))
     }
 
-    /// Puts a tree in the place of a navigator's. A goal that runs goes on with the new tree, from its root, when what
-    /// the old one had started has stopped; then it is acknowledged. Where the new tree cannot be had, that is the
-    /// answer, and the old one goes on (guarantee G7).
+    /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
+    /// the goals and jobs of the old tree have stopped. The acknowledgement comes then. If the new tree cannot be made,
+    /// the answer is the reason, and the old tree continues (guarantee G7).
     pub fn swap(&self, kind: NavigatorKind, def: Arc<TreeDef>) -> Pending<Result<(), String>> {
         self.ask(|reply| Message::Swap(kind, def, reply))
     }
 
-    /// As [`Handle::halt`], and the thread ends: what is asked for afterwards is never done.
+    /// Like [`Handle::halt`], and then the thread ends. Later requests are never done.
     pub fn stop(&self, reason: HaltReason) -> Pending<()> {
         self.admission_epoch.shut();
         self.ask(|reply| Message::Stop(reason, reply))
     }
 
-    /// What the thread is doing and has done.
+    /// The status of the thread.
     pub fn tick_status(&self) -> Pending<TickStatus> {
         self.ask(Message::TickStatus)
     }
 
     fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Pending<T> {
         let (reply, answer) = mpsc::channel();
-        // Where the thread is gone, the message is dropped and its sender with it: whoever waits learns that.
+        // If the thread has ended, the message is dropped with its sender, and the receiver gets an error.
         let _ = self.sender.send(message(reply));
         Pending(answer)
     }
 }
 
-/// How long the thread may take to end once it was told to: only a leaf that hangs takes longer.
+/// Time for the thread to end after the request. Only a leaf that hangs takes longer.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Calls a function when it is dropped.
@@ -264,20 +264,20 @@ impl<F: FnOnce()> Drop for AtEnd<F> {
     }
 }
 
-/// The thread itself; dropping it ends it. A thread that a leaf does not let go is left behind.
+/// The tick thread. Dropping it ends the thread. A thread that is blocked by a leaf is left behind.
 pub struct TickThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    /// Nothing is ever sent here; its sender is gone when the thread has ended.
+    /// Receives no message; its sender is dropped when the thread has ended.
     ended: Receiver<()>,
 }
 
 impl TickThread {
-    /// Starts ticking. `make` runs on the new thread, so that the navigator never leaves it. `heartbeat` is
-    /// what a watchdog listens to. `tell` is called when the thread has ended, by a panic or otherwise.
+    /// Starts the thread. `make` runs on the new thread, because the navigator never leaves it. A watchdog reads
+    /// `heartbeat`. `tell` is called at the end of the thread, by a panic or otherwise.
     ///
     /// # Errors
-    /// Where the thread cannot be made.
+    /// The thread cannot be created.
     pub fn start(
         make: impl FnOnce(&Handle) -> Navigator + Send + 'static,
         clock: Arc<dyn TickClock>,
@@ -295,9 +295,10 @@ impl TickThread {
         let (alive, ended) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("tick".to_owned())
-            // Ticking recurses with the tree's depth, which is limited; the default stack suffices for it.
+            // Ticks recurse with the depth of the tree, which is limited. The default stack is large enough.
             .spawn(move || {
-                // Dropped last, also by a panic: first the sign of life, then whoever is to be told may look for it.
+                // Dropped last, also by a panic: `_alive` before `_tell`, which allows the function of `_tell` to check
+                // `is_finished`.
                 let _tell = AtEnd::new(tell);
                 let _alive = alive;
                 let receiver = receiver;
@@ -334,12 +335,12 @@ impl TickThread {
         })
     }
 
-    /// A handle.
+    /// A handle of the thread.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Whether the thread has ended, which it does by itself only when it panicked or was told to stop.
+    /// Returns whether the thread has ended, by a panic or a stop request.
     pub fn is_finished(&self) -> bool {
         matches!(self.ended.try_recv(), Err(TryRecvError::Disconnected))
     }
@@ -365,31 +366,31 @@ struct Loop {
     clock: Arc<dyn TickClock>,
     heartbeat: Heartbeat,
     admission_epoch: AdmissionEpoch,
-    /// While somebody waits for a halt, and no longer than until then.
+    /// The time limit of a halt that waits.
     cut: Option<Time>,
-    /// While a tree runs.
+    /// Set while a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
-    /// Ends when everything has stopped.
+    /// The thread ends when everything has stopped.
     ending: bool,
-    /// Whom to tell when everything has stopped.
+    /// Replies to send when everything has stopped.
     halts: Vec<Sender<()>>,
-    /// Whom to tell when a new tree is in its place.
+    /// Replies to send when the new tree is in place.
     swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     statistics: TickStatistics,
     missed: MissedTicks,
     slow_clock: SlowClock,
-    /// How long the thread has worked since the last tick, and from when on that is not counted yet.
+    /// The work time of the thread since the last tick, and the time from which on it is not counted yet.
     worked: Duration,
     uncounted: Time,
-    /// People were told that goals wait for the clock to start.
+    /// The warning that goals wait for the clock was logged.
     waits_for_time: bool,
-    /// Since when they do, by the clock that no simulation stops.
+    /// The time since which goals wait for the clock, on the clock that a simulation does not stop.
     waits_since: Option<Time>,
 }
 
 impl Drop for Loop {
-    /// Says how long the ticks took: what a machine or a tree that is too slow shows first.
+    /// Logs the durations of the ticks, which are the first sign of a slow machine or a slow tree.
     fn drop(&mut self) {
         let TickStatistics {
             durations, missed, ..
@@ -420,7 +421,7 @@ impl Loop {
                 Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => false,
             };
-            // What was said so far must not wait for a tick that hangs.
+            // Earlier commands must not wait for a tick that hangs.
             self.navigator.hand_over();
             if goes_on {
                 self.step();
@@ -437,7 +438,7 @@ impl Loop {
         }
     }
 
-    /// Until the next tick; when nothing runs, until somebody asks for something.
+    /// Time until the next tick. If nothing runs, the thread waits for messages.
     fn timeout(&self) -> Duration {
         const IDLE: Duration = Duration::from_millis(500);
         match &self.schedule {
@@ -462,7 +463,7 @@ impl Loop {
             Message::Wake => {}
             Message::Pause(paused, reply) => {
                 self.paused = paused;
-                // What is not ticked on purpose is not missed.
+                // Paused ticks do not count as missed.
                 self.schedule = None;
                 let _ = reply.send(());
             }
@@ -479,7 +480,7 @@ impl Loop {
             }
             Message::Swap(kind, def, reply) => match self.navigator.swap(kind, &def, now) {
                 Ok(()) => {
-                    // Of several the last counts; who asked for an earlier one learns that it never came.
+                    // The last swap counts. The reply to an earlier one is dropped.
                     self.swaps.retain(|(of, _)| *of != kind);
                     self.swaps.push((kind, reply));
                 }
@@ -509,7 +510,8 @@ impl Loop {
         self.halts.push(reply);
     }
 
-    /// Where a watchdog has cancelled the goals of all leaves, they would be RUNNING for ever: ends their tree.
+    /// Ends the tree if the watchdog has cancelled the goals of all its leaves: these leaves would be RUNNING without
+    /// end.
     fn mend(&mut self) {
         if let Some(goal) = self.heartbeat.take_cancelled_without() {
             self.navigator.set_steady(self.clock.steady());
@@ -517,10 +519,11 @@ impl Loop {
         }
     }
 
-    /// Whether there is a time to tick by. That goals wait for it is said once, and they do not wait for ever.
+    /// Returns whether there is a time for ticks. Logs once that goals wait for it, and aborts them after
+    /// `clock_timeout`.
     fn has_time(&mut self, steady: Time, now: Time) -> bool {
         let has_started = self.clock.has_started();
-        // What only has to stop does so by the clock that no simulation stops.
+        // Goals and jobs that only stop use the clock that a simulation does not stop.
         if has_started || !self.navigator.has_goals() {
             self.waits_for_time &= !has_started;
             self.waits_since = None;
@@ -538,7 +541,7 @@ impl Loop {
             );
             tracing::error!("goals are aborted: {reason}");
             self.navigator.abort_all(NavigationError::Unknown, &reason, now);
-            // A goal that comes before the next look has its own time.
+            // A later goal has the full time again.
             self.waits_since = None;
         }
         false
@@ -547,7 +550,7 @@ impl Loop {
     fn step(&mut self) {
         let began = self.clock.steady();
         self.navigator.set_steady(began);
-        // After a message that was worked on for long, too: no tick comes before it.
+        // Also after a message that took long: no tick comes before this call.
         self.mend();
         let now = self.clock.now();
         if self.cut.is_some_and(|cut| began >= cut) {
@@ -561,12 +564,12 @@ impl Loop {
                 schedule
             });
             if self.paused || now < schedule.due() {
-                // A goal that waits for a transform does so by the clock that nobody stops.
+                // A goal waits for a transform on the clock that a simulation does not stop.
                 self.navigator.poll(now);
             } else {
                 self.navigator.tick(now);
-                // How long it took is a matter of this machine, whatever a simulation's time did meanwhile.
-                // And of all that the thread did in this period, not of the tick alone.
+                // The duration is measured on this machine's clock, even in a simulation. It covers all work of the
+                // thread in this period, not only the tick.
                 let end = self.clock.steady();
                 let took = std::mem::take(&mut self.worked) + end.since(self.uncounted);
                 self.uncounted = end;
@@ -598,9 +601,9 @@ impl Loop {
         if !self.navigator.is_running() {
             self.schedule = None;
         }
-        // Whoever is told that something is done has had the results of it.
+        // The results leave before the acknowledgements.
         self.navigator.hand_over();
-        // What ran has stopped. A goal that came meanwhile may run already: whoever asked for a halt does not wait for it.
+        // The halted tree has stopped. A newer goal may be active already; the halt does not wait for it.
         if !self.navigator.is_stopping() {
             self.cut = None;
             for (_, reply) in self.swaps.drain(..) {

@@ -1,4 +1,4 @@
-//! A navigator on its own thread: when its handle acknowledges, and by which clock it waits.
+//! Tests of a navigator on its own thread: acknowledgements of its handle, and the clocks of its waits.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::msg::action::Spin;
 use crate::nav::testing::{Bench, Plan};
 use crate::nav::{Settings, World};
 
-/// No wait of a test is longer, on whatever machine.
+/// Maximum wait of a test on any machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The clock of a tick thread under test: that of ticks, which a simulation may stop, and that of people; and
-/// whether that of ticks is yet to be heard of.
+/// The clock of a tick thread under test: the time of ticks, which a simulation may stop, the steady time, and whether
+/// the time of ticks is still unknown.
 #[derive(Clone, Default)]
 pub(super) struct VirtualClock(Arc<[AtomicU64; 2]>, Arc<AtomicBool>);
 
@@ -35,7 +35,7 @@ impl VirtualClock {
         }
     }
 
-    /// The simulation stands still.
+    /// Advances the steady time only: the simulation is paused.
     fn advance_steady(&self, milliseconds: u64) {
         self.0[1].fetch_add(milliseconds, Ordering::SeqCst);
     }
@@ -54,13 +54,13 @@ impl TickClock for VirtualClock {
         !self.1.load(Ordering::SeqCst)
     }
 
-    /// It looks again when it is woken.
+    /// The thread checks the clock when it is woken.
     fn wall_time_until(&self, _: Time) -> Duration {
         PATIENCE
     }
 }
 
-/// A navigator on its own thread, and its servers on this one.
+/// A navigator on its own thread, with its servers on this one.
 pub(super) struct Remote {
     pub(super) bench: Bench,
     pub(super) clock: VirtualClock,
@@ -69,7 +69,7 @@ pub(super) struct Remote {
     pub(super) reports: Receiver<(u8, NavigationResult)>,
     pub(super) heartbeat: Heartbeat,
     pub(super) jobs: JobRegistry,
-    /// Told when the tick thread has ended.
+    /// Receives a message when the tick thread has ended.
     ended: Receiver<()>,
 }
 
@@ -102,7 +102,7 @@ impl Remote {
         let thread = TickThread::start(
             move |_| {
                 let log = tracing_subscriber::registry().with(errors);
-                // The thread's own, to its end.
+                // The subscriber of this thread, until its end.
                 let _ = ManuallyDrop::new(tracing::subscriber::set_default(log));
                 let mut navigator = Navigator::new(World::new(link, Settings::default()), Options::default());
                 navigator.be_watched(watched, job_registry);
@@ -130,7 +130,7 @@ impl Remote {
         self.thread.handle().goal(request(number, tree, &self.clients));
     }
 
-    /// A goal whose leaf `turn` has been at it for three ticks, on a server that does with it what the plan says; its tree.
+    /// Starts a goal whose leaf `turn` has run for three ticks, on a server that follows the plan. Returns its tree.
     fn turn(&mut self, plan: impl Fn() -> Plan<Spin> + Send + 'static) -> Arc<TreeDef> {
         self.bench.action::<Spin>("spin", move |_| plan());
         let tree = load(&registry(), r#"<Spin name="turn" spin_dist="1.0"/>"#);
@@ -149,7 +149,7 @@ impl Remote {
         tick_status.statistics.durations.total()
     }
 
-    /// Lets periods pass, each with its tick.
+    /// Advances time by periods, each with its tick.
     pub(super) fn periods(&mut self, count: usize) {
         for _ in 0..count {
             self.clock.advance(10);
@@ -157,7 +157,7 @@ impl Remote {
         }
     }
 
-    /// Lets periods pass of which a simulation that stands still knows nothing.
+    /// Advances the steady time by periods while the simulation is paused.
     fn paused_periods(&mut self, count: usize) {
         for _ in 0..count {
             self.clock.advance_steady(10);
@@ -168,12 +168,12 @@ impl Remote {
     fn period(&mut self) {
         self.bench.wait(10);
         self.thread.handle().wake();
-        // Answered after the wake-up was worked off.
+        // The answer comes after the wake-up was processed.
         self.ticks();
     }
 }
 
-/// A leaf whose tree takes half a second to make.
+/// A leaf whose tree takes half a second to create.
 struct LongInTheMaking(VirtualClock);
 
 impl Behavior for LongInTheMaking {
@@ -231,7 +231,7 @@ fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
         remote.reports.try_recv().unwrap().1.status,
         TerminalStatus::Aborted
     );
-    // The thread lives, and takes goals.
+    // The thread still runs and accepts goals.
     remote.goal(2, &load(&registry, "<AlwaysSuccess/>"));
     remote.periods(1);
     assert_eq!(
@@ -274,7 +274,7 @@ fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulate
         .thread
         .handle()
         .halt_within(HaltReason::ShuttingDown, limit);
-    // An earlier one, with more time, is no longer waited for either.
+    // The limit also ends the wait of an earlier halt with a longer limit.
     let patient = remote
         .thread
         .handle()
@@ -311,13 +311,13 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
             "the node stopped taking goals before this one was taken up"
         );
     };
-    // While the first one's server takes its time, ...
+    // While the goal on the first server is stopping, ...
     stopping.hand_in(request(2, &tree, &remote.clients));
     refused(&remote, 2);
     remote.periods(20);
     assert_eq!(halted.wait(PATIENCE), Ok(()));
     assert_eq!(remote.reports.try_recv().unwrap().0, 1);
-    // ... when it has stopped, and when goals are taken again.
+    // ... after it has stopped, and after goals are accepted again.
     idle.hand_in(request(3, &tree, &remote.clients));
     refused(&remote, 3);
     handle.open();
@@ -336,7 +336,7 @@ fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
     let (mut remote, registry) = (Remote::new(), registry());
     remote.turn(|| Plan::endless().stop_after(100));
     let kind = NavigatorKind::ThroughPoses;
-    // One that cannot be had leaves everything as it was.
+    // A tree that cannot be made changes nothing.
     let broken = remote
         .thread
         .handle()
@@ -348,7 +348,7 @@ fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
         (remote.bench.active("spin"), remote.bench.cancels("spin")),
         (1, 0)
     );
-    // A good one takes over when what the old one had started has stopped.
+    // A valid tree starts when the goals and jobs of the old tree have stopped.
     let swapped = remote.thread.handle().swap(
         kind,
         load(&registry, r#"<Sequence><Sleep msec="50"/></Sequence>"#),
@@ -420,7 +420,7 @@ fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() 
     remote.turn(|| Plan::endless().stop_after(1000));
     remote.thread.handle().cancel(GoalId([1; 16]));
     remote.ticks();
-    // An hour goes by in the simulation, and no time at all for the server.
+    // An hour passes in the simulation, and no time for the server.
     remote.clock.0[0].fetch_add(3_600_000, Ordering::SeqCst);
     remote.periods(50);
     assert!(remote.reports.try_recv().is_err(), "its server is stopping");
@@ -433,7 +433,7 @@ fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() 
 }
 
 impl Remote {
-    /// A goal in a frame of which nothing is known, which waits for a while that it may be: by the time of people.
+    /// A goal in an unknown frame. It waits for a transform for a limited steady time.
     fn goal_to_nowhere(&mut self, number: u8) {
         let mut request = request(number, &load(&registry(), "<AlwaysSuccess/>"), &self.clients);
         let mut pose = PoseStamped::default();
@@ -453,7 +453,7 @@ impl Remote {
 fn a_paused_simulation_does_not_keep_a_goal_waiting_for_a_transform() {
     let mut remote = Remote::new();
     remote.goal_to_nowhere(1);
-    // Nor where another one runs, which it would take the place of.
+    // The same is true if the goal would replace another one.
     remote.turn(Plan::endless);
     remote.goal_to_nowhere(2);
     assert!(remote.is_running());
@@ -537,7 +537,7 @@ fn g6_goals_are_aborted_once_for_a_clock_that_stays_away_and_each_has_its_own_ti
     remote.clock.1.store(true, Ordering::SeqCst);
     remote.paused_periods(990);
     assert_eq!(errors.0.load(Ordering::SeqCst), 0);
-    // The server does not stop: three seconds more.
+    // The server does not stop: three more seconds.
     remote.paused_periods(100);
     assert_eq!(errors.0.load(Ordering::SeqCst), 1);
     remote.goal(2, &tree);

@@ -1,4 +1,4 @@
-//! Trees that were read before, for as long as their files are what they were.
+//! A cache of trees, valid as long as their files do not change.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +8,10 @@ use super::file_stamp::FileStamp;
 use crate::bt::TreeDef;
 use crate::xml::Sources;
 
-/// How many trees are kept. A mission planner may write a file for each of its goals, for months.
+/// Maximum number of cached trees. A mission planner may write a file for each of its goals, for months.
 const ROOM: usize = 64;
 
-/// A definition, and the files that it was made from, included ones too. It holds their texts itself, to show places in.
+/// A definition with its source files, included ones too. It holds their texts, to show positions in them.
 #[derive(Clone)]
 pub(super) struct Written {
     pub(super) def: Arc<TreeDef>,
@@ -19,7 +19,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// The old one where both were made from the same to the letter: a tree of it that runs goes on then.
+    /// Returns the old tree if both have identical source texts. A running tree with this definition then continues.
     pub(super) fn in_place_of(self, old: &Self) -> Self {
         let [new_files, old_files] = [&self, old].map(|it| {
             let files = it.sources.iter();
@@ -33,17 +33,17 @@ impl Written {
     }
 }
 
-/// A tree, and where it was found.
+/// A tree, and the files where it was found.
 pub(super) struct Found {
-    /// The files in which it was looked for, the one that had it last.
+    /// The searched files. The last one contains the tree.
     pub(super) among: Vec<FileStamp>,
-    /// Whether no file had it alone: then any further file may change the answer.
+    /// The tree needs several files. Then any additional file may change the result.
     pub(super) in_all: bool,
     pub(super) tree: Written,
 }
 
 impl Found {
-    /// Whether looking for it again would find the same.
+    /// Returns whether another search would find the same tree.
     fn still_holds(&self, files: &[FileStamp]) -> bool {
         self.among.last().is_some_and(FileStamp::could_be_read)
             && files.starts_with(&self.among)
@@ -53,7 +53,7 @@ impl Found {
 
 #[derive(Default)]
 struct Places {
-    /// By the name that it was asked for, each with the number of its latest use.
+    /// The trees by requested name, each with the number of its latest use.
     found: FxHashMap<String, (u64, Found)>,
     uses: u64,
 }
@@ -75,8 +75,7 @@ impl Places {
     }
 }
 
-/// Keeps trees by the file or ID that they were asked for. A goal that comes while its tree runs goes on with it where the
-/// definition is the same one.
+/// Caches trees by requested file or ID. If the definition is the same, a new goal continues with the running tree.
 #[derive(Default)]
 pub(super) struct TreeCache(Mutex<Places>);
 
@@ -85,8 +84,7 @@ impl TreeCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree of this name, where `files` say that reading them again would give it again. What they include is not
-    /// watched.
+    /// The tree of this name, if `files` are unchanged. Included files are not checked.
     pub(super) fn get(&self, name: &str, files: &[FileStamp]) -> Option<Written> {
         let mut places = self.places();
         let now = places.next_use();
@@ -97,12 +95,12 @@ impl TreeCache {
         })
     }
 
-    /// Keeps a tree that was read, and gives the one to use: the one that is here where both were made from the same.
+    /// Stores a tree and returns the tree to use: the cached one if both have identical source texts.
     pub(super) fn keep(&self, name: &str, mut found: Found) -> Written {
         let outdated = self.outdated_for(name);
         let mut places = self.places();
         for (other, seen) in outdated {
-            // It may have been read again while its files were looked at.
+            // The tree may have been stored again while its files were checked.
             if places.found.get(&other).is_some_and(|(used, _)| *used == seen) {
                 places.found.remove(&other);
             }
@@ -110,7 +108,7 @@ impl TreeCache {
         if let Some((_, old)) = places.found.get(name) {
             found.tree = found.tree.in_place_of(&old.tree);
         }
-        // What runs holds its definition itself.
+        // A running tree holds its definition itself.
         while !places.has_room_for(name) && places.remove_oldest().is_some() {}
         let tree = found.tree.clone();
         let now = places.next_use();
@@ -118,7 +116,7 @@ impl TreeCache {
         tree
     }
 
-    /// The trees whose files are gone or changed, where another one needs the room, each with its latest use.
+    /// The trees with missing or changed files, each with its latest use. Empty if there is room for `name`.
     fn outdated_for(&self, name: &str) -> Vec<(String, u64)> {
         let kept: Vec<(String, u64, Vec<FileStamp>)> = {
             let places = self.places();
@@ -129,14 +127,14 @@ impl TreeCache {
             all.map(|(name, (used, found))| (name.clone(), *used, found.among.clone()))
                 .collect()
         };
-        // Without the lock: a disk may be slow.
+        // Without the lock, because a disk may be slow.
         kept.into_iter()
             .filter(|(_, _, among)| among.iter().any(FileStamp::has_changed))
             .map(|(name, used, _)| (name, used))
             .collect()
     }
 
-    /// Keeps nothing any more.
+    /// Removes all trees.
     pub(super) fn clear(&self) {
         self.places().found.clear();
     }
@@ -149,7 +147,7 @@ pub(super) mod tests {
     use super::super::test_harness::{load, registry};
     use super::*;
 
-    /// Files of a test, gone with it.
+    /// A folder of test files, deleted on drop.
     pub(in super::super) struct Folder(pub(in super::super) PathBuf);
 
     impl Folder {
@@ -178,7 +176,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A cache of trees, and a folder with the files of its trees.
+    /// A tree cache, and a folder with the files of its trees.
     struct Bench {
         folder: Folder,
         tree_cache: TreeCache,

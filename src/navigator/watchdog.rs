@@ -1,4 +1,4 @@
-//! Notices a leaf that keeps the tick thread, and jobs that do not end.
+//! Detects a leaf that blocks the tick thread, and jobs that do not end.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -11,7 +11,7 @@ use crate::bt::Time;
 use crate::fault;
 use crate::job::{JobRegistry, StallDetector, StallNotice};
 
-/// A thread that looks every so often, and says what it does not like.
+/// A thread that checks periodically and reports stalls.
 #[derive(Debug)]
 pub struct Watchdog {
     end: Sender<()>,
@@ -19,14 +19,14 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches the tick thread and the jobs of its trees. `limit`: how long work may take before it is reported. `stop` is
-    /// called when a cancel of the goal that is pursued waits for a thread that hangs: the goals that its leaves have sent
-    /// can be cancelled without it, and so are their jobs. The tree is then halted as soon as the thread comes back. `look`
-    /// is called each time, to look after what else there is. `tell` is called when the watchdog's own thread has ended, by
-    /// a panic or otherwise.
+    /// Watches the tick thread and the jobs of its trees. `limit`: maximum time of work before it is reported. `stop`
+    /// is called when a cancel of the active goal waits for a blocked tick thread: the goals of its leaves can be
+    /// cancelled without that thread, and so can their jobs. The tree is halted as soon as the thread returns. `look`
+    /// is called in each check, for further checks. `tell` is called at the end of the watchdog's thread, by a panic or
+    /// otherwise.
     ///
     /// # Errors
-    /// Where no thread can be had.
+    /// The thread cannot be created.
     pub fn start(
         heartbeat: Heartbeat,
         jobs: JobRegistry,
@@ -48,7 +48,7 @@ impl Watchdog {
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(period) {
                     fault::point();
                     let now = Time::ZERO + started.elapsed();
-                    // The leaf first: if it has come back by the time the count is read, nothing is said.
+                    // The leaf is read first: if it returns before the count is read, nothing is reported.
                     let leaf = heartbeat.leaf();
                     match ticks.look(heartbeat.beats(), now, limit) {
                         Some(StallNotice::Stalled(time)) => {
@@ -71,7 +71,8 @@ impl Watchdog {
                         );
                         stop();
                         jobs.cancel_all();
-                        // Not before: the tree that runs when the thread reads this may have lost its goals and jobs.
+                        // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be
+                        // cancelled.
                         heartbeat.cancelled_without(goal);
                     }
                     for text in jobs.look(now, limit) {

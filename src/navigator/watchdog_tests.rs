@@ -1,4 +1,5 @@
-//! A leaf that keeps the tick thread: what a watchdog says and does, and what becomes of goals and cancels meanwhile.
+//! Tests of a leaf that blocks the tick thread: the reports and actions of the watchdog, and the goals and cancels
+//! meanwhile.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -14,10 +15,10 @@ use crate::job::{Threads, register_function};
 use crate::msg::action::Spin;
 use crate::nav::testing::Plan;
 
-/// What has not happened by then is taken for what does not happen.
+/// An event that has not happened after this time counts as absent.
 const A_MOMENT: Duration = Duration::from_millis(50);
 
-/// A leaf that does not come back until the test lets it go.
+/// A leaf that blocks until the test releases it.
 fn stuck(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
     let (let_go, gate) = channel::<()>();
     let (entered, inside) = channel();
@@ -32,7 +33,8 @@ fn stuck(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
     (let_go, inside)
 }
 
-/// Waits until a watchdog says so, whatever it says before: a thread that the machine keeps waiting is reported as well.
+/// Waits until the watchdog reports this text. Earlier reports are ignored: a thread that the machine delays is
+/// reported as well.
 fn hear(said: &Receiver<String>, beginning: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -102,7 +104,7 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_hold_up_the_end() {
     let_go.send(()).unwrap();
 }
 
-/// A tree whose leaf keeps the tick thread while another one turns the robot, and what a watchdog of it says and does.
+/// A tree with a leaf that blocks the tick thread and another leaf that turns the robot, and its watchdog.
 struct Kept {
     remote: Remote,
     tree: Arc<TreeDef>,
@@ -113,7 +115,7 @@ struct Kept {
     watchdog: Watchdog,
 }
 
-/// What a watchdog may take to do what it should not do.
+/// Time in which the watchdog would do something wrong.
 const A_WHILE: Duration = Duration::from_millis(300);
 
 impl Kept {
@@ -152,9 +154,9 @@ impl Kept {
         }
     }
 
-    /// Until a leaf that has been ticked keeps the thread, and that was noticed.
+    /// Waits until a leaf blocks the thread and the watchdog has reported it.
     fn keep(&mut self) {
-        // Ticked once, and then when the delay is over.
+        // Ticked once, and again after the delay.
         self.remote.periods(1);
         self.remote.bench.wait(30);
         self.remote.clock.advance(30);
@@ -191,7 +193,7 @@ fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told
     let mut kept = Kept::new();
     kept.remote.goal(1, &kept.tree);
     kept.keep();
-    // It would take the first one's place in its tree, whose leaves would wait for ever for what was cancelled.
+    // It would replace the first goal in its tree, whose leaves would wait without end for the cancelled goals.
     kept.remote.goal(2, &kept.tree);
     kept.remote.thread.handle().cancel(GoalId([1; 16]));
     kept.stopped.recv_timeout(PATIENCE).unwrap();

@@ -1,4 +1,4 @@
-//! The battery.
+//! The battery of the simulated robot.
 
 use crate::msg::{BatteryState, FrameId, Header, Stamp};
 
@@ -6,17 +6,17 @@ use super::plane::PlanarPose;
 use super::settings::Base;
 use super::space::Disc;
 
-/// A battery that drains by time and way, and charges at one place.
+/// A battery that drains with time and distance, and charges at one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Battery {
-    /// From 0 to 1.
+    /// Charge, from 0 to 1.
     pub charge: f64,
-    /// Whether the robot stands at the charger.
+    /// The robot is at the charger.
     pub charging: bool,
     charger: Option<Disc>,
 }
 
-/// Reads `x y radius`; empty text is no charger.
+/// Reads `x y radius`; an empty text means no charger.
 ///
 /// # Errors
 /// A sentence.
@@ -48,12 +48,12 @@ impl Battery {
         }
     }
 
-    /// Takes over another charger; the charge stays.
+    /// Sets another charger; the charge stays.
     pub fn configure(&mut self, settings: &Base) {
         self.charger = parse_charger(&settings.charger).unwrap_or_default();
     }
 
-    /// `seconds` and `metres` later.
+    /// Advances by `seconds`, in which the robot drove `metres`.
     pub fn step(&mut self, settings: &Base, robot: &PlanarPose, seconds: f64, metres: f64) {
         self.charging = self
             .charger
@@ -67,7 +67,7 @@ impl Battery {
         self.charge = (self.charge + gain - loss).clamp(0.0, 1.0);
     }
 
-    /// What it reports. The voltage falls by a quarter from full to empty, the usual range of a lithium pack.
+    /// The state message. The voltage falls by a quarter from full to empty, the usual range of a lithium pack.
     pub fn state(&self, settings: &Base, stamp: Stamp, frame: &FrameId) -> BatteryState {
         BatteryState {
             header: Header::new(stamp, FrameId::clone(frame)),

@@ -14,10 +14,10 @@ use super::plane::PlanarPose;
 use super::server::{Execution, Progress};
 use super::world::World;
 
-/// Radians that count as turned; below what one step turns.
+/// Angle tolerance of a finished turn, in radians; less than one step turns.
 const YAW_TOLERANCE: f64 = 0.01;
 
-/// When a behavior began and how long it may take. An allowance of zero is none, as in Nav2.
+/// The start of a behavior and its time limit. An allowance of zero means no limit, as in Nav2.
 #[derive(Clone, Copy)]
 struct Allowance {
     since: Time,
@@ -41,7 +41,7 @@ impl Allowance {
     }
 }
 
-/// Metres by which the robot, somewhere, overlaps what the local costmap knows; 0 for none.
+/// Overlap of the robot at a pose with the obstacles of the local costmap, in metres; 0 for none.
 fn overlap(world: &World, pose: &PlanarPose) -> f64 {
     (world.settings.robot_radius - world.local_space().clearance(pose.x, pose.y)).max(0.0)
 }
@@ -83,7 +83,7 @@ impl Execution for Spinning {
             }
         };
         let left = self.target - self.turned;
-        // Also when it has turned too far: the drive cannot stop to the hundredth.
+        // Also after it has turned too far: the drive cannot stop within a hundredth of a radian.
         if left.abs() <= YAW_TOLERANCE || left * self.target <= 0.0 {
             return Progress::Succeeded(ended(world, Spin::NONE, "", &self.allowance));
         }
@@ -91,13 +91,13 @@ impl Execution for Spinning {
             let text = "the time allowance ran out";
             return Progress::Aborted(ended(world, Spin::TIMEOUT, text, &self.allowance));
         }
-        // A disc that turns sweeps nothing new, so only what is here already counts.
+        // A disc that turns covers no new area, so only an overlap at the current pose counts.
         if overlap(world, &world.robot.pose) > 0.0 {
             let text = "something is in the way";
             return Progress::Aborted(ended(world, Spin::COLLISION_AHEAD, text, &self.allowance));
         }
         let settings = &world.settings;
-        // What still turns while the drive brakes, one step included, is not driven.
+        // The turn rate at which the drive can still brake within the remaining angle, one step included.
         let braking = (2.0 * 0.8 * settings.max_turn_acceleration * left.abs()).sqrt();
         let least = settings.min_spin.min(braking.max(0.05));
         let turn = braking.min(settings.max_spin).max(least).copysign(left);
@@ -119,13 +119,13 @@ impl Execution for Spinning {
 /// A straight drive, forward or back.
 struct Straight {
     start: PlanarPose,
-    /// Signed metres per second.
+    /// Signed speed, in metres per second.
     speed: f64,
     distance: f64,
     allowance: Allowance,
 }
 
-/// What one step of a straight drive came to.
+/// The outcome of one step of a straight drive.
 enum StraightStep {
     Driving(f64),
     Arrived,
@@ -155,7 +155,7 @@ impl Straight {
             StraightStep::Driving(driven)
         };
         let speed = if matches!(outcome, StraightStep::Driving(_)) {
-            // It brakes for the end, so that the robot stops there and not beyond.
+            // It brakes before the end, so the robot stops there and not beyond.
             let braking = (2.0 * 0.8 * world.settings.max_acceleration * (self.distance - driven)).sqrt();
             self.speed.abs().min(braking.max(0.01)).copysign(self.speed)
         } else {
@@ -165,7 +165,7 @@ impl Straight {
         outcome
     }
 
-    /// Whether the way ahead, as far as it is to be driven, hits something closer than now.
+    /// Returns whether the robot comes closer to an obstacle on the rest of its way than it is now.
     fn is_blocked(&self, world: &World, left: f64) -> bool {
         let reach = (self.speed.abs() * world.settings.simulate_ahead_time).min(left);
         let here = overlap(world, &world.robot.pose);
@@ -176,7 +176,7 @@ impl Straight {
     }
 }
 
-/// Both servers have the same skeleton; only names, numbers and the sense of the target differ.
+/// Both servers have the same code; only names, numbers and the sign of the target differ.
 macro_rules! straight_server {
     ($(#[$doc:meta])* $server:ident, $name:literal, $action:ident, $goal:ident, $result:ident, $feedback:ident,
      $check:ident) => {
@@ -247,7 +247,7 @@ straight_server!(
     on_heading
 );
 
-/// The signed distance and speed of a backup: always back, whatever the signs.
+/// The signed distance and speed of a backup: always backwards, with any signs.
 fn backwards(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
     along_x(target, speed)?;
     Ok((-target.x.abs(), -speed.abs()))
@@ -272,7 +272,7 @@ fn along_x(target: &Point, speed: f64) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Stands still. The drive is left alone, as Nav2's wait leaves it.
+/// Waits. It sends no command to the drive, like Nav2's wait.
 pub struct Waiting {
     since: Time,
     time: Duration,

@@ -9,22 +9,22 @@ use super::server::{Execution, Progress};
 use super::settings::Base;
 use super::world::World;
 
-/// Radians off the path from which the robot first turns on the spot.
+/// Angle to the path, in radians, above which the robot first turns on the spot.
 const TURN_FIRST: f64 = 0.5;
-/// Metres per second near the end of the path, so that it is reached at all.
+/// Minimum speed near the end of the path, in metres per second; the robot then reaches the end.
 const CREEP: f64 = 0.05;
-/// Radians per second at least when turning on the spot.
+/// Minimum speed of a turn on the spot, in radians per second.
 const LEAST_TURN: f64 = 0.1;
-/// Metres of path ahead of the last match in which the next match is looked for: a path that crosses itself is
+/// Length of path after the last match that is searched for the next match, in metres. A path that crosses itself is
 /// followed in its order.
 const SEARCH: f64 = 1.0;
-/// Seconds ahead that the way is checked for collisions, beyond braking.
+/// Time that is checked for collisions in addition to braking, in seconds.
 const AHEAD: f64 = 0.3;
 
 /// Follows one path.
 pub struct Follower {
     poses: Vec<PlanarPose>,
-    /// Metres from each pose to the end of the path.
+    /// Distance from each pose to the end of the path, in metres.
     remaining: Vec<f64>,
     nearest: usize,
     at_end: bool,
@@ -52,7 +52,7 @@ impl Follower {
             remaining,
             poses,
         };
-        // A path planned while driving starts where the robot was: any part of it may be nearest by now.
+        // The robot was at the start of the path when it was planned, and may be near any part of it now.
         follower.nearest = follower.nearest_in(0, f64::INFINITY, robot);
         follower
     }
@@ -73,7 +73,7 @@ impl Follower {
         best.0
     }
 
-    /// The point to steer at: so many metres along the path.
+    /// The target point for steering: `lookahead` metres along the path.
     fn target(&self, lookahead: f64, robot: &PlanarPose) -> PlanarPose {
         let ahead = self
             .poses
@@ -103,13 +103,13 @@ impl Follower {
         (speed, speed * curvature)
     }
 
-    /// Metres along the path to its end.
+    /// Remaining distance along the path, in metres.
     fn left(&self, robot: &PlanarPose) -> f64 {
         self.remaining[self.nearest] + self.poses[self.nearest].distance(robot)
     }
 
-    /// Whether the robot, driving on like this until it could stop or is at the end, hits what the local costmap
-    /// knows. One that touches already is only stopped from getting closer.
+    /// Returns whether the robot hits an obstacle of the local costmap if it continues like this until it could stop or
+    /// is at the end. A robot that touches an obstacle already may not come closer.
     fn is_blocked(&self, world: &World, speed: f64, turn: f64) -> bool {
         if speed == 0.0 {
             return false;
@@ -135,7 +135,7 @@ impl Follower {
     }
 }
 
-/// A turn that can still stop in time.
+/// The speed of a turn that can still stop in time.
 fn turn_on_spot(angle: f64, settings: &Base) -> f64 {
     let braking = (2.0 * 0.8 * settings.max_turn_acceleration * angle.abs()).sqrt();
     braking.min(settings.max_turn).max(LEAST_TURN).copysign(angle)
@@ -172,7 +172,7 @@ impl Execution for Follower {
             }
             poses.push(pose);
         }
-        // A new path every second must not reset the progress check, or a stuck robot would never be noticed.
+        // A new path every second must not reset the progress check: a stuck robot would never be detected.
         let fresh = ProgressCheck {
             pose: world.robot.pose,
             since: world.now(),
@@ -191,7 +191,7 @@ impl Execution for Follower {
             return Self::abort(world, FollowPath::INVALID_PATH, "the path is empty");
         };
 
-        // Once at the end it only turns: a stateful goal checker, as in Nav2's defaults.
+        // At the end it only turns: a stateful goal checker, as in Nav2's defaults.
         let tolerance = world.settings.xy_goal_tolerance;
         let near_end = self.remaining[self.nearest] <= 2.0 * tolerance + SEARCH / 2.0;
         self.at_end |= near_end && robot.distance(&end) <= tolerance;
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_stuck_robot_is_noticed_also_when_paths_keep_coming() {
-        // Blind: it pushes against what it does not see.
+        // Without a sensor: it pushes against an obstacle that it does not see.
         let settings = Base {
             obstacles: "1.5 0 0.3".into(),
             sensor_range: 0.0,

@@ -1,4 +1,4 @@
-//! What the robot believes is in the way, and what clearing makes it forget.
+//! The costmaps of the robot: marked obstacles, and clearing.
 
 use crate::bt::Time;
 use crate::msg::duration::from_seconds;
@@ -6,19 +6,19 @@ use crate::msg::duration::from_seconds;
 use super::plane::PlanarPose;
 use super::space::{Disc, Space};
 
-/// Something that stands in the world, or a mark that a costmap has for no reason, for a while.
+/// A temporary obstacle of the world, or a false mark of a costmap (a ghost).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstacle {
-    /// Where, and how large.
+    /// Position and size.
     pub disc: Disc,
-    /// It appears then.
+    /// The time at which it appears.
     pub from: Time,
-    /// It is gone then; `None` for never.
+    /// The time at which it disappears; `None` for never.
     pub until: Option<Time>,
 }
 
 impl Obstacle {
-    /// Whether it is there.
+    /// Returns whether it is present.
     pub fn is_present(&self, now: Time) -> bool {
         self.from <= now && self.until.is_none_or(|until| now < until)
     }
@@ -56,23 +56,23 @@ pub fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
     parts.map(|part| read(part).ok_or_else(|| wrong(part))).collect()
 }
 
-/// Part of a costmap that clearing concerns: a square, as Nav2's services have it.
+/// A region to clear: a square, as in Nav2's services.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Region {
-    /// All of it.
+    /// The whole costmap.
     Everything,
-    /// What lies inside a square.
+    /// The inside of a square.
     Inside {
-        /// Its middle, metres.
+        /// The centre of the square, in metres.
         center: (f64, f64),
-        /// Its side, metres.
+        /// The side of the square, in metres.
         side: f64,
     },
-    /// What lies outside a square.
+    /// The outside of a square.
     Outside {
-        /// Its middle, metres.
+        /// The centre of the square, in metres.
         center: (f64, f64),
-        /// Its side, metres.
+        /// The side of the square, in metres.
         side: f64,
     },
 }
@@ -90,20 +90,20 @@ impl Region {
     }
 }
 
-/// One costmap: the obstacles it has marked. The walls of the map are known to all costmaps and never cleared,
-/// as a static layer is.
+/// A costmap with its marked obstacles. All costmaps contain the walls of the map and never clear them, like a static
+/// layer.
 #[derive(Clone, Debug, Default)]
 pub struct Costmap {
     marks: Vec<Disc>,
-    /// Ghosts that were marked already: clearing them is for good.
+    /// Ghosts that were already marked: after clearing they do not return.
     ghosts_seen: Vec<bool>,
-    /// How often it was cleared.
+    /// Number of clears.
     pub clears: u64,
 }
 
 impl Costmap {
-    /// Looks around: marks real obstacles within range, forgets what is within range and no longer there, marks
-    /// ghosts whose time has come. A ghost stays, seen or not: that is the stale mark that clearing is for.
+    /// Updates the marks: adds real obstacles within range, removes marks within range whose obstacle is gone, and adds
+    /// ghosts whose time has come. A ghost stays, whether in range or not: it is the stale mark that clearing is for.
     pub fn update(
         &mut self,
         obstacles: &[Obstacle],
@@ -132,13 +132,13 @@ impl Costmap {
         }
     }
 
-    /// Forgets the marks of a region. What is really there is marked again at the next update.
+    /// Removes the marks of a region. Real obstacles are marked again at the next update.
     pub fn clear(&mut self, region: &Region) {
         self.marks.retain(|mark| !region.contains(mark));
         self.clears += 1;
     }
 
-    /// Starts over: for a new set of ghosts.
+    /// Clears everything, for a new set of ghosts.
     pub fn reset(&mut self) {
         self.marks.clear();
         self.ghosts_seen.clear();
@@ -149,7 +149,7 @@ impl Costmap {
         &self.marks
     }
 
-    /// What this costmap takes for free.
+    /// The free space of this costmap.
     pub fn space<'a>(&'a self, map: Option<&'a super::map::Map>) -> Space<'a> {
         Space {
             map,

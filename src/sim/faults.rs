@@ -1,24 +1,24 @@
-//! What goes wrong, and when: the fault plan of each server, by parameters.
+//! The fault plan of each server, from parameters.
 
 use std::time::Duration;
 
 use super::setting::{SettingError, Value, settings};
 
-/// Text of a fault that cannot be read.
+/// A fault parameter that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// Not a set of goals.
+    /// The text is not a set of goals.
     #[error("`{0}` is no set of goals; write `all`, or numbers and ranges from 1: `2`, `1,4-6`, `3-`")]
     Goals(String),
-    /// Not a time.
+    /// The number is not a valid time.
     #[error("{0} is no time; seconds, 0 or above")]
     Seconds(String),
-    /// Not a code.
+    /// The number is not a valid error code.
     #[error("{0} is no error code; 0 to 65535")]
     Code(i64),
 }
 
-/// Which goals of a server a fault hits, counted from 1 since `nav_sim` started: nothing, `all`, or numbers and
+/// The goals of a server that a fault affects, counted from 1 since the start of `nav_sim`: none, `all`, or numbers and
 /// ranges such as `2`, `1,4-6` or `3-`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct GoalSet(Vec<(u64, u64)>);
@@ -52,7 +52,7 @@ impl GoalSet {
         ranges.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether goal `number` is hit.
+    /// Returns whether goal `number` is affected.
     pub fn contains(&self, number: u64) -> bool {
         self.0
             .iter()
@@ -128,7 +128,7 @@ impl ActionFaults {
         self.plan().map(|_| ())
     }
 
-    /// The plan these parameters describe.
+    /// The fault plan of these parameters.
     ///
     /// # Errors
     /// The parameter that cannot be read.
@@ -168,7 +168,7 @@ impl ServiceFaults {
         self.plan().map(|_| ())
     }
 
-    /// The plan these parameters describe.
+    /// The fault plan of these parameters.
     ///
     /// # Errors
     /// The parameter that cannot be read.
@@ -180,59 +180,59 @@ impl ServiceFaults {
     }
 }
 
-/// The fault plan of an action server, read.
+/// The parsed fault plan of an action server.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ActionPlan {
-    /// Refused.
+    /// Goals that are refused.
     pub refuse: GoalSet,
-    /// Answered late.
+    /// Goals whose answer is delayed.
     pub delay: GoalSet,
-    /// How late.
+    /// The delay of the answer.
     pub accept_delay: Duration,
-    /// Aborted.
+    /// Goals that are aborted.
     pub abort: GoalSet,
-    /// With this code.
+    /// The error code of aborted goals.
     pub abort_code: u16,
-    /// So long after acceptance.
+    /// Time from acceptance to abort.
     pub abort_after: Duration,
-    /// Never worked on.
+    /// Goals that are accepted and never executed.
     pub hang: GoalSet,
-    /// Not to be cancelled.
+    /// Goals whose cancel is refused.
     pub refuse_cancel: GoalSet,
-    /// Cancelled without effect.
+    /// Goals whose cancel is accepted and has no effect.
     pub ignore_cancel: GoalSet,
-    /// From accepted cancel to its effect.
+    /// Time from an accepted cancel to its effect.
     pub cancel_delay: Duration,
-    /// The server vanishes.
+    /// Goals during which the server vanishes.
     pub vanish: GoalSet,
-    /// So long after acceptance.
+    /// Time from acceptance to vanishing.
     pub vanish_after: Duration,
-    /// And is back so long after that; `None` for never.
+    /// Time from vanishing to return; `None` for never.
     pub return_after: Option<Duration>,
-    /// Neither taken nor answered.
+    /// Goals that are neither accepted nor answered.
     pub ignore: GoalSet,
-    /// Taken and not answered.
+    /// Goals that are accepted and not answered.
     pub mute: GoalSet,
-    /// Acceptance answered twice.
+    /// Goals whose acceptance is answered twice.
     pub twice: GoalSet,
-    /// Acceptance and result answered late.
+    /// Goals whose acceptance and result are answered late.
     pub late_answer: GoalSet,
-    /// So late.
+    /// The delay of late answers.
     pub answer_delay: Duration,
-    /// Result given to nobody.
+    /// Goals whose result is sent to no client.
     pub lose_result: GoalSet,
-    /// With a flood of feedback.
+    /// Goals with a flood of feedback.
     pub flood: GoalSet,
-    /// With news of goals that do not exist.
+    /// Goals during which feedback and status of unknown goals are published.
     pub wrong_id: GoalSet,
 }
 
-/// The fault plan of a service, read.
+/// The parsed fault plan of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ServicePlan {
-    /// Never answered.
+    /// Requests that are never answered.
     pub ignore: GoalSet,
-    /// Answered so late.
+    /// The delay of answers.
     pub answer_delay: Duration,
 }
 

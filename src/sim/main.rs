@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before any thread is started, that of the log among them.
+    // Before any thread is started, including the thread of the log.
     let profile = navtree::ros::middleware::set_up();
     let _log = navtree::ros::start_log();
     match navtree::sim::node::run(profile) {

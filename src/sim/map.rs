@@ -1,4 +1,4 @@
-//! The static map: walls on a grid, from text or from a Nav2 map file.
+//! The static map: walls on a grid, from a text or a Nav2 map file.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::pgm;
 
-/// Why a map could not be had.
+/// The reason why a map could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The file cannot be read.
@@ -16,10 +16,10 @@ pub enum MapError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The YAML is not that of a map.
+    /// The YAML file is not a map description.
     #[error("{path}: not a map description: {source}")]
     Yaml {
         /// The file.
@@ -27,7 +27,7 @@ pub enum MapError {
         /// Line, column and reason.
         source: serde_yaml::Error,
     },
-    /// The image is not one.
+    /// The image cannot be decoded.
     #[error("{path}: {source}")]
     Image {
         /// The file.
@@ -35,17 +35,17 @@ pub enum MapError {
         /// The reason.
         source: pgm::PgmError,
     },
-    /// A sign that text maps do not have.
+    /// A character that text maps do not allow.
     #[error("line {line}, column {column} of the map: `{sign}`; walls are `#`, free is `.` or a blank")]
     Sign {
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
-        /// What was there.
+        /// The character.
         sign: char,
     },
-    /// Nothing in it, or a number that makes no sense.
+    /// The map is empty, or a number is invalid.
     #[error("{0}")]
     Unusable(String),
 }
@@ -53,31 +53,30 @@ pub enum MapError {
 /// A grid of walls.
 #[derive(Clone, PartialEq)]
 pub struct Map {
-    /// Metres a cell.
+    /// Size of a cell, in metres.
     pub resolution: f64,
-    /// Cells along x.
+    /// Number of cells along x.
     pub width: usize,
-    /// Cells along y.
+    /// Number of cells along y.
     pub height: usize,
-    /// The lower left corner, metres.
+    /// The lower left corner, in metres.
     pub origin: (f64, f64),
-    /// Row by row from the lowest y.
+    /// The walls row by row, from the lowest y.
     walls: Vec<bool>,
-    /// Metres from the middle of each cell to the nearest wall cell's edge; computed once, because planner,
-    /// controller and drive all ask it many times a step.
+    /// Distance from the middle of each cell to the edge of the nearest wall cell, in metres. Computed once, because
+    /// planner, controller and drive read it many times per step.
     clearance: Vec<f32>,
 }
 
-/// More cells than a robot's planner would be given, and what a wrong resolution soon exceeds.
+/// Maximum number of cells. It is larger than a usual map, and a wrong resolution soon exceeds it.
 const MAX_CELLS: usize = 64 << 20;
 
 impl Map {
-    /// A map from a picture in text: `#` is wall, `.` or blank is free, the first row is the one with the
-    /// largest y, rows end with a line break or `/`, short rows are filled with free cells. `origin` is the
-    /// lower left corner.
+    /// Creates a map from a picture in text: `#` is wall, `.` or blank is free, the first row has the largest y, rows
+    /// end with a line break or `/`, short rows are filled with free cells. `origin` is the lower left corner.
     ///
     /// # Errors
-    /// A sign that is neither, no rows, or a resolution that is not positive.
+    /// Another character, no rows, or a resolution that is not positive.
     pub fn from_text(text: &str, resolution: f64, origin: (f64, f64)) -> Result<Self, MapError> {
         let rows: Vec<&str> = text
             .trim_matches(['\n', '\r'])
@@ -104,11 +103,11 @@ impl Map {
         Self::new(resolution, width, rows.len(), origin, walls)
     }
 
-    /// A map from a file: a map_server YAML that names a PGM image (trinary mode), or any other file as text for
+    /// Loads a map from a file: a map_server YAML with a PGM image (trinary mode), or any other file as text for
     /// [`Map::from_text`] with `resolution` and `origin`.
     ///
     /// # Errors
-    /// With the file's name: unreadable, not a map, or an image of another kind.
+    /// With the file's name: unreadable, not a map, or an unsupported image.
     pub fn from_file(path: &FilePath, resolution: f64, origin: (f64, f64)) -> Result<Self, MapError> {
         let text = read(path)?;
         let text = String::from_utf8_lossy(&text);
@@ -178,19 +177,20 @@ impl Map {
         })
     }
 
-    /// Whether the point is on the map.
+    /// Returns whether the point is on the map.
     pub fn contains(&self, x: f64, y: f64) -> bool {
         self.index(x, y).is_some()
     }
 
-    /// Whether the point is in a wall. Off the map there are none.
+    /// Returns whether the point is in a wall. There are no walls outside the map.
     pub fn is_wall(&self, x: f64, y: f64) -> bool {
         self.index(x, y).is_some_and(|index| self.walls[index])
     }
 
-    /// Metres from the point to the nearest wall; negative inside one, infinite off the map. Between the middles of
-    /// cells it is interpolated: exact along straight walls, up to a fifth of a cell too much off a corner. Without
-    /// that it would jump by a cell, and a robot beside a wall would be told "free" and then "blocked".
+    /// Distance from the point to the nearest wall, in metres; negative inside a wall, infinite outside the map. It is
+    /// interpolated between the middles of cells: exact along straight walls, up to a fifth of a cell too large at a
+    /// corner. Without interpolation it would jump by a cell, and a robot beside a wall would get "free" and then
+    /// "blocked".
     pub fn clearance(&self, x: f64, y: f64) -> f64 {
         if !self.contains(x, y) {
             return f64::INFINITY;
@@ -206,7 +206,7 @@ impl Map {
         between(lower, upper, row.fract())
     }
 
-    /// Lower left and upper right corner, metres.
+    /// Lower left and upper right corner, in metres.
     pub fn bounds(&self) -> ((f64, f64), (f64, f64)) {
         let (x, y) = self.origin;
         (
@@ -236,7 +236,7 @@ impl fmt::Debug for Map {
     }
 }
 
-/// What of map_server's YAML matters here.
+/// The used fields of map_server's YAML.
 #[derive(Deserialize)]
 struct Description {
     image: PathBuf,
@@ -263,7 +263,7 @@ fn read(path: &FilePath) -> Result<Vec<u8>, MapError> {
 /// Huttenlocher, "Distance transforms of sampled functions", 2012): lower envelopes of parabolas, first along
 /// columns, then along rows; linear in the number of cells.
 fn distances(walls: &[bool], width: usize, height: usize) -> Vec<f32> {
-    // Farther than any cell, and its square still fits f64's integers.
+    // Larger than any distance, and its square is still an exact integer in f64.
     let far = (width + height) as f64;
     let mut squares: Vec<f64> = walls
         .iter()
@@ -284,7 +284,7 @@ fn distances(walls: &[bool], width: usize, height: usize) -> Vec<f32> {
     squares.into_iter().map(|square| square.sqrt() as f32).collect()
 }
 
-/// For each i the least of `values[j] + (i - j)²`.
+/// For each i the minimum of `values[j] + (i - j)²`.
 fn envelope(values: &[f64]) -> Vec<f64> {
     let crossing = |a: usize, b: usize| {
         let (x, y) = (a as f64, b as f64);

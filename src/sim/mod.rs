@@ -1,11 +1,12 @@
 //! A robot on a plane with the servers that trees call.
 //!
-//! Users test their trees on it, so it behaves like a robot: it needs time to brake, drifts in its odometry, does
-//! not pass walls, sees only what is near, and its servers speak Nav2's types with Nav2's error codes. And it fails
-//! on demand: each server has a fault plan ([`faults`]).
+//! Users test their trees with it, so it behaves like a robot: it needs time to brake, has odometry drift, does not
+//! pass through walls, sees only near obstacles, and its servers use Nav2's types and error codes. It also fails on
+//! demand: each server has a fault plan ([`faults`]).
 //!
-//! Everything but `node` is pure: a [`world::World`] is stepped, a [`server::Server`] is handed goals and says what
-//! to tell its clients. Time is simulated, noise has a seed, so the same inputs give the same run.
+//! All modules except `node` are pure: a caller steps a [`world::World`], and passes goals to a [`server::Server`],
+//! which returns the events for its clients. Time is simulated and noise has a seed, so the same inputs give the same
+//! run.
 #![forbid(unsafe_code)]
 
 pub mod battery;

@@ -1,31 +1,33 @@
-//! When to step and when to publish.
+//! The due times of steps and of messages.
 
 use std::time::Duration;
 
 use crate::bt::Time;
 use crate::msg::duration::from_seconds;
 
-/// Turns real time into steps: step n is due at start + n periods, so nothing drifts. A simulation that cannot keep
-/// up runs slower than asked instead of stepping in bursts: servers that jump by seconds would be another robot.
+/// Converts real time to steps: step n is due at start + n periods, so there is no drift. A simulation that is too slow
+/// runs slower than requested and does not step in bursts: servers that jump by seconds would behave like a different
+/// robot.
 #[derive(Clone, Debug)]
 pub struct Pace {
     start: Time,
     steps: u64,
     period: Duration,
-    /// Steps that were given up because the machine was too slow.
+    /// Steps that were skipped because the machine was too slow.
     pub missed: u64,
 }
 
-/// Steps that may be made up at once.
+/// Maximum number of late steps that are executed at once.
 const MOST_BEHIND: u64 = 5;
 
 impl Pace {
-    /// A pace from `now` on, in real time: `period` simulated seconds a step, `speed_factor` of them a second.
+    /// A pace that starts at `now`, in real time: `period` simulated seconds per step, `speed_factor` simulated seconds
+    /// per second.
     pub fn new(now: Time, period: Duration, speed_factor: f64) -> Self {
         Self {
             start: now,
             steps: 0,
-            // Not zero, whatever the factor: a due step must always lie ahead.
+            // Not zero for any factor: the next step must always be in the future.
             period: period
                 .div_f64(speed_factor.clamp(1e-6, 1e6))
                 .max(Duration::from_micros(1)),
@@ -45,28 +47,28 @@ impl Pace {
         steps
     }
 
-    /// When the next step is due, in real time.
+    /// The time of the next step, in real time.
     pub fn next(&self) -> Time {
         let nanoseconds = self.period.as_nanos().saturating_mul(u128::from(self.steps) + 1);
         self.start + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
 }
 
-/// Something that happens so many times a simulated second.
+/// An event with a rate in simulated time.
 #[derive(Clone, Debug, Default)]
 pub struct Rate {
     next: Time,
 }
 
 impl Rate {
-    /// Whether it is time, at `hertz`; 0 is never. The first is at once.
+    /// Returns whether the event is due at rate `hertz`; 0 means never. The first one is due at once.
     pub fn is_due(&mut self, now: Time, hertz: f64) -> bool {
         if hertz <= 0.0 || now < self.next {
             return false;
         }
         let period = from_seconds(1.0 / hertz);
-        // From when it was due, not from now, so that the rate holds although steps do not divide it; from now
-        // where that is already past, so that there is no burst.
+        // The next time is computed from the last due time, which keeps the rate even if it is not a multiple of steps.
+        // After a delay it is computed from now, which avoids a burst.
         let regular = self.next + period;
         self.next = if regular > now { regular } else { now + period };
         true

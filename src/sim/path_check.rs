@@ -5,8 +5,8 @@ use crate::msg::service::{IsPathValidRequest, IsPathValidResponse};
 use super::plane::PlanarPose;
 use super::world::World;
 
-/// Whether the part of the path that is still ahead of the robot is free in the global costmap. An empty path is
-/// not valid, as in Nav2; neither is one in a frame that nobody knows.
+/// Returns whether the rest of the path, ahead of the robot, is free in the global costmap. An empty path is not valid,
+/// as in Nav2; a path in an unknown frame is not valid either.
 pub fn is_path_valid(request: &IsPathValidRequest, world: &World) -> IsPathValidResponse {
     let poses: Option<Vec<PlanarPose>> = request
         .path

@@ -1,17 +1,17 @@
-//! Portable grey maps: the image format of map files.
+//! Portable grey maps (PGM): the image format of map files.
 
 /// A grey picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
-    /// Pixels a row.
+    /// Number of pixels per row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
     /// Brightness from 0 (black) to 1 (white), row by row from the top.
     pub pixels: Vec<f64>,
 }
 
-/// Why bytes are not such a picture.
+/// The reason why bytes are not a PGM image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PgmError {
     /// Another format.
@@ -19,28 +19,28 @@ pub enum PgmError {
         "not a PGM image (it must start with P5 or P2); convert it, for example with `convert map.png map.pgm`"
     )]
     OtherFormat,
-    /// A number of the head or of a pixel is missing or out of range.
+    /// A number of the header or of a pixel is missing or out of range.
     #[error("byte {at}: expected {what}")]
     Number {
         /// Offset in the file.
         at: usize,
-        /// Which number.
+        /// The expected number.
         what: &'static str,
     },
-    /// Fewer pixels than the head says.
+    /// Fewer pixels than the header states.
     #[error("{found} of {expected} pixels are there")]
     Short {
-        /// Pixels by the head.
+        /// Number of pixels in the header.
         expected: usize,
-        /// Pixels found.
+        /// Number of pixels found.
         found: usize,
     },
 }
 
-/// Decodes a binary (P5, one or two bytes a pixel) or plain (P2) grey map.
+/// Decodes a binary (P5, one or two bytes per pixel) or plain (P2) grey map.
 ///
 /// # Errors
-/// What is wrong and where.
+/// The error and its position.
 pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
     let plain = match bytes.get(..2) {
         Some(b"P2") => true,
@@ -54,7 +54,7 @@ pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
     let expected = width.saturating_mul(height);
     let scale = |grey: usize| (grey as f64 / white as f64).min(1.0);
     let pixels: Vec<f64> = if plain {
-        // Not `with_capacity`: the head may promise more than memory holds.
+        // Not `with_capacity`: the header may state a number that exceeds the memory.
         let mut pixels = Vec::new();
         while pixels.len() < expected {
             pixels.push(scale(reader.number("a grey value", 0..=white)?));

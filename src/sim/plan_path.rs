@@ -17,14 +17,14 @@ use super::server::{Execution, Progress};
 use super::settings::Base;
 use super::world::{UnknownFrame, World};
 
-/// What both actions ask: a path through `goals`, from `start` or from the robot.
+/// The common request of both actions: a path through `goals`, from `start` or from the robot.
 struct Question<'a> {
     goals: &'a [PoseStamped],
     start: Option<&'a PoseStamped>,
     planner_id: &'a str,
 }
 
-/// Why the answer is none. Each action has its own numbers for these.
+/// The reason why there is no path. Each action has its own error codes.
 enum Trouble {
     InvalidPlanner(String),
     Frame(UnknownFrame),
@@ -62,7 +62,7 @@ fn answer(question: &Question<'_>, world: &World) -> Result<Vec<PlanarPose>, Tro
     for goal in question.goals {
         let goal = world.in_map(goal).map_err(Trouble::Frame)?;
         let leg = plan(&world.global_space(), planning, from, goal).map_err(Trouble::Plan)?;
-        // The end of one leg is the start of the next.
+        // The end of a leg is the start of the next one.
         poses.pop();
         poses.extend(leg);
         from = goal;
@@ -70,7 +70,7 @@ fn answer(question: &Question<'_>, world: &World) -> Result<Vec<PlanarPose>, Tro
     Ok(poses)
 }
 
-/// A plan on its way: found at once, handed out when the planning time has passed.
+/// A computed plan, returned after the planning time.
 struct Planned {
     poses: Vec<PlanarPose>,
     since: Time,
@@ -91,7 +91,7 @@ impl Planned {
     }
 }
 
-/// Both servers have the same skeleton; only names and numbers differ.
+/// Both servers have the same code; only names and numbers differ.
 macro_rules! planning_server {
     ($(#[$doc:meta])* $server:ident, $name:literal, $action:ident, $goal:ident, $result:ident, $feedback:ident,
      |$asked:ident| $goals:expr, no_goals: $no_goals:expr) => {

@@ -12,7 +12,7 @@ use super::route_graph::{Place, RouteGraph};
 use super::server::{Execution, Progress};
 use super::world::World;
 
-/// A route on its way: found at once, handed out when the planning time has passed.
+/// A computed route, returned after the planning time.
 pub struct Routing {
     path: Arc<Path>,
     route: Arc<Route>,
@@ -23,7 +23,7 @@ fn fail(code: u16, text: &str) -> ComputeRouteResult {
     ComputeRoute::failure(code, text)
 }
 
-/// The place a pose belongs to.
+/// The place nearest to a pose.
 fn place_of(pose: &PoseStamped, graph: &RouteGraph, world: &World) -> Result<Place, ComputeRouteResult> {
     let pose = world
         .in_map(pose)

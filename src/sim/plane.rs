@@ -1,17 +1,17 @@
-//! A robot on a plane: where it is, how it moves, what its wheels say.
+//! The motion of a robot on a plane: pose, velocity and odometry.
 
 use crate::msg::{Pose, Twist, angle_between, normalize_angle};
 
 use super::random::Random;
 
-/// A pose on the plane: metres and radians.
+/// A pose on the plane, in metres and radians.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct PlanarPose {
-    /// Metres along x.
+    /// Position along x, in metres.
     pub x: f64,
-    /// Metres along y.
+    /// Position along y, in metres.
     pub y: f64,
-    /// Heading, radians.
+    /// Heading, in radians.
     pub yaw: f64,
 }
 
@@ -21,22 +21,22 @@ impl PlanarPose {
         Self { x, y, yaw }
     }
 
-    /// Metres to another pose.
+    /// Distance to another pose, in metres.
     pub fn distance(&self, other: &Self) -> f64 {
         (self.x - other.x).hypot(self.y - other.y)
     }
 
-    /// The shortest turn to another heading, radians.
+    /// The shortest turn to another heading, in radians.
     pub fn turn_to(&self, yaw: f64) -> f64 {
         angle_between(self.yaw, yaw)
     }
 
-    /// Where a robot is that drives `forward` metres per second and turns `turn` radians per second for `seconds`
-    /// (an exact arc, so the step size does not shift the track).
+    /// The pose after a drive at `forward` metres per second and `turn` radians per second for `seconds` (an exact arc,
+    /// so the track does not depend on the step size).
     pub fn moved(&self, forward: f64, turn: f64, seconds: f64) -> Self {
         let angle = turn * seconds;
         let length = forward * seconds;
-        // The chord of the arc: as long as the arc for a small angle, and at half the angle to the heading.
+        // The chord of the arc: for a small angle as long as the arc, and at half the angle to the heading.
         let chord = if angle.abs() < 1e-9 {
             length
         } else {
@@ -50,7 +50,7 @@ impl PlanarPose {
         }
     }
 
-    /// Whether all three numbers are finite.
+    /// Returns whether all three numbers are finite.
     pub fn is_finite(&self) -> bool {
         self.x.is_finite() && self.y.is_finite() && self.yaw.is_finite()
     }
@@ -68,56 +68,56 @@ impl From<PlanarPose> for Pose {
     }
 }
 
-/// What the drive can do.
+/// The limits of the drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Metres per second, forward and back.
+    /// Maximum speed in metres per second, forward and back.
     pub speed: f64,
-    /// Radians per second.
+    /// Maximum turn in radians per second.
     pub turn: f64,
-    /// Metres per second per second, speeding up and braking.
+    /// Maximum acceleration and deceleration, in metres per second squared.
     pub acceleration: f64,
-    /// Radians per second per second.
+    /// Maximum angular acceleration, in radians per second squared.
     pub turn_acceleration: f64,
 }
 
-/// How wrong drive and wheel encoders are: standard deviations as a share of the motion, 0 for none.
+/// The noise of drive and wheel encoders: standard deviation as a share of the motion, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Noise {
-    /// The robot moves other than commanded.
+    /// The difference between command and motion.
     pub drive: f64,
-    /// The odometry reports other than moved. The pose in the map stays true, so `map→odom` drifts instead.
+    /// The difference between motion and odometry. The pose in the map stays exact, so `map→odom` drifts.
     pub odometry: f64,
 }
 
-/// Metres per second: what is slower counts as contact, not as a bump.
+/// Minimum speed of a bump, in metres per second. A slower contact does not count.
 const BUMP_SPEED: f64 = 0.05;
 
 /// The robot: a disc with a differential drive.
 #[derive(Clone, Debug)]
 pub struct Robot {
-    /// Where it really is, in the map frame.
+    /// The true pose, in the map frame.
     pub pose: PlanarPose,
-    /// Where its wheels say it is, in the odometry frame.
+    /// The pose of the wheel odometry, in the odometry frame.
     pub odometry: PlanarPose,
-    /// Metres per second forward, now.
+    /// Current speed forward, in metres per second.
     pub speed: f64,
-    /// Radians per second to the left, now.
+    /// Current turn to the left, in radians per second.
     pub turn: f64,
-    /// What the drive can do.
+    /// The limits of the drive.
     pub limits: Limits,
-    /// How wrong it is.
+    /// The noise of drive and odometry.
     pub noise: Noise,
-    /// Metres driven.
+    /// Distance driven, in metres.
     pub driven: f64,
-    /// How many times it ran into something, not counting slow contact.
+    /// Number of collisions, without slow contacts.
     pub bumps: u64,
     command: (f64, f64),
     random: Random,
 }
 
 impl Robot {
-    /// A robot at rest at `pose`, where its odometry starts at zero.
+    /// A robot that stands at `pose`. Its odometry starts at zero.
     pub fn new(pose: PlanarPose, limits: Limits, noise: Noise, seed: u64) -> Self {
         Self {
             pose,
@@ -133,7 +133,7 @@ impl Robot {
         }
     }
 
-    /// Sets what the drive aims at: metres per second, radians per second; cut to the limits.
+    /// Sets the commanded velocity in metres per second and radians per second, clamped to the limits.
     pub fn command(&mut self, speed: f64, turn: f64) {
         let within = |value: f64, limit: f64| {
             if value.is_finite() {
@@ -145,19 +145,19 @@ impl Robot {
         self.command = (within(speed, self.limits.speed), within(turn, self.limits.turn));
     }
 
-    /// What the drive aims at.
+    /// The commanded velocity.
     pub fn commanded(&self) -> (f64, f64) {
         self.command
     }
 
-    /// The velocity now.
+    /// The current velocity.
     pub fn twist(&self) -> Twist {
         Twist::planar(self.speed, self.turn)
     }
 
-    /// Moves on by `seconds`. `gap` says how many metres a pose leaves between robot and obstacles, negative for
-    /// overlap. The robot does not pass walls: it stops at contact. It may always move away, because obstacles can
-    /// appear on top of it.
+    /// Advances by `seconds`. `gap` returns the distance between the robot at a pose and the obstacles, in metres,
+    /// negative for overlap. The robot does not pass through walls: it stops at contact. It may always move away,
+    /// because obstacles can appear at its position.
     pub fn step(&mut self, seconds: f64, gap: impl Fn(&PlanarPose) -> f64) {
         self.speed = approach(self.speed, self.command.0, self.limits.acceleration * seconds);
         self.turn = approach(self.turn, self.command.1, self.limits.turn_acceleration * seconds);
@@ -176,7 +176,7 @@ impl Robot {
         };
         self.pose = self.pose.moved(speed, turn, moving);
         self.driven += speed.abs() * moving;
-        // The wheels keep turning in place for the rest of the step.
+        // The robot continues to turn on the spot for the rest of the step.
         self.pose.yaw = normalize_angle(self.pose.yaw + turn * (seconds - moving));
         let speed = speed * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
         let turn = turn * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
@@ -184,13 +184,13 @@ impl Robot {
         self.odometry.yaw = normalize_angle(self.odometry.yaw + turn * (seconds - moving));
     }
 
-    /// One draw, or none where there is no noise: switching noise on elsewhere does not shift this sequence.
+    /// Draws a number only if there is noise: noise in another part does not shift this sequence.
     fn draw(&mut self, amount: f64) -> f64 {
         if amount == 0.0 { 0.0 } else { self.random.normal() }
     }
 }
 
-/// The longest part of `seconds` after which the robot may still be where it is, to 1/64.
+/// The longest part of `seconds` for which the robot may move, to 1/64.
 fn time_to_contact(seconds: f64, may_be: impl Fn(f64) -> bool) -> f64 {
     let (mut free, mut blocked) = (0.0, seconds);
     for _ in 0..6 {

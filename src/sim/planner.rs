@@ -1,4 +1,4 @@
-//! The grid planner: straight where it can see the goal, otherwise A* around what is in the way.
+//! The grid planner: a straight line if the way to the goal is free, otherwise A* around the obstacles.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,13 +6,13 @@ use std::collections::BinaryHeap;
 use super::plane::PlanarPose;
 use super::space::Space;
 
-/// Why there is no path. The two compute-path actions have a code for each.
+/// The reason why there is no path. The two compute-path actions have a code for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// The start is off the map.
+    /// The start is outside the map.
     #[error("the start is outside the map")]
     StartOutsideMap,
-    /// The goal is off the map.
+    /// The goal is outside the map.
     #[error("the goal is outside the map")]
     GoalOutsideMap,
     /// The start is inside an obstacle.
@@ -21,33 +21,35 @@ pub enum PlanError {
     /// The robot does not fit at the goal.
     #[error("the goal is occupied")]
     GoalOccupied,
-    /// There is no way.
+    /// There is no path.
     #[error("there is no way to the goal")]
     NoValidPath,
 }
 
-/// How to plan.
+/// The parameters of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planning {
-    /// Metres kept from every obstacle: the robot's radius and a margin.
+    /// Minimum distance from all obstacles, in metres: the robot's radius and a margin.
     pub radius: f64,
-    /// Metres between the poses of a path.
+    /// Distance between the poses of a path, in metres.
     pub spacing: f64,
 }
 
-/// Metres a cell where no map says otherwise.
+/// Cell size without a map, in metres.
 const OPEN_RESOLUTION: f64 = 0.1;
-/// Metres around start, goal and obstacles that are searched where no map ends the plane.
+/// Searched border around start, goal and obstacles without a map, in metres.
 const OPEN_BORDER: f64 = 3.0;
-/// Cells of the search grid at most: beyond, it gets coarser, so that a search stays well below a second.
+/// Maximum number of cells of the search grid. A larger area gets larger cells, which keeps a search well below a
+/// second.
 const MAX_CELLS: f64 = 1_000_000.0;
-/// Poses of a path at most: beyond, they stand farther apart.
+/// Maximum number of poses of a path. In a longer path, the poses have a larger distance.
 const MAX_POSES: f64 = 50_000.0;
 
-/// A path from `start` to `goal`, poses about `spacing` apart, headings along the way and the goal's at the end.
+/// A path from `start` to `goal`, with poses about `spacing` apart, with headings along the path and the goal's heading
+/// at the end.
 ///
 /// # Errors
-/// Which of start and goal cannot be planned for, or that there is no way.
+/// The start or goal is not valid, or there is no path.
 pub fn plan(
     space: &Space<'_>,
     planning: Planning,
@@ -84,7 +86,7 @@ struct Grid {
     height: usize,
 }
 
-/// A cost in thousandths of a cell: whole numbers keep the order of the search exact and reproducible.
+/// Costs in thousandths of a cell: integers make the order of the search exact and reproducible.
 const STRAIGHT: u32 = 1000;
 const DIAGONAL: u32 = 1414;
 
@@ -97,7 +99,7 @@ impl Grid {
             let mut low = (from.0.min(to.0), from.1.min(to.1));
             let mut high = (from.0.max(to.0), from.1.max(to.1));
             for disc in space.discs {
-                // Only what stands near the way: a disc elsewhere would make the grid large for nothing.
+                // Only obstacles near the way: a disc elsewhere would enlarge the grid without use.
                 let near = disc.x + disc.radius > low.0 - OPEN_BORDER
                     && disc.x - disc.radius < high.0 + OPEN_BORDER
                     && disc.y + disc.radius > low.1 - OPEN_BORDER
@@ -124,7 +126,7 @@ impl Grid {
     }
 
     fn cell(&self, point: (f64, f64)) -> (usize, usize) {
-        // `as` saturates: what lies off the grid becomes its border.
+        // `as` saturates: a point outside the grid is moved to its border.
         let column = ((point.0 - self.origin.0) / self.resolution) as usize;
         let row = ((point.1 - self.origin.1) / self.resolution) as usize;
         (column.min(self.width - 1), row.min(self.height - 1))
@@ -137,7 +139,7 @@ impl Grid {
         )
     }
 
-    /// A* over eight neighbours; diagonal only where both sides are open, so that no corner is cut.
+    /// A* over eight neighbours. A diagonal step needs both sides free, so the path cuts no corner.
     fn search(
         &self,
         space: &Space<'_>,
@@ -150,7 +152,7 @@ impl Grid {
         let mut cost = vec![u32::MAX; self.width * self.height];
         let mut parent = vec![u32::MAX; self.width * self.height];
         let mut open = BinaryHeap::new();
-        // A robot that stands closer to a wall than it would plan may leave; around the start only contact counts.
+        // A robot that is closer to a wall than planned paths may leave it: near the start only contact counts.
         let leave = (radius - space.clearance(from.0, from.1)).max(0.0) + 2.0 * self.resolution;
         let passable = |cell: (usize, usize)| {
             let (x, y) = self.middle(cell);
@@ -219,7 +221,7 @@ impl Grid {
             cell = parent[cell] as usize;
             way.push(self.middle((cell % self.width, cell / self.width)));
         }
-        // The middles of the first and last cell are replaced by the points themselves.
+        // The start and goal points replace the middles of the first and last cell.
         if way.len() > 1 {
             way.pop();
         }
@@ -229,7 +231,7 @@ impl Grid {
     }
 }
 
-/// Drops the corners of a way that the robot can pass straight by.
+/// Removes the corners of a way that the robot can bypass in a straight line.
 fn pull_tight(space: &Space<'_>, radius: f64, way: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some((&first, rest)) = way.split_first() else {
         return Vec::new();
@@ -247,8 +249,8 @@ fn pull_tight(space: &Space<'_>, radius: f64, way: &[(f64, f64)]) -> Vec<(f64, f
     corners
 }
 
-/// Poses every `spacing` metres along the corners; each looks along its leg, the last to `final_yaw`. A way
-/// without length is its start and its goal, because followers expect both.
+/// Poses every `spacing` metres along the corners. Each has the heading of its leg, the last one `final_yaw`. A way of
+/// length zero has its start and its goal, because followers expect both.
 pub fn sample(corners: &[(f64, f64)], spacing: f64, start_yaw: f64, final_yaw: f64) -> Vec<PlanarPose> {
     let length: f64 = corners
         .windows(2)

@@ -2,14 +2,14 @@
 
 use std::f64::consts::TAU;
 
-/// A small generator with a seed, so that two runs with the same seed drive the same track. The sequence is that
-/// of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): one word of state,
-/// passes the usual statistical tests, and needs no crate.
+/// A small generator with a seed: two runs with the same seed drive the same track. The sequence is SplitMix64 (Steele,
+/// Lea, Flood: "Fast splittable pseudorandom number generators", 2014): one word of state, passes the usual statistical
+/// tests, and needs no crate.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator that starts at `seed`.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

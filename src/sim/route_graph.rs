@@ -1,24 +1,24 @@
-//! A graph of places and ways between them, and the shortest route on it.
+//! A graph of places and edges, and the shortest route on it.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A place.
+/// A place (a node of the graph).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Its number in the graph.
+    /// The id in the graph.
     pub id: u16,
-    /// Metres.
+    /// Position along x, in metres.
     pub x: f64,
-    /// Metres.
+    /// Position along y, in metres.
     pub y: f64,
 }
 
-/// Places and two-way ways between them.
+/// Places and the two-way edges between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouteGraph {
     places: BTreeMap<u16, Place>,
-    /// The number of an edge is its place in the list, from 1.
+    /// The number of an edge is its index in the list, from 1.
     edges: Vec<(u16, u16)>,
 }
 
@@ -27,12 +27,12 @@ pub struct RouteGraph {
 pub struct Step {
     /// The number of the edge.
     pub edge: u16,
-    /// The place it leads to.
+    /// The place at the end of the edge.
     pub to: u16,
 }
 
 impl RouteGraph {
-    /// Reads `id x y; id id; ...`: places and, between two of them, ways.
+    /// Reads `id x y; id id; ...`: places, and edges between two of them.
     ///
     /// # Errors
     /// A sentence with the part that cannot be read.
@@ -69,17 +69,17 @@ impl RouteGraph {
         Ok(graph)
     }
 
-    /// Whether there is no place.
+    /// Returns whether there is no place.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// A place by its number.
+    /// The place with this id.
     pub fn place(&self, id: u16) -> Option<Place> {
         self.places.get(&id).copied()
     }
 
-    /// The place nearest to a point; of equally near ones the first by number.
+    /// The place nearest to a point; of equally near ones the one with the lowest id.
     pub fn nearest(&self, x: f64, y: f64) -> Option<Place> {
         let distance = |place: &Place| (place.x - x).hypot(place.y - y);
         self.places
@@ -106,7 +106,7 @@ impl RouteGraph {
         })
     }
 
-    /// The shortest route (Dijkstra), and its length; `None` where there is none.
+    /// The shortest route (Dijkstra) with its length; `None` if there is none.
     pub fn route(&self, start: u16, goal: u16) -> Option<(Vec<Step>, f64)> {
         let mut best: BTreeMap<u16, (f64, Option<(u16, Step)>)> = BTreeMap::from([(start, (0.0, None))]);
         let mut open = BinaryHeap::from([Reached {
@@ -142,7 +142,7 @@ impl RouteGraph {
     }
 }
 
-/// An entry of the search's queue: the shortest comes first.
+/// An entry of the search queue: the shortest one comes first.
 #[derive(PartialEq)]
 struct Reached {
     length: f64,

@@ -1,5 +1,5 @@
-//! An action server as a pure state machine: which goals it takes, which one it works on, how each ends, and the
-//! faults that go with it. The ROS glue hands it goals and cancellations and does what its events say.
+//! An action server as a pure state machine: acceptance, execution and end of its goals, with the faults. The ROS layer
+//! passes goals and cancels to it and executes its events.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ pub use crate::goal::TerminalStatus;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoalNumber(pub u64);
 
-/// What one step of an execution came to.
+/// The outcome of one step of an execution.
 pub enum Progress<A: Action> {
     /// Not finished.
     Running(A::Feedback),
-    /// Reached.
+    /// The goal succeeded.
     Succeeded(A::Result),
-    /// Failed.
+    /// The goal failed.
     Aborted(A::Result),
 }
 
-/// The work on one goal.
+/// The execution of one goal.
 pub trait Execution: Sized {
-    /// The action it serves.
+    /// The served action.
     type Action: Action;
     /// The name of its server.
     const SERVER: &'static str;
 
-    /// Begins. `previous` is the work on the goal that this one takes the place of.
+    /// Starts. `previous` is the execution of the goal that this one replaces.
     ///
     /// # Errors
     /// The result with which the goal is aborted at once.
@@ -41,33 +41,33 @@ pub trait Execution: Sized {
         world: &mut World,
     ) -> Result<Self, <Self::Action as Action>::Result>;
 
-    /// Goes on for one step of the world.
+    /// Advances by one step of the world.
     fn step(&mut self, world: &mut World) -> Progress<Self::Action>;
 
-    /// Stops because of a cancellation.
+    /// Stops after a cancel.
     fn cancel(&mut self, world: &mut World) -> <Self::Action as Action>::Result;
 }
 
-/// What the glue must do.
+/// An event for the ROS layer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<A: Action> {
-    /// Tell the client that its goal is accepted.
+    /// Send the acceptance of the goal to the client.
     Accepted(GoalNumber),
-    /// Tell the client that its goal is refused.
+    /// Send the refusal of the goal to the client.
     Refused(GoalNumber),
-    /// Never answer the client's request; the goal does not exist.
+    /// Never answer the request; the goal does not exist.
     Ignored(GoalNumber),
     /// Send feedback.
     Feedback(GoalNumber, A::Feedback),
     /// Send the result.
     Ended(GoalNumber, TerminalStatus, A::Result),
-    /// Take the server off the network without a word; its goals are forgotten.
+    /// Remove the server from the network without a message; its goals are dropped.
     Vanished,
-    /// Put the server back.
+    /// Restore the server.
     Returned,
 }
 
-/// The server.
+/// The state of an action server.
 pub struct Server<E: Execution> {
     plan: ActionPlan,
     arrived: u64,
@@ -103,17 +103,17 @@ impl<E: Execution> Default for Server<E> {
 }
 
 impl<E: Execution> Server<E> {
-    /// Takes over a fault plan. Numbers already given stay.
+    /// Sets a fault plan. Goal numbers continue.
     pub fn configure(&mut self, plan: ActionPlan) {
         self.plan = plan;
     }
 
-    /// A goal arrived. It is answered by an event of a later [`Server::step`].
+    /// Takes a goal. An event of a later [`Server::step`] answers it.
     pub fn receive(&mut self, goal: <E::Action as Action>::Goal, now: Time) -> GoalNumber {
         self.arrived += 1;
         let number = GoalNumber(self.arrived);
         if self.is_gone() {
-            // On its way when the server vanished: nobody is there to answer.
+            // The goal was sent when the server vanished: there is no server to answer.
             return number;
         }
         let delay = if self.plan.delay.contains(number.0) {
@@ -129,7 +129,7 @@ impl<E: Execution> Server<E> {
         number
     }
 
-    /// A cancellation arrived: whether it is accepted. A goal that is not being worked on cannot be cancelled.
+    /// Takes a cancel and returns whether it is accepted. Only the active goal can be cancelled.
     pub fn cancel(&mut self, number: GoalNumber, now: Time) -> bool {
         let Some(active) = self.active.as_mut().filter(|active| active.number == number) else {
             return false;
@@ -143,17 +143,17 @@ impl<E: Execution> Server<E> {
         true
     }
 
-    /// The goal being worked on.
+    /// The active goal.
     pub fn active(&self) -> Option<GoalNumber> {
         self.active.as_ref().map(|active| active.number)
     }
 
-    /// Whether a fault has taken it off the network.
+    /// Returns whether a fault has removed the server from the network.
     pub fn is_gone(&self) -> bool {
         self.returns.is_some()
     }
 
-    /// Goes on for one step of the world; what happened is appended to `events`, in order.
+    /// Advances by one step of the world. The events are appended to `events`, in order.
     pub fn step(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
         if let Some(returns) = self.returns {
             if returns.is_some_and(|returns| returns <= world.now()) {
@@ -166,8 +166,7 @@ impl<E: Execution> Server<E> {
         self.work(world, events);
     }
 
-    /// Answers the goals that are to be answered by now, without a step: between two steps, so that a client need not
-    /// wait for the next one.
+    /// Answers the goals whose answer is due, between two steps, so a client need not wait for the next step.
     pub fn admit(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
         let now = world.now();
         while let Some(index) = self.waiting.iter().position(|waiting| waiting.answer_at <= now) {
@@ -187,7 +186,7 @@ impl<E: Execution> Server<E> {
             return;
         }
         events.push(Event::Accepted(number));
-        // As in Nav2's servers: one goal at a time, and the newer one aborts the older with an empty result.
+        // As in Nav2's servers: one goal at a time, and a newer one aborts the older one with an empty result.
         let previous = self.active.take();
         if let Some(previous) = &previous {
             let empty = <E::Action as Action>::Result::default();
@@ -237,7 +236,7 @@ impl<E: Execution> Server<E> {
             match active.execution.step(world) {
                 Progress::Running(feedback) => {
                     if now >= active.feedback_at {
-                        // Half a step early, so that rates that divide the control rate are met.
+                        // Half a step early, which allows rates that divide the control rate.
                         let pause = 1.0 / world.settings.feedback_rate - 0.5 / world.settings.control_rate;
                         active.feedback_at = now + from_seconds(pause);
                         events.push(Event::Feedback(number, feedback));
@@ -278,7 +277,7 @@ mod tests {
         Bench::with_faults(Base::default(), faults)
     }
 
-    /// The events but feedback, with results reduced to their code.
+    /// The events except feedback, with results reduced to their code.
     fn story<E: Execution>(bench: &Bench<E>) -> Vec<String> {
         let told = bench.events.iter().filter_map(|event| match event {
             Event::Accepted(number) => Some(format!("{} accepted", number.0)),

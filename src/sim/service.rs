@@ -1,10 +1,10 @@
-//! A service as a pure state machine: when it answers, and whether.
+//! A service as a pure state machine: whether and when it answers.
 
 use crate::bt::Time;
 
 use super::faults::ServicePlan;
 
-/// Requests on their way to their answer. `T` is whatever the glue needs to answer one.
+/// Requests that wait for their answer. `T` contains everything that the ROS layer needs to answer one.
 pub struct ServiceQueue<T> {
     plan: ServicePlan,
     arrived: u64,
@@ -22,12 +22,12 @@ impl<T> Default for ServiceQueue<T> {
 }
 
 impl<T> ServiceQueue<T> {
-    /// Takes over a fault plan. Numbers already given stay.
+    /// Sets a fault plan. Request numbers continue.
     pub fn configure(&mut self, plan: ServicePlan) {
         self.plan = plan;
     }
 
-    /// A request arrived. One that is never to be answered is handed back.
+    /// Takes a request. A request that is never answered is returned.
     #[must_use]
     pub fn receive(&mut self, request: T, now: Time) -> Option<T> {
         self.arrived += 1;
@@ -38,7 +38,7 @@ impl<T> ServiceQueue<T> {
         None
     }
 
-    /// The requests to work on and answer now, in the order of their arrival.
+    /// The requests to execute and answer now, in order of arrival.
     pub fn due(&mut self, now: Time) -> Vec<T> {
         let (due, later) = std::mem::take(&mut self.waiting)
             .into_iter()

@@ -1,15 +1,15 @@
-//! One setting of `nav_sim`: its type, its row in the table, and why it is refused.
+//! A setting of `nav_sim`: its type, its row in the table, and its errors.
 
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// On or off.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Double(f64),
-    /// Text.
+    /// A text.
     Text(String),
 }
 
@@ -36,47 +36,47 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Why a parameter was refused.
+/// The reason why a parameter was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingError {
-    /// No such parameter.
+    /// The parameter does not exist.
     #[error("nav_sim has no parameter `{0}`")]
     Unknown(String),
-    /// A value of another type.
+    /// The value has another type.
     #[error("`{name}` is a {expected}, not a {got}")]
     Type {
         /// The parameter.
         name: String,
-        /// The type it has.
+        /// The type of the parameter.
         expected: &'static str,
-        /// The type that was given.
+        /// The type of the value.
         got: &'static str,
     },
-    /// A number outside what makes sense.
+    /// The number is out of range.
     #[error("`{name}` is {value}, but must be {expected}")]
     Range {
         /// The parameter.
         name: String,
-        /// What was given.
+        /// The value.
         value: f64,
-        /// What is allowed.
+        /// The allowed range.
         expected: &'static str,
     },
-    /// Text that cannot be read.
+    /// The text cannot be read.
     #[error("`{name}`: {reason}")]
     Text {
         /// The parameter.
         name: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// The type of a setting: how it comes from a [`Value`] and goes back.
+/// The type of a setting, with conversions from and to [`Value`].
 pub trait Setting: Sized + Clone {
-    /// From a parameter; `None` for a value of another type.
+    /// Converts from a parameter; `None` for a value of another type.
     fn read(value: &Value) -> Option<Self>;
-    /// To a parameter.
+    /// Converts to a parameter.
     fn write(&self) -> Value;
 }
 
@@ -105,7 +105,7 @@ impl Setting for i64 {
 }
 
 impl Setting for f64 {
-    /// A whole number is a number too: `speed_factor: 2` in a parameter file is what its writer meant.
+    /// An integer is accepted as a number, for example `speed_factor: 2` in a parameter file.
     fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Double(value) => Some(*value),
@@ -135,16 +135,16 @@ impl Setting for String {
 pub struct Parameter {
     /// The name of the ROS parameter.
     pub name: String,
-    /// Its default, and by that its type.
+    /// The default, which determines the type.
     pub default: Value,
-    /// What it does, with unit.
+    /// The description, with the unit.
     pub description: &'static str,
 }
 
 /// Reads `value` into `target`.
 ///
 /// # Errors
-/// [`SettingError::Type`] where the types differ.
+/// [`SettingError::Type`] if the types differ.
 pub(super) fn assign<T: Setting>(target: &mut T, name: &str, value: &Value) -> Result<(), SettingError> {
     *target = T::read(value).ok_or_else(|| SettingError::Type {
         name: name.to_owned(),
@@ -154,7 +154,7 @@ pub(super) fn assign<T: Setting>(target: &mut T, name: &str, value: &Value) -> R
     Ok(())
 }
 
-/// A struct of settings with its table: fields, defaults and documentation stand in one place.
+/// A struct of settings with its table: one place for fields, defaults and documentation.
 macro_rules! settings {
     ($(#[$struct_doc:meta])* $struct:ident { $(#[doc = $doc:literal] $field:ident: $type:ty = $default:expr;)* }) => {
         $(#[$struct_doc])*
@@ -180,7 +180,7 @@ macro_rules! settings {
                 },)*]
             }
 
-            /// Sets the field that `key` names; `name` is the whole parameter's, for the error.
+            /// Sets the field with the name `key`; `name` is the full parameter name, for the error.
             fn assign(
                 &mut self,
                 key: &str,

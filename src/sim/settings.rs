@@ -1,4 +1,4 @@
-//! The parameters of `nav_sim`: one table from which come the settings, the ROS parameters and the table in
+//! The parameters of `nav_sim`: one table, the source of the settings, the ROS parameters and the table in
 //! `docs/nav_sim.md`.
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::faults::{ActionFaults, FaultError, ServiceFaults};
 use super::setting::{Parameter, SettingError, Value, settings};
 
 settings! {
-    /// What the robot, its world and its servers are like, faults aside.
+    /// The properties of the robot, its world and its servers, without faults.
     Base {
         /// Simulated seconds per second.
         speed_factor: f64 = 1.0;
@@ -118,7 +118,7 @@ settings! {
     }
 }
 
-/// The names of the action servers, as faults and topics name them.
+/// The names of the action servers, in faults and topics.
 pub const ACTION_SERVERS: [&str; 9] = [
     "compute_path_to_pose",
     "compute_path_through_poses",
@@ -131,13 +131,13 @@ pub const ACTION_SERVERS: [&str; 9] = [
     "smooth_path",
 ];
 
-/// The names of the service servers. `clear_global` and `clear_local` stand for all variants of clearing.
+/// The names of the service servers. `clear_global` and `clear_local` include all variants of clearing.
 pub const SERVICE_SERVERS: [&str; 3] = ["clear_global", "clear_local", "is_path_valid"];
 
 /// All parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Everything but faults.
+    /// All parameters except the faults.
     pub base: Base,
     /// The faults of each of [`ACTION_SERVERS`].
     pub actions: [ActionFaults; ACTION_SERVERS.len()],
@@ -156,7 +156,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// All parameters, as they are declared.
+    /// All parameters, as declared.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = Base::table();
         let named = |server: &str, row: Parameter| Parameter {
@@ -172,10 +172,10 @@ impl Settings {
         all
     }
 
-    /// Sets one parameter. On an error nothing has changed.
+    /// Sets one parameter. After an error, nothing has changed.
     ///
     /// # Errors
-    /// An unknown name, a value of another type, outside its range, or text that cannot be read.
+    /// An unknown name, a value of another type or outside its range, or a text that cannot be read.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
         let mut changed = self.clone();
         if let Some((server, key)) = name.strip_prefix("faults.").and_then(|rest| rest.split_once('.')) {
@@ -332,14 +332,14 @@ impl Base {
         Ok(())
     }
 
-    /// Whether a list of ids (`planner_ids` and its like) has `id`.
+    /// Returns whether a list of ids (such as `planner_ids`) contains `id`.
     pub fn knows(list: &str, id: &str) -> bool {
         let mut known = list
             .split(',')
             .map(str::trim)
             .filter(|known| !known.is_empty())
             .peekable();
-        // An empty id asks for the only plugin, as in Nav2: fine where there is one, or where all are known.
+        // An empty id requests the only plug-in, as in Nav2: valid if there is one, or if all ids are known.
         match (known.peek(), id) {
             (None, _) => true,
             (Some(_), "") => known.count() == 1,

@@ -1,4 +1,4 @@
-//! The whole: the world and all servers, stepped together.
+//! The complete simulation: the world and all servers, stepped together.
 
 use crate::bt::Time;
 use crate::msg::action::{
@@ -22,56 +22,56 @@ use super::settings::Settings;
 use super::smoother::Smoothing;
 use super::world::{UnknownFrame, World};
 
-/// Why settings were not taken over.
+/// The reason why settings were refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
     /// The map cannot be read.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// A fault cannot be read. [`Settings::set`] refuses those; only settings made by hand can have one.
+    /// A fault cannot be read. [`Settings::set`] refuses such a fault; only manually created settings can contain one.
     #[error(transparent)]
     Fault(#[from] super::faults::FaultError),
 }
 
-/// What happened in one step, server by server, in the order in which the servers are stepped: planners first, so
-/// that a plan is there for the follower, then those that drive.
+/// The events of one step, per server. The servers are stepped in this order: first the planners, then the servers that
+/// drive. The follower then has the plan of the same step.
 #[derive(Default)]
 pub struct Events {
-    /// Of `compute_path_to_pose`.
+    /// Events of `compute_path_to_pose`.
     pub compute_path_to_pose: Vec<Event<ComputePathToPose>>,
-    /// Of `compute_path_through_poses`.
+    /// Events of `compute_path_through_poses`.
     pub compute_path_through_poses: Vec<Event<ComputePathThroughPoses>>,
-    /// Of `compute_route`.
+    /// Events of `compute_route`.
     pub compute_route: Vec<Event<ComputeRoute>>,
-    /// Of `smooth_path`.
+    /// Events of `smooth_path`.
     pub smooth_path: Vec<Event<SmoothPath>>,
-    /// Of `follow_path`.
+    /// Events of `follow_path`.
     pub follow_path: Vec<Event<FollowPath>>,
-    /// Of `spin`.
+    /// Events of `spin`.
     pub spin: Vec<Event<Spin>>,
-    /// Of `backup`.
+    /// Events of `backup`.
     pub backup: Vec<Event<BackUp>>,
-    /// Of `drive_on_heading`.
+    /// Events of `drive_on_heading`.
     pub drive_on_heading: Vec<Event<DriveOnHeading>>,
-    /// Of `wait`.
+    /// Events of `wait`.
     pub wait: Vec<Event<Wait>>,
 }
 
 /// One of the two costmaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The planner's.
+    /// The costmap of the planner.
     Global,
-    /// The controller's and the behaviors'.
+    /// The costmap of the controller and the behaviors.
     Local,
 }
 
 /// The part of a costmap that a request clears.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Clearing {
-    /// All of it.
+    /// The whole costmap.
     Entirely,
-    /// All but a square around the robot.
+    /// All except a square around the robot.
     ExceptRegion(ClearCostmapExceptRegionRequest),
     /// A square around the robot.
     AroundRobot(ClearCostmapAroundRobotRequest),
@@ -125,10 +125,10 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Takes over changed settings while running.
+    /// Applies changed settings at run time.
     ///
     /// # Errors
-    /// A map or a fault that cannot be read; what comes before it in the order of servers has changed then.
+    /// A map or a fault that cannot be read. Settings of earlier servers have changed then.
     pub fn configure(&mut self, settings: &Settings) -> Result<(), ConfigureError> {
         fn plan<E: Execution>(server: &mut Server<E>, settings: &Settings) -> Result<(), ConfigureError> {
             server.configure(settings.action_faults(E::SERVER).plan()?);
@@ -153,7 +153,7 @@ impl Simulation {
         self.world.now()
     }
 
-    /// Servers first, then the world by one period. What happened is appended to `events`.
+    /// Steps the servers, then the world by one period. The events are appended to `events`.
     pub fn step(&mut self, events: &mut Events) {
         let world = &mut self.world;
         self.compute_path_to_pose
@@ -170,7 +170,7 @@ impl Simulation {
         world.step();
     }
 
-    /// Answers goals that arrived, between two steps.
+    /// Answers received goals, between two steps.
     pub fn admit(&mut self, events: &mut Events) {
         let world = &mut self.world;
         self.compute_path_to_pose
@@ -189,7 +189,7 @@ impl Simulation {
     /// Clears part of a costmap.
     ///
     /// # Errors
-    /// A pose in a frame that nobody knows; nothing is cleared then.
+    /// A pose in an unknown frame. Nothing is cleared then.
     pub fn clear(&mut self, which: Which, clearing: &Clearing) -> Result<(), UnknownFrame> {
         let robot = (self.world.robot.pose.x, self.world.robot.pose.y);
         let region = match clearing {
@@ -433,7 +433,7 @@ mod tests {
         for _ in 0..5 {
             simulation.step(&mut events);
         }
-        // The second took the place of the first, and had no poses.
+        // The second goal replaced the first one, and had no poses.
         let ended: Vec<_> = events
             .compute_path_through_poses
             .iter()

@@ -11,17 +11,17 @@ use super::server::{Execution, Progress};
 use super::settings::Base;
 use super::world::World;
 
-/// How strongly a pose is held at its old place.
+/// The weight of the original position of a pose.
 const KEEP: f64 = 0.2;
-/// How strongly a pose is drawn between its neighbours.
+/// The weight of the neighbours of a pose.
 const SMOOTH: f64 = 0.3;
-/// Rounds at most.
+/// Maximum number of rounds.
 const ROUNDS: usize = 500;
-/// Metres of change in a round that count as settled.
+/// Change of a round that ends the smoothing, in metres.
 const SETTLED: f64 = 1e-4;
 
-/// `path` with its corners rounded: each pose gives way between staying where it was and standing in the middle of
-/// its neighbours, until nothing moves. Ends and their headings stay; other headings follow the path.
+/// Smooths the corners of `path`: each pose moves to a balance between its original position and the middle of its
+/// neighbours, until no pose moves. The ends keep their positions and headings; the other headings follow the path.
 pub fn smooth(path: &Path) -> Path {
     let mut smoothed = path.clone();
     for _ in 0..ROUNDS {
@@ -52,7 +52,7 @@ pub fn smooth(path: &Path) -> Path {
     smoothed
 }
 
-/// A smoothed path on its way: found at once, handed out when the smoothing time has passed.
+/// A computed path, returned after the smoothing time.
 pub struct Smoothing {
     path: Arc<Path>,
     since: Time,
@@ -78,7 +78,7 @@ impl Execution for Smoothing {
         }
         let needed = from_seconds(world.settings.smoothing_time);
         let was_completed = needed <= goal.max_smoothing_duration;
-        // Out of time: what there is then, is the path as it came.
+        // Out of time: the result is the original path.
         let path = if was_completed {
             Arc::new(smooth(&goal.path))
         } else {

@@ -1,4 +1,4 @@
-//! What is free, as one of the costmaps or the real world sees it.
+//! The free space of a costmap or of the real world.
 
 use super::map::Map;
 use super::plane::PlanarPose;
@@ -6,23 +6,23 @@ use super::plane::PlanarPose;
 /// A round obstacle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disc {
-    /// Its middle, metres.
+    /// The x coordinate of its centre, in metres.
     pub x: f64,
-    /// Its middle, metres.
+    /// The y coordinate of its centre, in metres.
     pub y: f64,
-    /// Metres.
+    /// Its radius, in metres.
     pub radius: f64,
 }
 
 impl Disc {
-    /// Metres from a point to the edge; negative inside.
+    /// Distance from a point to the edge, in metres; negative inside.
     pub fn clearance(&self, x: f64, y: f64) -> f64 {
         (x - self.x).hypot(y - self.y) - self.radius
     }
 }
 
-/// Walls and discs. Everything that asks "may the robot be here" asks this, with another set of discs: the real
-/// ones, or those a costmap has marked.
+/// Walls and discs. All checks of a robot position use this type, with different discs: the real obstacles, or the
+/// marks of a costmap.
 #[derive(Clone, Copy, Debug)]
 pub struct Space<'a> {
     /// The walls; without a map the plane is open and has no border.
@@ -31,11 +31,11 @@ pub struct Space<'a> {
     pub discs: &'a [Disc],
 }
 
-/// Metres between the points that [`Space::sees`] checks at least; half of a usual cell.
+/// Minimum distance between the points that [`Space::sees`] checks, in metres; half of a usual cell.
 const FINEST: f64 = 0.025;
 
 impl Space<'_> {
-    /// Metres from the point to the nearest obstacle; negative inside one, infinite where there is none.
+    /// Distance from the point to the nearest obstacle, in metres; negative inside one, infinite without obstacles.
     pub fn clearance(&self, x: f64, y: f64) -> f64 {
         let walls = self.map.map_or(f64::INFINITY, |map| map.clearance(x, y));
         self.discs
@@ -44,19 +44,19 @@ impl Space<'_> {
             .fold(walls, f64::min)
     }
 
-    /// Whether a disc of `radius` metres fits here.
+    /// Returns whether a disc of `radius` metres fits at this pose.
     pub fn is_free(&self, pose: &PlanarPose, radius: f64) -> bool {
         self.clearance(pose.x, pose.y) >= radius
     }
 
-    /// Whether the point is on the map; without one, everything finite is.
+    /// Returns whether the point is on the map; without a map, each finite point is.
     pub fn contains(&self, x: f64, y: f64) -> bool {
         self.map
             .map_or(x.is_finite() && y.is_finite(), |map| map.contains(x, y))
     }
 
-    /// Whether a disc of `radius` metres can be pushed straight from one point to the other. It strides by the
-    /// clearance, so open space costs few look-ups.
+    /// Returns whether a disc of `radius` metres can move straight from one point to the other. The step is the
+    /// clearance, so open space needs few lookups.
     pub fn sees(&self, from: (f64, f64), to: (f64, f64), radius: f64) -> bool {
         let length = (to.0 - from.0).hypot(to.1 - from.1);
         let mut at = 0.0;

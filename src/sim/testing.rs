@@ -1,4 +1,4 @@
-//! What the tests of servers share: one server in a world, stepped by hand.
+//! A harness for tests of servers: one server in a world, stepped manually.
 
 use crate::msg::Action;
 
@@ -43,7 +43,7 @@ impl<E: Execution> Bench<E> {
         }
     }
 
-    /// Steps until a goal ends that had not ended before, for at most so many simulated seconds.
+    /// Steps until another goal ends, for at most this number of simulated seconds.
     pub(super) fn until_end(&mut self, seconds: f64) -> (TerminalStatus, <E::Action as Action>::Result) {
         for _ in 0..(seconds * self.world.settings.control_rate).round() as usize {
             let before = self.events.len();

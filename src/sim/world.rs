@@ -1,4 +1,4 @@
-//! Everything there is besides servers: robot, walls, obstacles, costmaps, battery and time.
+//! The simulated world without servers: robot, walls, obstacles, costmaps, battery and time.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::route_graph::RouteGraph;
 use super::settings::Base;
 use super::space::{Disc, Space};
 
-/// A frame that the simulation does not know.
+/// An unknown frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no transform from `{0}` to the map")]
 pub struct UnknownFrame(pub FrameId);
 
-/// The world. Its clock starts at zero and is moved by [`World::step`] alone.
+/// The world. Its clock starts at zero, and only [`World::step`] advances it.
 #[derive(Clone, Debug)]
 pub struct World {
     /// The parameters.
@@ -32,16 +32,16 @@ pub struct World {
     pub robot: Robot,
     /// The walls.
     pub map: Option<Arc<Map>>,
-    /// What the planner knows.
+    /// The costmap of the planner.
     pub global_costmap: Costmap,
-    /// What controller and behaviors know.
+    /// The costmap of the controller and the behaviors.
     pub local_costmap: Costmap,
-    /// What the route server knows.
+    /// The graph of the route server.
     pub route_graph: RouteGraph,
     /// The battery.
     pub battery: Battery,
-    /// Steps in which two servers drove at once. More than none means that somebody left a goal running: a tree
-    /// that halts its actions never causes it.
+    /// Number of steps in which two servers drove at once. A number above zero means that a client left a goal active:
+    /// a tree that halts its actions never causes it.
     pub conflicts: u64,
     obstacles: Vec<Obstacle>,
     ghosts: Vec<Obstacle>,
@@ -98,11 +98,11 @@ impl World {
         Ok(world)
     }
 
-    /// Takes over changed parameters. The robot stays where it is; the start pose, the seed and the first charge
-    /// only count at the start.
+    /// Applies changed parameters. The robot stays at its pose; start pose, seed and initial charge only count at the
+    /// start.
     ///
     /// # Errors
-    /// A map that cannot be read; nothing has changed then.
+    /// A map that cannot be read. Nothing has changed then.
     pub fn configure(&mut self, settings: Base) -> Result<(), MapError> {
         let key = |settings: &Base| {
             let origin = (
@@ -135,13 +135,13 @@ impl World {
         self.now
     }
 
-    /// How long one step is.
+    /// The duration of one step.
     pub fn period(&self) -> Duration {
         from_seconds(1.0 / self.settings.control_rate)
     }
 
-    /// Drives on behalf of `server`: metres per second, radians per second. In a step the last one wins, as on a
-    /// velocity topic; two that both drive are counted as a conflict.
+    /// Sends a drive command for `server`: metres per second, radians per second. The last command of a step counts, as
+    /// on a velocity topic. If two servers drive in one step, it counts as a conflict.
     pub fn drive(&mut self, server: &'static str, speed: f64, turn: f64) {
         let moving = speed != 0.0 || turn != 0.0;
         if moving && self.driver.is_some_and(|driver| driver != server) {
@@ -154,7 +154,7 @@ impl World {
         self.commanded_at = self.now;
     }
 
-    /// Moves everything on by one [`World::period`].
+    /// Advances everything by one [`World::period`].
     pub fn step(&mut self) {
         let period = self.period();
         let seconds = period.as_secs_f64();
@@ -189,12 +189,12 @@ impl World {
         }
     }
 
-    /// What the planner takes for free.
+    /// The free space for the planner.
     pub fn global_space(&self) -> Space<'_> {
         self.global_costmap.space(self.map.as_deref())
     }
 
-    /// What controller and behaviors take for free.
+    /// The free space for the controller and the behaviors.
     pub fn local_space(&self) -> Space<'_> {
         self.local_costmap.space(self.map.as_deref())
     }
@@ -204,7 +204,7 @@ impl World {
         &self.frames.map
     }
 
-    /// `pose` in the map frame. A pose without a frame counts as one of the map.
+    /// Transforms `pose` to the map frame. A pose without a frame is in the map frame.
     ///
     /// # Errors
     /// A frame other than those of map, odometry and robot.
@@ -222,14 +222,14 @@ impl World {
         Ok(PlanarPose::from(&transform.apply(&pose.pose)))
     }
 
-    /// Where the odometry frame is in the map: what a localization would publish. It is exact; the noise of the
-    /// odometry shows as its drift.
+    /// The pose of the odometry frame in the map, as a localization would publish it. It is exact; the noise of the
+    /// odometry appears as its drift.
     pub fn map_to_odom(&self) -> Transform {
         let base = Transform::from_pose(&self.robot.pose.into());
         base.then(&Transform::from_pose(&self.robot.odometry.into()).inverse())
     }
 
-    /// What goes to `/tf`: map to odometry, odometry to robot.
+    /// The transforms for `/tf`: map to odometry, odometry to robot.
     pub fn transforms(&self, stamp: Stamp) -> [TransformStamped; 2] {
         let stamped = |parent: &FrameId, child: &FrameId, transform| TransformStamped {
             header: Header::new(stamp, FrameId::clone(parent)),
@@ -246,7 +246,7 @@ impl World {
         ]
     }
 
-    /// What goes to `odom`.
+    /// The message for `odom`.
     pub fn odometry(&self, stamp: Stamp) -> Odometry {
         Odometry {
             header: Header::new(stamp, FrameId::clone(&self.frames.odom)),
@@ -256,7 +256,7 @@ impl World {
         }
     }
 
-    /// What goes to `/battery_status`.
+    /// The message for `/battery_status`.
     pub fn battery_state(&self, stamp: Stamp) -> BatteryState {
         self.battery.state(&self.settings, stamp, &self.frames.base)
     }
@@ -278,7 +278,7 @@ fn noise(settings: &Base) -> Noise {
     }
 }
 
-/// The map that the parameters name, if any.
+/// Loads the map of the parameters, if any.
 ///
 /// # Errors
 /// A map that cannot be read.

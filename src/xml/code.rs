@@ -1,14 +1,14 @@
-//! The catalogue of problems: one row each, from which `docs/diagnostics.md` is made.
+//! The catalogue of diagnostics: one row for each, the source of `docs/diagnostics.md`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// Worth knowing; never changes an exit code.
+    /// Information only; it never changes an exit code.
     Note,
-    /// The tree runs, but probably not as meant. Can be silenced.
+    /// The tree runs, but probably not as intended. Can be silenced.
     Warning,
     /// The tree does not load. Cannot be silenced.
     Error,
@@ -33,8 +33,7 @@ impl fmt::Display for Severity {
 
 macro_rules! codes {
     ($($section:literal { $($number:literal $name:ident $severity:ident $explanation:literal)+ })+) => {
-        /// A kind of problem. Its number never changes and is never given to another kind; a kind that goes
-        /// out of use leaves a hole.
+        /// A kind of problem. Its number never changes and is never reused; the number of a removed kind stays unused.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         pub enum Code {
@@ -46,7 +45,7 @@ macro_rules! codes {
             pub const SECTIONS: &'static [(&'static str, &'static [Self])] =
                 &[$(($section, &[$(Self::$name),+])),+];
 
-            /// The severity unless the user says otherwise.
+            /// The default severity.
             pub fn severity(self) -> Severity {
                 match self { $($(Self::$name => Severity::$severity,)+)+ }
             }
@@ -169,7 +168,7 @@ impl Code {
         self as u16
     }
 
-    /// The page that explains every code; made from this catalogue, so it cannot drift.
+    /// The page that explains all codes. It is generated from this catalogue, so both always agree.
     pub fn reference() -> String {
         let mut page = String::from(
             "# Diagnostics\n\n\
@@ -197,7 +196,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A text that names no [`Code`].
+/// A text that is not the name of a [`Code`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is no diagnostic code")]
 pub struct UnknownCode(pub String);

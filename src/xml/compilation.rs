@@ -1,4 +1,4 @@
-//! Compiles the trees of a forest and collects what is wrong with them.
+//! Compiles the trees of a forest and collects their problems.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,17 +15,17 @@ use super::load::Trial;
 use super::main_tree::no_such_tree;
 use super::problems;
 
-/// Compiles the trees of a forest, each only once and in total not more than is affordable.
+/// Compiles the trees of a forest, each only once, up to a total limit.
 pub(super) struct Compilation<'c, 'd> {
     registry: &'c Registry,
     documents: &'c Documents,
     forest: &'c Forest<'d>,
     diagnostics: &'c mut Diagnostics,
-    /// Trees that were compiled, by themselves or within another.
+    /// The trees that were compiled, alone or within another tree.
     seen: BTreeSet<&'c str>,
-    /// Nodes compiled in trees that nobody asked for.
+    /// Number of compiled nodes in trees other than the main tree.
     spent: usize,
-    /// A file could not be read to its end: what seems to be missing may stand in the rest of it.
+    /// A file could not be read to its end: a missing tree may be in the rest of it.
     incomplete: bool,
     trial: Option<&'c Trial<'c>>,
 }
@@ -52,12 +52,12 @@ impl<'c, 'd> Compilation<'c, 'd> {
         }
     }
 
-    /// Has trees that compile tried as well.
+    /// Also runs a trial on each compiled tree.
     pub(super) fn try_on(&mut self, trial: &'c Trial<'c>) {
         self.trial = Some(trial);
     }
 
-    /// The tree that was asked for.
+    /// Compiles the main tree.
     pub(super) fn main(&mut self, main: &str) -> Option<Arc<TreeDef>> {
         let Some((main, _)) = self.forest.calls.get_key_value(main) else {
             if let Some(entry) = self.documents.entry() {
@@ -80,13 +80,14 @@ impl<'c, 'd> Compilation<'c, 'd> {
         }
     }
 
-    /// All trees that were not compiled yet, `main` among them. In a file whose main tree is `running`, only what
-    /// BehaviorTree.CPP refuses too is an error in them; the rest does not harm the tree that runs.
+    /// Compiles all remaining trees, `main` included. In a file whose main tree is `running`, a problem in another tree
+    /// is an error only if BehaviorTree.CPP refuses it too; other problems do not affect the running tree.
     pub(super) fn rest(&mut self, main: Option<&str>, running: bool) {
         let forest = self.forest;
         let called = forest.called();
         let sizes = sizes(&forest.calls);
-        // Those that nothing calls first, since they bring the others with them; then what is left: cycles.
+        // First the trees that no other tree calls, because they include the others. Then the remaining trees, which
+        // are cycles.
         let (inner, outer): (Vec<&str>, Vec<&str>) = forest
             .calls
             .keys()
@@ -127,18 +128,18 @@ impl<'c, 'd> Compilation<'c, 'd> {
                 },
             };
             if problems.iter().any(|problem| problem.kind == ProblemKind::Limit) {
-                // What is so large costs as much, however few its nodes.
+                // A tree above a limit costs this much, even with few nodes.
                 self.spent = self.spent.saturating_add(MOST_NODES / 4);
             }
-            // Who calls such a tree may write its keys.
+            // The caller of such a tree may write its keys.
             self.report(&problems, worst, |kind| {
                 main == Some(id) || kind != ProblemKind::NeverWritten
             });
         }
     }
 
-    /// Reports what nodes asked for in vain, but for what the compiler has an error at already: a port that could not
-    /// be read is one that asks for nothing.
+    /// Reports the faults found by the trial, except where the compiler has reported an error: a port that could not be
+    /// read has no value to try.
     fn report_trial(&mut self, tried: Vec<(bt::Span, String)>, problems: &[Problem]) {
         for (span, text) in tried {
             let is_known = |problem: &Problem| !problem.is_warning() && problem.span == span;
@@ -171,7 +172,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
         }
     }
 
-    /// Notes a tree and all it calls as compiled.
+    /// Marks a tree and all trees it calls as compiled.
     fn mark(&mut self, id: &'c str) {
         let mut waiting = vec![id];
         while let Some(id) = waiting.pop() {
@@ -184,13 +185,13 @@ impl<'c, 'd> Compilation<'c, 'd> {
     }
 }
 
-/// How many nodes each tree has with all subtrees in place. Cycles count once; so do not all: what matters is
-/// that no tree that is cheap to write and costly to compile looks cheap.
+/// The number of nodes of each tree, with all subtrees expanded. Cycles count once. The numbers need not be exact: a
+/// tree that is small to write and expensive to compile must not have a low one.
 fn sizes<'c>(calls: &'c BTreeMap<Cow<'_, str>, Calls<'c>>) -> BTreeMap<&'c str, usize> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();
     for id in calls.keys() {
-        // Each entry is left on the list until all it calls is known; no recursion.
+        // An entry stays on the list until all its calls are known. There is no recursion.
         let mut waiting: Vec<&str> = vec![id];
         while let Some(&id) = waiting.last() {
             let (Some(tree), false) = (calls.get(id), sizes.contains_key(id)) else {

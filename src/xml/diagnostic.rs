@@ -1,4 +1,4 @@
-//! One problem and the list of all problems of a load.
+//! A diagnostic, and the list of all diagnostics of a load.
 
 use std::collections::HashSet;
 
@@ -6,29 +6,29 @@ use super::code::{Code, Severity};
 use super::limits;
 use super::source::{Sources, Span};
 
-/// A place and what it has to do with the problem.
+/// A position and its relation to the problem.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Label {
-    /// The place.
+    /// The position.
     pub span: Span,
-    /// A few words shown beside the underlining; may be empty.
+    /// A short text beside the underline; may be empty.
     pub text: String,
 }
 
-/// One problem: what, where and what to do about it.
+/// One problem: its description, its position and its solution.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Diagnostic {
     /// The kind of problem.
     pub code: Code,
-    /// The code's own severity unless the user changed it.
+    /// The default severity of the code, unless the user changed it.
     pub severity: Severity,
     /// One line, lower case, without a full stop.
     pub message: String,
-    /// The place to look at first.
+    /// The main position.
     pub primary: Label,
-    /// Further places that explain the first.
+    /// Further positions that explain the main one.
     pub secondary: Vec<Label>,
-    /// What to do.
+    /// The solution.
     pub help: Option<String>,
 }
 
@@ -48,14 +48,14 @@ impl Diagnostic {
         }
     }
 
-    /// Words beside the underlining of the first place.
+    /// Sets the text beside the underline of the main position.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();
         self
     }
 
-    /// A further place.
+    /// Adds a further position.
     #[must_use]
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
         self.secondary.push(Label {
@@ -65,14 +65,14 @@ impl Diagnostic {
         self
     }
 
-    /// What to do.
+    /// Sets the solution.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// `help`, where there is something to say.
+    /// Sets the solution, if there is one.
     #[must_use]
     pub fn maybe_help(mut self, text: Option<String>) -> Self {
         self.help = text.or(self.help);
@@ -91,9 +91,10 @@ impl Diagnostic {
     }
 }
 
-/// A message may quote what a file holds: line breaks, texts of megabytes, characters that turn a terminal around.
+/// Makes a message one line. A message may quote a file: line breaks, texts of megabytes, characters that change the
+/// writing direction of a terminal.
 fn on_one_line(message: String) -> String {
-    /// Letters; what is longer is cut.
+    /// Maximum number of characters. A longer message is cut.
     const LONGEST: usize = 2000;
     let is_odd = |letter: char| {
         letter.is_control()
@@ -119,8 +120,8 @@ fn on_one_line(message: String) -> String {
 
 /// The problems of one load, without repetitions.
 ///
-/// Keeps [`limits::DIAGNOSTICS`] errors and as many lesser problems, and counts the rest: a hostile file
-/// can have millions.
+/// Keeps [`limits::DIAGNOSTICS`] errors and the same number of lesser problems, and only counts the rest: a hostile
+/// file can have millions.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     items: Vec<Diagnostic>,
@@ -130,12 +131,12 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// No problems.
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a problem unless the same one is there already.
+    /// Adds a problem, unless the same one is already in the list.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         let class = class(diagnostic.severity);
         if self.kept[class] >= limits::DIAGNOSTICS {
@@ -160,8 +161,8 @@ impl Diagnostics {
         }
     }
 
-    /// True when further problems of this severity are counted only; costly searches for a good message
-    /// must be left out then, or a hostile file makes millions of them.
+    /// True if further problems of this severity are only counted. The caller must then skip costly searches for a
+    /// better message: a hostile file would cause millions of them.
     pub fn is_full(&self, severity: Severity) -> bool {
         self.kept[class(severity)] >= limits::DIAGNOSTICS
     }
@@ -171,7 +172,7 @@ impl Diagnostics {
         self.count(Severity::Error) > 0
     }
 
-    /// How many were found of a severity, those not kept included (warnings stand for notes there).
+    /// The number of problems of a severity, including those that are not kept (not kept notes count as warnings).
     pub fn count(&self, severity: Severity) -> usize {
         let kept = self.items.iter().filter(|item| item.severity == severity).count();
         let dropped = match severity {
@@ -187,12 +188,12 @@ impl Diagnostics {
         self.items.is_empty()
     }
 
-    /// The problems, in the order they were found until [`Diagnostics::sort`] is called.
+    /// The problems, in the order of discovery until [`Diagnostics::sort`] is called.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.items.iter()
     }
 
-    /// Orders by file, place and number, and says so if some were not kept.
+    /// Sorts by file, position and code. Adds a problem if some were not kept.
     pub fn sort(&mut self) {
         let last_of_all = |item: &Diagnostic| item.code == Code::TooManyProblems;
         self.items.sort_by(|a, b| {
@@ -213,7 +214,7 @@ impl Diagnostics {
         }
     }
 
-    /// Lets `decide` change or (with `None`) remove each problem.
+    /// Calls `decide` for each problem, which sets its severity or (with `None`) removes it.
     pub fn regrade(&mut self, mut decide: impl FnMut(&Diagnostic) -> Option<Severity>) {
         self.items.retain_mut(|item| match decide(item) {
             Some(severity) => {
@@ -232,7 +233,7 @@ impl Diagnostics {
     }
 }
 
-/// Errors are kept apart from the rest, so that a flood of warnings never hides an error.
+/// Errors are counted separately: many warnings never hide an error.
 fn class(severity: Severity) -> usize {
     usize::from(severity == Severity::Error)
 }

@@ -1,8 +1,8 @@
-//! A file as a tree of elements, attributes and comments, each with its exact place.
+//! A file as a tree of elements, attributes and comments, each with its exact position.
 //!
-//! This is the form that the loader, the checker, the converter and the palette reader share. Nodes lie in
-//! one list in document order, so every descendant of a node lies between it and its `end`; walks are loops
-//! over that list and need no recursion, whatever the nesting.
+//! The loader, the checker, the converter and the palette reader share this form. Nodes are stored in one list in
+//! document order: all descendants of a node are between it and its `end`. A walk is a loop over this list and needs no
+//! recursion, at any depth.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use super::source::{FileId, SourceFile, Span, offset_u32};
 pub struct NodeId(pub(super) u32);
 
 impl NodeId {
-    /// The place of this node in document order.
+    /// The index of this node in document order.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a node of a document is.
+/// The kind of a node of a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// An element.
@@ -45,7 +45,7 @@ pub(super) struct NodeData {
     pub(super) span: Range<u32>,
     /// Elements only: the name in the start tag.
     pub(super) name: Range<u32>,
-    /// Elements only: where the start tag ends (after `>`).
+    /// Elements only: the end of the start tag (after `>`).
     pub(super) tag_end: u32,
     /// Elements only: a range of [`Document::attributes`].
     pub(super) attributes: Range<u32>,
@@ -57,11 +57,11 @@ pub(super) struct AttributeData {
     pub(super) name: Range<u32>,
     /// Between the quotes.
     pub(super) value: Range<u32>,
-    /// An index of [`Document::unescaped`], or `u32::MAX` where the value is as written.
+    /// An index of [`Document::unescaped`], or `u32::MAX` if the raw value needs no change.
     pub(super) unescaped: u32,
 }
 
-/// A file that was read, with everything in its place.
+/// A parsed file, with the positions of all its parts.
 #[derive(Debug)]
 pub struct Document {
     pub(super) source: Arc<SourceFile>,
@@ -72,18 +72,18 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a file. Reports every problem it can find to `diagnostics` and always returns what it could
-    /// make sense of; that is complete only if no error was reported.
+    /// Parses a file. Reports all problems to `diagnostics`, and always returns the parts that could be parsed. The
+    /// document is complete only if no error was reported.
     pub fn parse(source: &Arc<SourceFile>, diagnostics: &mut Diagnostics) -> Self {
         super::read::read(source, diagnostics)
     }
 
-    /// The file this was read from.
+    /// The source file.
     pub fn source(&self) -> &Arc<SourceFile> {
         &self.source
     }
 
-    /// The identity of that file.
+    /// The id of the source file.
     pub fn file(&self) -> FileId {
         self.source.id()
     }
@@ -99,7 +99,7 @@ impl Document {
         (data.kind == NodeKind::Element).then_some(Element { document: self, id })
     }
 
-    /// The element whose name starts at this byte.
+    /// The element whose name starts at this byte offset.
     pub fn element_at(&self, name: u32) -> Option<Element<'_>> {
         let start = name.checked_sub(1)?;
         let index = self
@@ -109,7 +109,7 @@ impl Document {
         self.element(NodeId(offset_u32(index)))
     }
 
-    /// All nodes in document order, those outside the outermost element included.
+    /// All nodes in document order, including those outside the outermost element.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         (0..offset_u32(self.nodes.len())).map(|index| self.node(NodeId(index)))
     }
@@ -158,7 +158,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The whole node.
+    /// The span of the whole node.
     pub fn span(self) -> Span {
         match self {
             Self::Element(element) => element.span(),
@@ -166,7 +166,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The element it stands in.
+    /// The parent element.
     pub fn parent(self) -> Option<Element<'a>> {
         match self {
             Self::Element(element) => element.parent(),
@@ -187,7 +187,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// As written; a comment with its `<!--` and `-->`.
+    /// The text in the file; a comment with its `<!--` and `-->`.
     pub fn raw(self) -> &'a str {
         self.document.text(&self.document.nodes[self.id.index()].span)
     }
@@ -200,12 +200,12 @@ impl<'a> Text<'a> {
             .unwrap_or(raw)
     }
 
-    /// The whole of it.
+    /// The span of the whole comment or text.
     pub fn span(self) -> Span {
         self.document.span(&self.document.nodes[self.id.index()].span)
     }
 
-    /// Its place in document order.
+    /// The id, which is also the index in document order.
     pub fn id(self) -> NodeId {
         self.id
     }
@@ -229,7 +229,7 @@ impl<'a> Element<'a> {
         &self.document.nodes[self.id.index()]
     }
 
-    /// Its identity and place in document order.
+    /// The id, which is also the index in document order.
     pub fn id(self) -> NodeId {
         self.id
     }
@@ -239,22 +239,22 @@ impl<'a> Element<'a> {
         self.document
     }
 
-    /// The tag name, a namespace prefix included.
+    /// The tag name, including a namespace prefix.
     pub fn name(self) -> &'a str {
         self.document.text(&self.data().name)
     }
 
-    /// The name in the start tag.
+    /// The span of the name in the start tag.
     pub fn name_span(self) -> Span {
         self.document.span(&self.data().name)
     }
 
-    /// From `<` of the start tag to `>` of the end tag.
+    /// The span from `<` of the start tag to `>` of the end tag.
     pub fn span(self) -> Span {
         self.document.span(&self.data().span)
     }
 
-    /// The start tag from `<` to `>`; for `<A/>` the whole element.
+    /// The span of the start tag from `<` to `>`; for `<A/>` the whole element.
     pub fn start_tag_span(self) -> Span {
         let data = self.data();
         self.document.span(&(data.span.start..data.tag_end))
@@ -265,7 +265,7 @@ impl<'a> Element<'a> {
         self.document.source.slice(self.start_tag_span()).ends_with("/>")
     }
 
-    /// The attributes as written.
+    /// The attributes, in the order of the file.
     pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> {
         let document = self.document;
         let Range { start, end } = self.data().attributes;
@@ -284,7 +284,7 @@ impl<'a> Element<'a> {
         self.attribute(name).map(Attribute::value)
     }
 
-    /// Elements, comments and texts directly in this one.
+    /// The elements, comments and texts directly in this element.
     pub fn nodes(self) -> impl Iterator<Item = Node<'a>> {
         let document = self.document;
         let end = self.data().end;
@@ -298,23 +298,23 @@ impl<'a> Element<'a> {
         })
     }
 
-    /// Elements directly in this one.
+    /// The elements directly in this element.
     pub fn children(self) -> impl Iterator<Item = Self> {
         self.nodes().filter_map(Node::as_element)
     }
 
-    /// This element and all below it, in document order.
+    /// This element and all elements below it, in document order.
     pub fn subtree(self) -> impl Iterator<Item = Self> {
         let document = self.document;
         (self.id.0..self.data().end).filter_map(move |index| document.element(NodeId(index)))
     }
 
-    /// The place in document order after the last descendant.
+    /// The index in document order after the last descendant.
     pub(super) fn end(self) -> usize {
         self.data().end as usize
     }
 
-    /// The element this one stands in.
+    /// The parent element.
     pub fn parent(self) -> Option<Self> {
         parent(self.document, self.id)
     }
@@ -340,12 +340,12 @@ pub struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    /// The name, a namespace prefix included.
+    /// The name, including a namespace prefix.
     pub fn name(self) -> &'a str {
         self.document.text(&self.data.name)
     }
 
-    /// The value with entities resolved.
+    /// The value with resolved entities.
     pub fn value(self) -> &'a str {
         self.document
             .unescaped
@@ -353,28 +353,29 @@ impl<'a> Attribute<'a> {
             .map_or_else(|| self.raw_value(), AsRef::as_ref)
     }
 
-    /// The value as written between the quotes.
+    /// The raw value between the quotes.
     pub fn raw_value(self) -> &'a str {
         self.document.text(&self.data.value)
     }
 
-    /// The name.
+    /// The span of the name.
     pub fn name_span(self) -> Span {
         self.document.span(&self.data.name)
     }
 
-    /// The value without its quotes.
+    /// The span of the value without its quotes.
     pub fn value_span(self) -> Span {
         self.document.span(&self.data.value)
     }
 
-    /// From the name to the closing quote.
+    /// The span from the name to the closing quote.
     pub fn span(self) -> Span {
         self.document
             .span(&(self.data.name.start..self.data.value.end.saturating_add(1)))
     }
 
-    /// Where [`Attribute::value`] and [`Attribute::raw_value`] part ways, as [`AttributeSpec::escapes`](crate::bt::AttributeSpec::escapes) wants it.
+    /// The positions where [`Attribute::value`] and [`Attribute::raw_value`] differ, in the format of
+    /// [`AttributeSpec::escapes`](crate::bt::AttributeSpec::escapes).
     pub fn escapes(self) -> Box<[(u32, u32)]> {
         if self.data.unescaped == NONE {
             return Box::default();

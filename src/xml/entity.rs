@@ -1,19 +1,19 @@
-//! Attribute values as written and as meant: entities, and line ends as tinyxml2 reads them (`\r\n` and a
-//! lone `\r` are `\n`; unlike the XML recommendation, line ends and tabs stay what they are, because
-//! BehaviorTree.CPP's scripts see them).
+//! Escapes and unescapes attribute values: entities, and line ends as tinyxml2 reads them (`\r\n` and a single `\r`
+//! become `\n`). Unlike in the XML recommendation, line ends and tabs are kept, because the scripts of BehaviorTree.CPP
+//! contain them.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::source::offset_u32;
 
-/// The longest reference that is looked for: `&#x10FFFF;`.
+/// Maximum length of a reference: `&#x10FFFF;`.
 const LONGEST: usize = 12;
 
-/// One step through a value as written: what it means, and how many bytes it takes.
+/// One step through a raw value: its meaning, and its length in bytes.
 enum Unit {
     Char(char),
-    /// A `&` that starts nothing known.
+    /// A `&` that starts no known reference.
     Unknown,
 }
 
@@ -52,12 +52,12 @@ fn reference(rest: &str) -> Option<(char, usize)> {
     Some((meaning, end + 1))
 }
 
-/// True for the characters that may not stand in an XML document.
+/// True for characters that an XML document may not contain.
 pub(super) fn is_forbidden(character: char) -> bool {
     matches!(character, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// The meaning of a value, and where in `raw` unknown references stand (they are kept as they are).
+/// The unescaped value, and the ranges of unknown references in `raw` (they stay unchanged).
 pub(super) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     if !raw.bytes().any(|byte| byte == b'&' || byte == b'\r') {
         return (Cow::Borrowed(raw), Vec::new());
@@ -72,7 +72,7 @@ pub(super) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
                 text.push('&');
                 let found = at..at + reference_like(raw, at);
                 match unknown.last_mut() {
-                    // `&&` is one thing to mend.
+                    // `&&` is one problem.
                     Some(last) if last.end == at && found.len() == 1 && raw[..at].ends_with('&') => {
                         last.end = found.end;
                     }
@@ -85,7 +85,7 @@ pub(super) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     (Cow::Owned(text), unknown)
 }
 
-/// How much of an unknown reference to underline: the `&` alone where it does not look like one.
+/// The length to underline for an unknown reference: only the `&` if it does not look like a reference.
 fn reference_like(raw: &str, at: usize) -> usize {
     let bytes = raw.as_bytes().iter().skip(at + 1);
     let name = bytes
@@ -98,8 +98,8 @@ fn reference_like(raw: &str, at: usize) -> usize {
     }
 }
 
-/// After how many bytes of the meaning how many of `raw` have passed, wherever a character is written in more or fewer
-/// bytes than it has. To underline a place inside a script.
+/// Pairs of byte offsets in the unescaped value and in `raw`, after each character with different lengths in both. They
+/// are used to underline a position inside a script.
 pub(super) fn escapes(raw: &str) -> Box<[(u32, u32)]> {
     let (mut at, mut meant) = (0, 0);
     let mut escapes = Vec::new();
@@ -117,7 +117,7 @@ pub(super) fn escapes(raw: &str) -> Box<[(u32, u32)]> {
     escapes.into_boxed_slice()
 }
 
-/// A text as it is written in an attribute or between elements. What no XML file may hold becomes U+FFFD.
+/// Escapes a text for an attribute or element content. Characters that XML does not allow become U+FFFD.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -126,7 +126,7 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // A parser would make a line feed of it.
+            // A parser would read it as a line feed.
             '\r' => out.push_str("&#13;"),
             _ if is_forbidden(letter) => out.push('\u{FFFD}'),
             _ => out.push(letter),

@@ -1,4 +1,4 @@
-//! Where file texts come from: the disk, or memory for tests and editors.
+//! The sources of file texts: the disk, or memory for tests and editors.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,16 +9,16 @@ use super::limits;
 
 /// A source of files.
 pub trait Files {
-    /// All bytes of a file.
+    /// Reads all bytes of a file.
     ///
     /// # Errors
-    /// Whatever hinders reading; `FileTooLarge` when there are more than [`limits::FILE_BYTES`].
+    /// Any error of the read; `FileTooLarge` for more than [`limits::FILE_BYTES`].
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// True when something stands at `path`.
+    /// True if `path` exists.
     fn exists(&self, path: &Path) -> bool;
 
-    /// One name for a file that several paths lead to. Two includes are the same file when these are equal.
+    /// A unique name for a file that several paths lead to. Two includes with equal names are the same file.
     fn identity(&self, path: &Path) -> PathBuf {
         lexical(path)
     }
@@ -30,7 +30,7 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // A device or a pipe has no end; looked at before it is opened, because opening a pipe waits.
+        // A device or a pipe has no end. This is checked before it is opened, because the open call of a pipe blocks.
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
@@ -71,7 +71,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Files with these paths and contents.
+    /// Creates files with these paths and contents.
     pub fn new<P: Into<PathBuf>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Self {
         let files = files
             .into_iter()
@@ -94,7 +94,7 @@ impl Files for Memory {
     }
 }
 
-/// The path without `.` and, as far as the path itself tells, without `..`.
+/// The path without `.`, and without `..` as far as the path alone shows.
 fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -109,21 +109,21 @@ fn lexical(path: &Path) -> PathBuf {
     out
 }
 
-/// The ament index: where the packages of the sourced ROS workspaces are.
+/// The ament index: the location of the packages of the sourced ROS workspaces.
 #[derive(Clone, Debug, Default)]
 pub struct AmentIndex {
     prefixes: Vec<PathBuf>,
 }
 
 impl AmentIndex {
-    /// An index over these prefixes, in order of precedence.
+    /// Creates an index over these prefixes, in order of precedence.
     pub fn new<P: Into<PathBuf>>(prefixes: impl IntoIterator<Item = P>) -> Self {
         Self {
             prefixes: prefixes.into_iter().map(Into::into).collect(),
         }
     }
 
-    /// The index of the environment this process was started in (`AMENT_PREFIX_PATH`).
+    /// The index of the environment of this process (`AMENT_PREFIX_PATH`).
     pub fn from_environment() -> Self {
         let path = std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
         let prefixes = std::env::split_paths(&path).filter(|prefix| !prefix.as_os_str().is_empty());
@@ -137,7 +137,7 @@ impl AmentIndex {
 
     /// The share folder of a package.
     pub fn share(&self, package: &str, files: &dyn Files) -> Option<PathBuf> {
-        // Anything but a plain name would lead out of the index.
+        // Any other name could lead out of the index.
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if package.is_empty() || !package.bytes().all(plain) {
             return None;

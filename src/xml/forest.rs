@@ -1,6 +1,5 @@
-//! Documents to the engine's [`ForestSpec`]: the rules that concern files, elements and names.
-//! What needs node types, ports and keys is checked by
-//! [`bt::compile()`].
+//! Converts documents to the engine's [`ForestSpec`]: checks the rules for files, elements and names. [`bt::compile()`]
+//! checks the rules that need node types, ports and keys.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -19,20 +18,20 @@ use super::includes::Documents;
 use super::models::Models;
 use super::source::{FileId, Span};
 
-/// What files define, ready to be compiled.
+/// The definitions of all files, ready for compilation.
 pub(super) struct Forest<'d> {
     pub(super) spec: ForestSpec<'d>,
-    /// The trees that each tree calls, and how many nodes it has itself.
+    /// For each tree, the trees it calls and its own number of nodes.
     pub(super) calls: BTreeMap<Cow<'d, str>, Calls<'d>>,
-    /// For each file with a tree, the tree, unless it has several.
+    /// For each file with trees, its only tree, or `None` if it has several.
     pub(super) only_tree: HashMap<FileId, Option<Cow<'d, str>>>,
     /// Node types that models declare.
     pub(super) declared: HashSet<&'d str>,
-    /// Names that a problem was reported for; what the compiler says about them adds nothing.
+    /// Names with a reported problem. Further problems of the compiler about them are redundant.
     pub(super) reported: HashSet<Span>,
 }
 
-/// What one tree consists of.
+/// The content of one tree.
 #[derive(Default)]
 pub(super) struct Calls<'d> {
     pub(super) nodes: usize,
@@ -70,7 +69,7 @@ impl<'d> Forest<'d> {
         builder.forest
     }
 
-    /// The trees that others call.
+    /// The trees that other trees call.
     pub(super) fn called(&self) -> BTreeSet<&str> {
         let mut called = BTreeSet::new();
         for (id, calls) in &self.calls {
@@ -90,7 +89,7 @@ struct Builder<'b, 'd> {
     registry: &'b Registry,
     diagnostics: &'b mut Diagnostics,
     forest: Forest<'d>,
-    /// Trees without an ID so far; they are called `BehaviorTree_0` and so on.
+    /// Number of trees without an ID so far. Their names are `BehaviorTree_0` and so on.
     nameless: usize,
 }
 
@@ -138,7 +137,7 @@ impl<'d> Builder<'_, 'd> {
         }
     }
 
-    /// An element under the root that is nothing there.
+    /// Reports an element under the root that has no meaning there.
     fn stray(&mut self, element: Element<'d>, has_model: bool) {
         let name = element.name();
         let is_kind = matches!(name, "Action" | "Condition" | "Control" | "Decorator" | "SubTree");
@@ -209,8 +208,8 @@ impl<'d> Builder<'_, 'd> {
         self.insert(name, spec, calls, span);
     }
 
-    /// Of two trees with one name the later counts in version 4 and the earlier in version 3, as in
-    /// BehaviorTree.CPP; unlike there, it is said.
+    /// Inserts a tree. Of two trees with one name, the later one counts in version 4 and the earlier one in version 3,
+    /// as in BehaviorTree.CPP. Unlike there, a problem is reported.
     fn insert(&mut self, name: Cow<'d, str>, spec: TreeSpec<'d>, calls: Calls<'d>, span: Span) {
         if let Some(before) = self.forest.spec.trees.get(&name) {
             let (dead, alive) = match spec.dialect {
@@ -239,7 +238,7 @@ impl<'d> Builder<'_, 'd> {
         self.forest.spec.trees.insert(name, spec);
     }
 
-    /// The rules for IDs of trees, which are also those for node types.
+    /// Checks the ID of a tree. The same rules apply to node types.
     fn tree_name(&mut self, name: &str, span: Span, dialect: Dialect) {
         if dialect == Dialect::V3 {
             return;
@@ -255,7 +254,8 @@ impl<'d> Builder<'_, 'd> {
         }
     }
 
-    /// A node with all below it. A loop over the elements in document order; the open nodes are a list.
+    /// A node with all nodes below it. The loop runs over the elements in document order and keeps a list of open
+    /// nodes.
     fn node_tree(&mut self, top: Element<'d>, dialect: Dialect, calls: &mut Calls<'d>) -> NodeSpec<'d> {
         let mut open: Vec<(NodeSpec<'d>, usize)> = Vec::new();
         let mut skip_until = 0;
@@ -275,7 +275,7 @@ impl<'d> Builder<'_, 'd> {
             open.push((node, element.end()));
         }
         close(&mut open, usize::MAX);
-        // `top` is an element, so there is one; the other branch keeps this total.
+        // `top` is an element, so there is a node. The other branch avoids a panic.
         open.pop().map_or_else(|| empty_node(top), |(node, _)| node)
     }
 
@@ -402,7 +402,7 @@ impl<'d> Builder<'_, 'd> {
         }
     }
 
-    /// Attributes that are silently metadata, where they were most likely meant to do something.
+    /// Reports attributes that are silently metadata, although the author most likely intended an effect.
     fn check_attribute(&mut self, attribute: Attribute<'d>, subtree: Option<SubTreeForm>, dialect: Dialect) {
         let name = attribute.name();
         let span = attribute.name_span();
@@ -466,7 +466,7 @@ impl<'d> Builder<'_, 'd> {
     }
 }
 
-/// Puts all nodes that end before `index` into their parents, but for the outermost.
+/// Moves all nodes that end before `index` into their parents, except the outermost one.
 fn close(open: &mut Vec<(NodeSpec<'_>, usize)>, index: usize) {
     while open.len() > 1 && open.last().is_some_and(|(_, end)| *end <= index) {
         let Some((node, _)) = open.pop() else { return };

@@ -1,4 +1,4 @@
-//! Which version of the language a file is written in.
+//! The language version of a file.
 
 use crate::bt::Dialect;
 
@@ -7,7 +7,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element};
 use super::source::Span;
 
-/// The version of BehaviorTree.CPP whose rules a file follows.
+/// The version of BehaviorTree.CPP that a file is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     /// BehaviorTree.CPP 3.8, as in Nav2 Humble and Groot 1.
@@ -17,7 +17,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What the engine calls it.
+    /// The engine's name of the version.
     pub fn dialect(self) -> Dialect {
         match self {
             Self::V3 => Dialect::V3,
@@ -33,7 +33,8 @@ impl Format {
         }
     }
 
-    /// What a document says itself, by `BTCPP_format` or by what only one version has.
+    /// The version that a document itself determines: by `BTCPP_format`, or by an element or attribute that only one
+    /// version has.
     pub(super) fn decided(document: &Document) -> Option<Self> {
         let root = document.root()?;
         if let Some(attribute) = root.attribute("BTCPP_format") {
@@ -48,8 +49,8 @@ impl Format {
         }
     }
 
-    /// Decides for a document. `BTCPP_format` decides if it is there. If not, what only one version has
-    /// decides; a file with neither is read as version 4, or as the version of the file that includes it.
+    /// Determines the version of a document. `BTCPP_format` counts first, then an element or attribute that only one
+    /// version has. A file with neither is read as version 4, or as the version of the including file.
     pub fn of(document: &Document, including: Option<Self>, diagnostics: &mut Diagnostics) -> Self {
         let Some(root) = document.root().filter(|root| root.name() == "root") else {
             return including.unwrap_or(Self::V4);
@@ -72,7 +73,7 @@ impl Format {
         let (format, because) = match (evidence.v3, evidence.v4, including) {
             (_, Some(because), _) => (Self::V4, Some(because)),
             (Some(because), None, _) => (Self::V3, Some(because)),
-            // What includes it says what it is; nothing to warn about.
+            // The including file determines the version; no warning is needed.
             (None, None, Some(format)) => return format,
             (None, None, None) => (Self::V4, None),
         };
@@ -87,7 +88,7 @@ impl Format {
     }
 }
 
-/// The first thing in a file that only one version has.
+/// The first element or attribute that only one version has, for each version.
 #[derive(Default)]
 struct Evidence {
     v3: Option<(Span, &'static str)>,
@@ -119,7 +120,7 @@ const V4_NODES: [&str; 12] = [
     "WaitValueUpdate",
 ];
 
-/// Attributes that version 3 does not know.
+/// Attributes that version 3 does not have.
 pub(super) const V4_ATTRIBUTES: [&str; 9] = [
     "_autoremap",
     "_failureIf",

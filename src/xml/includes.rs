@@ -1,4 +1,4 @@
-//! A file and all that it includes, each read once, in the order in which their trees count.
+//! Reads a file and all its includes, each once, in the order of precedence of their trees.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,21 @@ use super::source::{FileId, SourceFile, Sources, Span};
 /// The documents of one load.
 #[derive(Debug, Default)]
 pub struct Documents {
-    /// Included files before those that include them, as BehaviorTree.CPP registers their trees: where two
-    /// trees have the same name, the later one counts.
+    /// Included files come before the files that include them, in the order in which BehaviorTree.CPP registers their
+    /// trees: if two trees have the same name, the later one counts.
     pub documents: Vec<Document>,
     /// The texts.
     pub sources: Sources,
-    /// The files that the load was asked for, in that order; the others are included by them.
+    /// The requested files, in order. These include the others.
     entries: Vec<FileId>,
-    /// Where the document of a file stands in the list.
+    /// The index of the document of each file.
     places: HashMap<FileId, usize>,
-    /// Which file included which first.
+    /// The first file that includes each file.
     included_by: HashMap<FileId, FileId>,
 }
 
 impl Documents {
-    /// The document that the load was asked for, the first if there were several.
+    /// The requested document; the first one of several.
     pub fn entry(&self) -> Option<&Document> {
         self.document(*self.entries.first()?)
     }
@@ -49,7 +49,7 @@ impl Documents {
         Self::read_files(&[path], files, index, diagnostics)
     }
 
-    /// Reads several files as if a last one included them all.
+    /// Reads several files, as if one more file included them all.
     pub fn read_files(
         paths: &[&Path],
         files: &dyn Files,
@@ -69,10 +69,11 @@ impl Documents {
         loader.loaded
     }
 
-    /// The version of each document. One that does not say takes that of the file that includes it.
+    /// The version of each document. A document that does not determine it has the version of the file that includes
+    /// it.
     pub fn formats(&self, diagnostics: &mut Diagnostics) -> HashMap<FileId, Format> {
         let mut formats = HashMap::new();
-        // Those that include come after those that are included.
+        // Including files come after the included ones.
         for document in self.documents.iter().rev() {
             let including = self.included_by.get(&document.file());
             let inherited = including.and_then(|file| formats.get(file)).copied();
@@ -103,25 +104,25 @@ struct Loader<'a> {
     diagnostics: &'a mut Diagnostics,
     loaded: Documents,
     bytes: usize,
-    /// What is read already or being read, by [`Files::identity`].
+    /// The files that are read or being read, by [`Files::identity`].
     known: HashMap<PathBuf, ReadState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadState {
-    /// Its includes are being read; including it now is a cycle.
+    /// Its includes are being read. Another include of it is a cycle.
     Open,
     Done,
 }
 
-/// A file whose includes are being read. A list of these is the chain of includes; no recursion, because
-/// the chain is as long as the files make it.
+/// A file whose includes are being read. A list of these is the chain of includes. There is no recursion, because files
+/// can make the chain arbitrarily long.
 struct Open {
     document: Document,
     identity: PathBuf,
     /// `<include>` elements, last one first.
     includes: Vec<NodeId>,
-    /// The `<include>` in this file that is being followed.
+    /// The current `<include>` of this file.
     following: Option<Span>,
 }
 
@@ -157,7 +158,7 @@ impl<'a> Loader<'a> {
             let identity = self.files.identity(&path);
             match self.known.get(&identity) {
                 Some(ReadState::Open) => self.cycle(&chain, &identity, place),
-                // Reading it once is enough: the same text would define the same trees again.
+                // One read is sufficient: the same text would define the same trees again.
                 Some(ReadState::Done) => {}
                 None => {
                     if let Some(source) = self.read(&path, Some(place)) {
@@ -190,7 +191,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The path an `<include>` means.
+    /// The path of an `<include>`.
     fn resolve(&mut self, include: Element<'_>) -> Option<PathBuf> {
         let Some(path) = include.attribute("path").filter(|path| !path.value().is_empty()) else {
             let problem = Diagnostic::new(
@@ -231,7 +232,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads one file; `include` is where it is asked for, if another file asks.
+    /// Reads one file. `include` is the position of the include, if another file includes it.
     fn read(&mut self, path: &Path, include: Option<Span>) -> Option<Arc<SourceFile>> {
         if self.loaded.sources.iter().count() >= limits::FILES {
             if let Some(place) = include {
@@ -276,7 +277,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Says why a file is not read, at the `<include>` that asks for it or else at the file itself.
+    /// Reports why a file is not read, at its `<include>` or else at the file itself.
     fn refuse(&mut self, path: &Path, include: Option<Span>, code: Code, message: &str) {
         let place = include.unwrap_or_else(|| {
             let empty = self.loaded.sources.add_file(path, String::new());
@@ -317,17 +318,17 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The part of an `<include>` to underline: its path.
+/// The span of an `<include>` to underline: its path.
 fn include_place(include: Element<'_>) -> Span {
     include
         .attribute("path")
         .map_or_else(|| include.start_tag_span(), Attribute::value_span)
 }
 
-/// A file's bytes as one of the sources, if they are text.
+/// Adds the bytes of a file to the sources, if they are UTF-8 text.
 ///
 /// # Errors
-/// Where they are none.
+/// The position of the first invalid byte.
 pub(crate) fn decoded(
     sources: &mut Sources,
     path: &Path,
@@ -340,7 +341,7 @@ pub(crate) fn decoded(
     let at = error.utf8_error().valid_up_to();
     let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
     let source = sources.add_file(path, text);
-    // The replacement character takes the place of the first bad byte, three bytes long.
+    // The replacement character, three bytes long, is at the position of the first invalid byte.
     let message = "the file is not UTF-8 text";
     Err(Box::new(
         Diagnostic::new(Code::NotUtf8, source.span(at, at + 3), message)
@@ -363,7 +364,7 @@ mod tests {
         format!("  <include path=\"{path}\"/>\n")
     }
 
-    /// The names of the documents in order, and what is wrong.
+    /// The names of the documents in order, and the problems.
     fn load(files: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
         let (documents, diagnostics) = load_all(files);
         let names = documents

@@ -1,4 +1,4 @@
-//! Which warnings are shown, silenced or made errors: by the user for all files, and in a file for a part.
+//! Levels of warnings: shown, silenced or made errors, by the user for all files, and in a file for a part of it.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element, Node};
 use super::source::{Span, offset_u32};
 
-/// What the user wants done with a code; errors are not affected.
+/// The user's level for a code; errors are not affected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
     /// `-A`: do not show.
@@ -20,34 +20,34 @@ pub enum Level {
     Deny,
 }
 
-/// The user's wishes, and those that files state in comments.
+/// The levels set by the user and by comments in files.
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
-    /// The wish for all warnings (`-D warnings`).
+    /// The level of all warnings (`-D warnings`).
     warnings: Option<Level>,
     codes: HashMap<Code, Level>,
     allowed: Vec<(Code, Span)>,
 }
 
 impl Levels {
-    /// No wishes: every code has its own severity.
+    /// No levels: each code has its default severity.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// States the wish for one code; a later one replaces an earlier one.
+    /// Sets the level of one code. A later call replaces an earlier one.
     pub fn set(&mut self, code: Code, level: Level) {
         self.codes.insert(code, level);
     }
 
-    /// States the wish for all warnings that have none of their own.
+    /// Sets the level of all warnings without a level of their own.
     pub fn set_warnings(&mut self, level: Level) {
         self.warnings = Some(level);
     }
 
-    /// Reads the comments `<!-- navtree: allow(NT0123, NT0456) -->` of a file. One of them holds for the
-    /// element that follows it, with all that is inside; before the first tree of the file (or outside the
-    /// root) it holds for the whole file.
+    /// Reads the comments `<!-- navtree: allow(NT0123, NT0456) -->` of a file. A comment applies to the element that
+    /// follows it, with all its content; before the first tree of the file (or outside the root) it applies to the
+    /// whole file.
     pub fn read_comments(&mut self, document: &Document, diagnostics: &mut Diagnostics) {
         let whole = document.source().span(0, document.source().text().len());
         let root = document.root();
@@ -69,7 +69,7 @@ impl Levels {
                     }
                 }
                 Node::Element(element) => {
-                    // Document order makes the next element the next sibling, or there is none.
+                    // In document order, the next element is the next sibling, or there is none.
                     let parent = element.parent();
                     for (code, comment_parent) in waiting.drain(..) {
                         if comment_parent == parent {
@@ -82,7 +82,7 @@ impl Levels {
         }
     }
 
-    /// The severity under these wishes; `None` when it is not to be shown.
+    /// The severity with these levels; `None` if the problem is not shown.
     pub fn severity(&self, diagnostic: &Diagnostic) -> Option<Severity> {
         let own = diagnostic.severity;
         if own == Severity::Error {
@@ -102,13 +102,13 @@ impl Levels {
         }
     }
 
-    /// Applies the wishes to all problems.
+    /// Applies the levels to all problems.
     pub fn apply(&self, diagnostics: &mut Diagnostics) {
         diagnostics.regrade(|diagnostic| self.severity(diagnostic));
     }
 }
 
-/// The codes of `navtree: allow(…)`. Misspelt ones are reported, since silence is what nobody notices.
+/// The codes of `navtree: allow(…)`. A misspelt code is reported, because its lack of effect is hard to notice.
 fn allow_list(content: &str, span: Span, diagnostics: &mut Diagnostics) -> Vec<Code> {
     let Some(directive) = content.trim().strip_prefix("navtree:") else {
         return Vec::new();
@@ -155,7 +155,7 @@ fn allow_list(content: &str, span: Span, diagnostics: &mut Diagnostics) -> Vec<C
     codes
 }
 
-/// Where `part` of a comment's content stands in the file.
+/// The span of `part` of a comment's content in the file.
 fn place(part: &str, content: &str, comment: Span) -> Span {
     let offset = (part.as_ptr() as usize).saturating_sub(content.as_ptr() as usize);
     let start = comment.start.saturating_add(offset_u32("<!--".len() + offset));

@@ -1,29 +1,29 @@
-//! Bounds on what a file may ask of this process. Nothing that a file contains can crash, hang or exhaust
-//! memory: every loop and every allocation of the loader is bounded by one of these.
+//! Limits on the resources that a file may use. No content of a file can crash the process, hang it or exhaust its
+//! memory: one of these limits applies to each loop and each allocation of the loader.
 
-/// Bytes of one file.
+/// Maximum size of one file, in bytes.
 pub const FILE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes of a file and all that it includes.
+/// Maximum total size of a file and all its includes, in bytes.
 pub const TOTAL_BYTES: usize = 256 * 1024 * 1024;
 
-/// Files that one load may read.
+/// Maximum number of files of one load.
 pub const FILES: usize = 4096;
 
-/// How deep nodes of one tree may be nested; BehaviorTree.CPP 4.9 has the same limit.
+/// Maximum depth of the nodes of one tree. BehaviorTree.CPP 4.9 has the same limit.
 pub const TREE_DEPTH: usize = 256;
 
-/// How deep elements of a file may be nested: `<root>`, `<BehaviorTree>` and then [`TREE_DEPTH`] nodes.
+/// Maximum depth of the elements of a file: `<root>`, `<BehaviorTree>` and then [`TREE_DEPTH`] nodes.
 pub const ELEMENT_DEPTH: usize = TREE_DEPTH + 2;
 
-/// Elements, comments and texts of one file.
+/// Maximum number of elements, comments and texts of one file.
 pub const NODES: usize = 2_000_000;
 
-/// Attributes of one file.
+/// Maximum number of attributes of one file.
 pub const ATTRIBUTES: usize = 6_000_000;
 
-/// Attributes of one element: ports are looked up among them one by one.
+/// Maximum number of attributes of one element: a port is found by a linear search.
 pub const ELEMENT_ATTRIBUTES: usize = 500;
 
-/// Problems that are kept; the rest is counted only.
+/// Maximum number of stored problems; the others are only counted.
 pub const DIAGNOSTICS: usize = 1000;

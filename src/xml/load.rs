@@ -1,7 +1,7 @@
-//! Files to a [`TreeDef`], or to everything that is wrong with them.
+//! Loads files to a [`TreeDef`], or reports all their problems.
 //!
-//! Loading reads and computes; it touches nothing that runs. A caller that holds a tree keeps it until it has
-//! a [`Loaded`] in hand (guarantee G7).
+//! A load reads and computes, and changes no running tree. A caller keeps its current tree until it has a [`Loaded`]
+//! (guarantee G7).
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -23,18 +23,18 @@ use super::main_tree::{main_tree, misstated_main, outermost_tree, stated_main};
 use super::render::Colour;
 use super::source::{Sources, Span};
 
-/// A tree that can run, and what is doubtful about its files.
+/// A tree that can run, with the warnings about its files.
 #[derive(Debug)]
 pub struct Loaded {
     /// The definition.
     pub def: Arc<TreeDef>,
     /// Warnings and notes.
     pub warnings: Diagnostics,
-    /// The files, to show places in.
+    /// The files, to show positions in them.
     pub sources: Sources,
 }
 
-/// Why there is no tree: at least one error, and everything else that was found.
+/// The problems of a refused load: at least one error, and all other problems.
 #[derive(Debug)]
 pub struct Refused(Box<Checked>);
 
@@ -47,7 +47,7 @@ impl std::ops::Deref for Refused {
 }
 
 impl fmt::Display for Refused {
-    /// All problems with excerpts.
+    /// Shows all problems with excerpts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for diagnostic in &self.diagnostics {
             writeln!(f, "{}", diagnostic.render(&self.sources, Colour::Never))?;
@@ -59,7 +59,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// The errors, one line each with what to do: for action results and logs.
+    /// The errors with their solutions, one line each, for action results and logs.
     pub fn one_line(&self) -> String {
         let errors = self
             .diagnostics
@@ -76,16 +76,16 @@ impl Refused {
     }
 }
 
-/// What was found in files.
+/// The problems found in files.
 #[derive(Debug)]
 pub struct Checked {
-    /// All problems; none of them an error if the files are good.
+    /// All problems. Valid files have no errors.
     pub diagnostics: Diagnostics,
-    /// The files, to show places in.
+    /// The files, to show positions in them.
     pub sources: Sources,
 }
 
-/// Reads trees with one set of node types, files and wishes.
+/// Loads trees with a set of node types, a source of files and levels of warnings.
 pub struct Loader<'l> {
     registry: &'l Registry,
     files: &'l dyn Files,
@@ -96,11 +96,11 @@ pub struct Loader<'l> {
     parts: BTreeSet<PathBuf>,
 }
 
-/// Tries a tree that was compiled: places and texts of what its nodes ask for in vain.
+/// A trial of a compiled tree. Returns the spans and texts of its faults.
 pub type Trial<'t> = dyn Fn(&Arc<TreeDef>) -> Vec<(bt::Span, String)> + 't;
 
 impl<'l> Loader<'l> {
-    /// Reads from this machine's disk, with the packages of the environment.
+    /// Creates a loader for files on disk, with the packages of the environment.
     pub fn new(registry: &'l Registry) -> Self {
         Self {
             registry,
@@ -113,16 +113,16 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Has every tree that [`Loader::check_files`] compiles tried, too.
+    /// Sets a trial for each tree that [`Loader::check_files`] compiles.
     #[must_use]
     pub fn trial(mut self, trial: &'l Trial<'l>) -> Self {
         self.trial = Some(trial);
         self
     }
 
-    /// Says which other files [`Loader::check_files`] is called for: a tree of one file that another one uses as a subtree
-    /// gets its keys there, so keys that nothing writes are looked for there only; and a file that another one includes
-    /// is part of that one. To be called last.
+    /// Sets the other files of the calls of [`Loader::check_files`]. A tree that another file uses as a subtree gets
+    /// its keys there, so only that file is checked for keys that are never written. A file that another file includes
+    /// is checked as a part of it. Call this method last.
     #[must_use]
     pub fn beside(mut self, paths: &[PathBuf]) -> Self {
         if paths.len() < 2 {
@@ -130,10 +130,10 @@ impl<'l> Loader<'l> {
         }
         let identities: Vec<PathBuf> = paths.iter().map(|path| self.files.identity(path)).collect();
         let numbers: HashMap<&Path, usize> = identities.iter().map(PathBuf::as_path).zip(0..).collect();
-        // For each file, those that it includes, by number: all, and those of which all trees count there.
+        // For each file, the numbers of the files it includes: all, and those whose trees all count in it.
         let mut includes = vec![(BTreeSet::new(), BTreeSet::new()); paths.len()];
         for (path, (all, whole)) in paths.iter().zip(&mut includes) {
-            // What is wrong with these files is said when they are checked.
+            // The problems of these files are reported when they are checked.
             let mut unsaid = Diagnostics::new();
             let documents = Documents::read_file(path, self.files, &self.index, &mut unsaid);
             let entry = documents.entry().map(Document::file);
@@ -167,7 +167,7 @@ impl<'l> Loader<'l> {
         for (identity, (_, whole)) in identities.iter().zip(&includes) {
             let number = numbers.get(identity.as_path());
             let parts = whole.iter().filter(|part| {
-                // Of files in a circle none is part of the others.
+                // Files that include each other are not parts of one another.
                 let includes_in_turn =
                     |(all, _): &(BTreeSet<usize>, _)| number.is_none_or(|it| all.contains(it));
                 !includes.get(**part).is_some_and(includes_in_turn)
@@ -178,14 +178,14 @@ impl<'l> Loader<'l> {
         self
     }
 
-    /// Whether another file that [`Loader::check_files`] is called for includes this one, so that all its trees are looked
-    /// at there. By itself it may not be whole: its trees may use some of its neighbours, and be in the version that the
-    /// including file says.
+    /// Returns whether another file of the [`Loader::check_files`] calls includes this one, with a check of all its
+    /// trees. Alone, the file may be incomplete: its trees may use trees of other files, and the including file may
+    /// determine its version.
     pub fn is_part(&self, path: &Path) -> bool {
         self.parts.contains(&self.files.identity(path))
     }
 
-    /// The tree for which keys that nothing writes are looked for: that of the file, unless another file uses it.
+    /// The tree to check for keys that are never written: the tree of the file, unless another file uses it.
     fn alone<'d>(&self, documents: &'d Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
         let main = stated_main(documents, forest).or_else(|| outermost_tree(documents, forest))?;
         let source = documents.sources.get(documents.entry()?.file())?;
@@ -194,7 +194,7 @@ impl<'l> Loader<'l> {
         (!is_used).then_some(main)
     }
 
-    /// Reads from elsewhere.
+    /// Sets another source of files.
     #[must_use]
     pub fn files(mut self, files: &'l dyn Files, index: AmentIndex) -> Self {
         self.files = files;
@@ -202,22 +202,22 @@ impl<'l> Loader<'l> {
         self
     }
 
-    /// Which warnings are silenced or made errors.
+    /// Sets the levels of warnings.
     #[must_use]
     pub fn levels(mut self, levels: Levels) -> Self {
         self.levels = levels;
         self
     }
 
-    /// The tree of a file: `main`, or the one the file names, or its only one.
+    /// Loads a tree of a file: `main`, or the tree that the file names, or its only one.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, what it includes, and the tree.
+    /// All problems of the file, its includes and the tree.
     pub fn load_file(&self, path: &Path, main: Option<&str>) -> Result<Loaded, Refused> {
         self.load_files(&[path], main)
     }
 
-    /// The tree `main` out of several files; without `main`, what the first file says.
+    /// Loads the tree `main` from several files; without `main`, the tree that the first file names.
     ///
     /// # Errors
     /// As [`Loader::load_file`].
@@ -227,7 +227,8 @@ impl<'l> Loader<'l> {
         self.load(&documents, main, diagnostics)
     }
 
-    /// The tree of a text; its relative includes start from `directory`, and messages call it `name`.
+    /// Loads the tree of a text. Its relative includes start from `directory`, and messages show `name` as its file
+    /// name.
     ///
     /// # Errors
     /// As [`Loader::load_file`].
@@ -245,7 +246,7 @@ impl<'l> Loader<'l> {
         self.load(&documents, main, diagnostics)
     }
 
-    /// Checks files and all their trees, as if each tree that no other calls were to run.
+    /// Checks files and all their trees, as if each tree that no other tree calls were to run.
     pub fn check_files(&self, paths: &[&Path]) -> Checked {
         let mut diagnostics = Diagnostics::new();
         let documents = Documents::read_files(paths, self.files, &self.index, &mut diagnostics);
@@ -291,7 +292,7 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Applies the user's wishes and those in the files, and orders what is left.
+    /// Applies the levels of the user and of the files, and sorts the remaining problems.
     fn grade(&self, documents: &Documents, diagnostics: &mut Diagnostics) {
         let mut levels = self.levels.clone();
         for document in &documents.documents {
@@ -357,7 +358,7 @@ mod tests {
         Memory::new(files.iter().map(|(path, text)| (*path, *text)))
     }
 
-    /// What a load of `main.xml` says.
+    /// The problems of a load of `main.xml`.
     fn problems(files: &[(&str, &str)], main: Option<&str>) -> Vec<String> {
         let (registry, memory) = (registry(), memory(files));
         let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
@@ -384,7 +385,7 @@ mod tests {
         )
     }
 
-    /// Problems of one tree, whose root stands on line 3.
+    /// The problems of one tree, whose root is on line 3.
     fn of_tree(content: &str) -> Vec<String> {
         of_text(&format!("<BehaviorTree ID='T'>\n{content}\n</BehaviorTree>"))
     }
@@ -406,11 +407,11 @@ mod tests {
             said(""),
             ["main.xml:1:112: warning[NT0406]: the key `text` is never written"]
         );
-        // Of two, each may be there for others to use.
+        // Each of two trees may exist for other files.
         assert_eq!(said("<BehaviorTree ID='C'><IsDay/></BehaviorTree>"), [""; 0]);
     }
 
-    /// More nodes than BehaviorTree.CPP's identifiers tell apart.
+    /// More nodes than the identifiers of BehaviorTree.CPP can distinguish.
     #[test]
     fn the_paths_of_a_large_tree_differ() {
         let text = format!(
@@ -888,8 +889,8 @@ mod tests {
         );
     }
 
-    /// Guarantee G7, as far as loading goes: all errors together and no tree, or a tree. What holds a tree
-    /// keeps it, because nothing here can reach it.
+    /// Guarantee G7 for loading: either all errors and no tree, or a tree. A tree in use stays unchanged, because the
+    /// loader cannot access it.
     #[test]
     fn g7_a_load_is_whole_or_nothing() {
         let memory = memory(&[
@@ -910,7 +911,7 @@ mod tests {
         assert_eq!((running.id(), running.len()), ("T", 1));
     }
 
-    /// Small files that mean very large trees, and names made to be slow to compare.
+    /// Small files that define very large trees, and names that are slow to compare.
     #[test]
     fn hostile_files_end_in_bounded_time() {
         let mut bomb = String::from("<root BTCPP_format='4' main_tree_to_execute='t0'>");
@@ -963,7 +964,7 @@ mod tests {
         assert!(started.elapsed().as_secs() < 120);
     }
 
-    /// Few nodes that mean a lot of text, and attributes without end.
+    /// A few nodes that produce a lot of text, and a very large number of attributes.
     #[test]
     fn hostile_files_end_in_bounded_memory() {
         let long = "x".repeat(1_000_000);

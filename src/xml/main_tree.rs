@@ -1,4 +1,4 @@
-//! Which tree of a file to run.
+//! Selects the tree of a file to run.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ fn main_attribute(documents: &Documents) -> Option<Attribute<'_>> {
     documents.entry()?.root()?.attribute("main_tree_to_execute")
 }
 
-/// The tree to run where nobody asked for one: what the root element names, else the only tree of the file,
-/// else the only tree at all.
+/// The tree to run without a request for one: the tree that the root element names, else the only tree of the file,
+/// else the only tree of all files.
 pub(super) fn main_tree<'d>(
     documents: &'d Documents,
     forest: &Forest<'d>,
@@ -47,7 +47,7 @@ pub(super) fn main_tree<'d>(
     None
 }
 
-/// What is wrong with the attribute that names the tree to run.
+/// The problem of the attribute that names the tree to run, if any.
 pub(super) fn misstated_main(documents: &Documents, forest: &Forest<'_>) -> Option<Diagnostic> {
     let attribute = main_attribute(documents)?;
     let Some(main) = stated_main(documents, forest) else {
@@ -59,7 +59,7 @@ pub(super) fn misstated_main(documents: &Documents, forest: &Forest<'_>) -> Opti
     empty.then(|| problem.help("name the tree, or leave the attribute out"))
 }
 
-/// What [`main_tree`] finds where it finds something.
+/// The result of [`main_tree`], without diagnostics.
 pub(super) fn stated_main<'d>(documents: &'d Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
     let root = documents.entry()?.root()?;
     let stated = main_attribute(documents).map(Attribute::value);
@@ -78,7 +78,7 @@ pub(super) fn stated_main<'d>(documents: &'d Documents, forest: &Forest<'d>) -> 
     }
 }
 
-/// The one tree that no other calls, in a file that names none: with the others in it, it is all there is to run.
+/// The only tree that no other tree calls, in a file without a named main tree. It includes the other trees.
 pub(super) fn outermost_tree<'d>(documents: &Documents, forest: &Forest<'d>) -> Option<Cow<'d, str>> {
     if main_attribute(documents).is_some() {
         return None;

@@ -1,18 +1,18 @@
-//! Source text to spanned document to tree definition, and back; diagnostics.
+//! Source text to document with spans to tree definition, and back; diagnostics.
 //!
-//! Reading a tree file goes through these steps, each a file here:
+//! Loading a tree file has these steps, each in its own file:
 //!
-//! 1. [`Files`] and [`AmentIndex`] say where texts come from; [`Sources`] holds them and turns a [`Span`]
-//!    into file, line and column.
-//! 2. [`Document`] is one file as elements and attributes, each with its span; [`Documents`] is a file with
-//!    all that it includes.
-//! 3. [`Format`] decides which version of the language a file is in.
+//! 1. [`Files`] and [`AmentIndex`] provide the texts; [`Sources`] holds them and converts a [`Span`] to file, line and
+//!    column.
+//! 2. [`Document`] is one file as elements and attributes, each with its span; [`Documents`] is a file with all its
+//!    includes.
+//! 3. [`Format`] determines the language version of a file.
 //! 4. The documents become the engine's [`ForestSpec`](crate::bt::ForestSpec), which
-//!    [`bt::compile`](crate::bt::compile) checks and compiles. [`Loader`] does all of it.
+//!    [`bt::compile`](crate::bt::compile) checks and compiles. [`Loader`] performs all steps.
 //!
-//! Every step reports to one list of [`Diagnostics`], so that a user sees all that is wrong in one run.
-//! [`Levels`] silences or sharpens warnings. Nothing a file contains can crash, hang or exhaust memory;
-//! [`limits`] says what is allowed.
+//! All steps report to one list of [`Diagnostics`], so one run shows all problems. [`Levels`] silences warnings or
+//! makes them errors. No content of a file can crash the process, hang it or exhaust its memory; [`limits`] defines the
+//! limits.
 
 mod code;
 mod compilation;

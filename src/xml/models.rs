@@ -1,4 +1,4 @@
-//! `<TreeNodesModel>`: what a file declares about subtrees (which counts) and about node types (which only
+//! `<TreeNodesModel>`: the declarations of a file about subtrees (which take effect) and about node types (which only
 //! editors read).
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use super::format::V4_ATTRIBUTES;
 pub(super) struct Models<'d> {
     /// Ports of subtrees, by tree.
     pub(super) subtrees: Vec<(&'d str, Vec<ModelPort>)>,
-    /// Node types that are declared, and perhaps not registered.
+    /// Node types that are declared and may not be registered.
     pub(super) nodes: HashSet<&'d str>,
 }
 
@@ -33,7 +33,7 @@ impl<'d> Models<'d> {
                 continue;
             };
             if entry.name() == "SubTree" {
-                // Groot's remarks.
+                // Remarks of Groot.
                 let entries = entry.children().filter(|child| child.name() != "MetadataFields");
                 let ports = entries.filter_map(|port| model_port(port, diagnostics));
                 models.subtrees.push((id, ports.collect()));
@@ -69,7 +69,7 @@ fn model_port(port: Element<'_>, diagnostics: &mut Diagnostics) -> Option<ModelP
     }
     Some(ModelPort {
         name: name.value().to_owned(),
-        // An empty one is none, as in BehaviorTree.CPP.
+        // An empty default means no default, as in BehaviorTree.CPP.
         default: port
             .value("default")
             .filter(|text| !text.is_empty())
@@ -78,7 +78,7 @@ fn model_port(port: Element<'_>, diagnostics: &mut Diagnostics) -> Option<ModelP
     })
 }
 
-/// Unlike a port of a node, one of a subtree may start with anything but a digit.
+/// Unlike a port of a node, a port of a subtree may start with any character except a digit.
 fn is_model_port(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|first: char| first.is_ascii_digit())

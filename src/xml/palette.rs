@@ -1,4 +1,4 @@
-//! Palettes: node types that a `<TreeNodesModel>` declares, for checking trees whose nodes live elsewhere.
+//! Palettes: node types that a `<TreeNodesModel>` declares, to check trees with nodes of other programs.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -37,7 +37,7 @@ struct PalettePort {
 }
 
 impl Palette {
-    /// Reads the models of a file as Groot saves it: under `<root>`, or on their own.
+    /// Reads the models of a file in Groot's format: under `<root>`, or alone.
     pub fn read_file(path: &Path, files: &dyn Files, diagnostics: &mut Diagnostics) -> (Self, Sources) {
         let read = Documents::read_file(path, files, &AmentIndex::default(), diagnostics);
         let mut palette = Self::default();
@@ -47,7 +47,7 @@ impl Palette {
         (palette, read.sources)
     }
 
-    /// Adds the node types that a document declares.
+    /// Adds the declared node types of a document.
     pub fn add(&mut self, document: &Document, diagnostics: &mut Diagnostics) {
         let Some(root) = document.root() else { return };
         let models = root
@@ -61,16 +61,16 @@ impl Palette {
         }
     }
 
-    /// Adds the types that `registry` does not have. Their ports take any value; a tree that runs one of
-    /// them fails with a message that says what is missing.
+    /// Registers the types that `registry` does not contain. Their ports accept any value. A tree that runs one of
+    /// these types fails with a message about the missing implementation.
     pub fn register(&self, registry: &mut Registry) {
         for node in &self.nodes {
-            // A registered node knows more about itself than a palette does.
+            // A registered node has more information than a palette.
             if registry.contains(&node.id) {
                 continue;
             }
             if node.ports.is_empty() {
-                // Nothing is known of its ports; that it has none would be a bold guess.
+                // The ports are unknown. An empty list does not mean that the node has no ports.
                 registry.register_open(&node.id, node.kind, |ports| {
                     for name in ports.attributes() {
                         ports.inout::<Value>(name).bind();
@@ -132,7 +132,7 @@ fn palette_node(entry: Element<'_>, diagnostics: &mut Diagnostics) -> Option<Pal
         "Condition" => NodeKind::Condition,
         "Control" => NodeKind::Control,
         "Decorator" => NodeKind::Decorator,
-        // Models of subtrees are read with the files that use them.
+        // Subtree models are read with the files that use them.
         _ => return None,
     };
     let Some(id) = entry.attribute("ID") else {
@@ -183,7 +183,7 @@ fn palette_port(port: Element<'_>, diagnostics: &mut Diagnostics) -> Option<Pale
     })
 }
 
-/// Stands for a node that a palette declares and nobody registered.
+/// A node that a palette declares and that is not registered.
 struct Declared;
 
 impl Behavior for Declared {

@@ -1,4 +1,4 @@
-//! What the compiler found, as diagnostics.
+//! Converts the problems of the compiler to diagnostics.
 
 use crate::bt::{Problem, ProblemKind};
 
@@ -40,7 +40,7 @@ pub(super) fn code(kind: ProblemKind) -> Code {
     }
 }
 
-/// The diagnostic for a problem; `None` where the reader has reported that place already.
+/// The diagnostic for a problem; `None` if the reader has already reported that position.
 pub(super) fn diagnostic(
     problem: &Problem,
     documents: &Documents,
@@ -57,7 +57,8 @@ pub(super) fn diagnostic(
     let element = documents
         .document(node.file)
         .and_then(|document| document.element_at(node.start));
-    // The compiler knows where the node is; what is wrong is its ID, which in the explicit form is a value.
+    // The compiler knows the position of the node. The problem is its ID, which is an attribute value in the explicit
+    // form.
     let id = element
         .filter(|_| concerns_id)
         .and_then(|element| element.attribute("ID"))

@@ -1,9 +1,9 @@
-//! Text to [`Document`]: quick-xml finds the tags, this file checks what quick-xml does not and goes on
-//! after a mistake where it can.
+//! Parses text to a [`Document`]. quick-xml finds the tags; this file adds checks that quick-xml does not have, and
+//! continues after an error if possible.
 //!
-//! Not left to quick-xml: end tags are matched here (its own check stops at the first mismatch), duplicate
-//! attributes are found here (its check takes quadratic time), and it does not look at missing end tags,
-//! several roots, text outside the root, `<` in values, unknown entities or names at all.
+//! This file, not quick-xml, matches end tags (quick-xml stops at the first mismatch) and finds duplicate attributes
+//! (quick-xml takes quadratic time). It also checks for missing end tags, several roots, text outside the root, `<` in
+//! values, unknown entities and names, which quick-xml does not check at all.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use super::entity;
 use super::limits;
 use super::source::{SourceFile, Span, offset_u32};
 
-/// No node, no unescaped text.
+/// No node, or no unescaped text.
 pub(super) const NONE: u32 = u32::MAX;
 
 pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
@@ -63,17 +63,17 @@ pub(super) struct Builder<'a> {
     pub(super) attributes: Vec<AttributeData>,
     pub(super) unescaped: Vec<Box<str>>,
     root: Option<NodeId>,
-    /// The first text outside of it.
+    /// The first text outside of the root element.
     begun: Option<Range<usize>>,
-    /// Elements whose end tag has not come yet, outermost first.
+    /// Elements without an end tag so far, outermost first.
     open: Vec<NodeId>,
-    /// How many elements are open below the deepest allowed one; all of them are left out.
+    /// Number of open elements below the maximum depth; all of them are left out.
     too_deep: usize,
     several_roots: bool,
 }
 
 impl Builder<'_> {
-    /// Reads to the end, or to what cannot be read on from; true if it was the end.
+    /// Reads to the end, or to an error that prevents further reading. Returns whether it reached the end.
     fn events(&mut self) -> bool {
         let source = self.source;
         let text = source.text();
@@ -155,7 +155,7 @@ impl Builder<'_> {
         Some(id)
     }
 
-    /// A start tag or `<A/>`.
+    /// Handles a start tag or `<A/>`.
     fn start(&mut self, tag: &BytesStart<'_>, span: Range<usize>, empty: bool) {
         if self.open.len() >= limits::ELEMENT_DEPTH {
             if self.too_deep == 0 {
@@ -200,14 +200,14 @@ impl Builder<'_> {
         }
     }
 
-    /// An end tag. One that closes an outer element closes the inner ones too; one that closes nothing is
-    /// left out.
+    /// Handles an end tag. An end tag of an outer element also closes the inner ones; an end tag of no open element is
+    /// ignored.
     fn end(&mut self, name: &str, span: Range<usize>) {
         if self.too_deep > 0 {
             self.too_deep -= 1;
             return;
         }
-        // Well-formed files take this way.
+        // The case of well-formed files.
         if let Some(&innermost) = self.open.last()
             && self.source.slice(self.name_span(innermost)) == name
         {
@@ -259,7 +259,7 @@ impl Builder<'_> {
         self.diagnostics.push(problem);
     }
 
-    /// Text is kept because palettes describe ports with it; whether it means anything is for the loader.
+    /// Text is kept because palettes use it to describe ports. The loader decides whether it has a meaning.
     fn text(&mut self, span: Range<usize>) {
         let raw = &self.source.text()[span.clone()];
         let written = raw.trim_start_matches(BLANK);
@@ -284,7 +284,7 @@ impl Builder<'_> {
                 self.unknown_entity(start, &unknown);
             }
         }
-        // quick-xml hands out `a &amp; b` in three pieces; they are one text.
+        // quick-xml returns `a &amp; b` as three events; they are one text.
         match self.nodes.last_mut() {
             Some(last) if last.kind == NodeKind::Text && last.span.end as usize == span.start => {
                 last.span.end = offset_u32(span.end);
@@ -315,11 +315,11 @@ impl Builder<'_> {
         }
     }
 
-    /// Control characters are forbidden everywhere; most often the file is no text at all.
+    /// Control characters are forbidden everywhere. They usually mean that the file is not a text file.
     fn check_characters(&mut self) {
         let text = self.source.text();
         let control = |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r');
-        // Most files have none, and whole chunks are looked at in few instructions.
+        // Most files have none, and a chunk is checked with few instructions.
         let chunks = text.as_bytes().chunks(64);
         let clean = |chunk: &&[u8]| !chunk.iter().fold(false, |any, byte| any | control(*byte));
         let skipped: usize = chunks.take_while(clean).map(<[u8]>::len).sum();
@@ -412,7 +412,7 @@ pub(super) fn range_u32(range: &Range<usize>) -> Range<u32> {
     offset_u32(range.start)..offset_u32(range.end)
 }
 
-/// Names in messages are as long as the file makes them; messages are not.
+/// Shortens a name for a message: names in files can be of any length.
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(60) {
         Some((at, _)) => Cow::Owned(format!("{}…", &name[..at])),
@@ -429,7 +429,7 @@ mod tests {
     use super::super::source::Sources;
     use super::*;
 
-    /// The one-line forms of what is wrong with a text.
+    /// The one-line forms of the problems of a text.
     fn problems(text: &str) -> Vec<String> {
         let mut sources = Sources::new();
         let file = sources.add_text("f", Path::new(""), text.to_owned());
@@ -439,7 +439,7 @@ mod tests {
         diagnostics.iter().map(|item| item.one_line(&sources)).collect()
     }
 
-    /// What every document promises, however broken its text.
+    /// Checks the properties that each document has, even with an invalid text.
     fn check_shape(document: &Document) {
         let count = document.nodes.len();
         for (index, node) in document.nodes.iter().enumerate() {
@@ -550,7 +550,7 @@ mod tests {
                 ],
             ),
             ("<a>x & y</a>", &["f:1:6: warning[NT0111]: a bare `&`"]),
-            // Scripts of BehaviorTree.CPP are often written so.
+            // Scripts of BehaviorTree.CPP often contain this.
             (
                 "<a b='x && y&z'/>",
                 &[

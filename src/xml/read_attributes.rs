@@ -1,4 +1,4 @@
-//! The attributes of one start tag.
+//! Reads the attributes of one start tag.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,10 +14,10 @@ use super::source::{floor, offset_u32};
 use super::{entity, limits};
 
 impl Builder<'_> {
-    /// Adds the attributes of a tag whose name stands at `element`.
+    /// Adds the attributes of a tag whose name is at `element`.
     pub(super) fn read_attributes(&mut self, tag: &BytesStart<'_>, element: &Range<usize>) {
         let text = self.source.text();
-        // quick-xml lends slices of the text, so their addresses tell where they stand.
+        // quick-xml returns slices of the text, so their addresses give their positions.
         let range = |part: &str| {
             let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
             start..start + part.len()
@@ -114,7 +114,7 @@ impl Builder<'_> {
         self.diagnostics.push(problem);
     }
 
-    /// False when the rest of the tag is not worth reading.
+    /// Returns false if the rest of the tag cannot be read.
     fn malformed_attribute(&mut self, error: &AttrError, element: &Range<usize>) -> bool {
         let (at, message) = match *error {
             AttrError::ExpectedEq(at) => (at, "expected `=` after the name of an attribute"),
@@ -123,7 +123,7 @@ impl Builder<'_> {
             AttrError::ExpectedQuote(at, _) => (at, "the closing quote of a value is missing"),
             AttrError::Duplicated(at, _) => (at, "an attribute is given twice"),
         };
-        // Offsets are counted from the tag name.
+        // Offsets are relative to the tag name.
         let at = floor(self.source.text(), element.start + at);
         let before = self.source.text()[element.end..at.max(element.end)].trim_end_matches(BLANK);
         let word = element.end + before.rfind(BLANK).map_or(0, |blank| blank + 1);
@@ -140,8 +140,8 @@ impl Builder<'_> {
     }
 }
 
-/// Finds repeated attribute names of one element: by looking through the few there usually are, by a map
-/// when there are many, so that a tag with a million attributes takes no quadratic time.
+/// Finds repeated attribute names of one element: by a linear search for few attributes, by a map for many. A tag with
+/// a million attributes does not take quadratic time.
 struct Names<'t> {
     first: usize,
     map: HashMap<&'t str, usize>,
@@ -157,7 +157,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Where `key` was given before among the attributes since `first`.
+    /// The earlier position of `key` among the attributes since `first`.
     fn seen(&mut self, key: &str, attributes: &[AttributeData], text: &'t str) -> Option<Range<u32>> {
         let name = |index: usize| {
             let range = &attributes[index].name;

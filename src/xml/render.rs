@@ -1,21 +1,21 @@
-//! Problems for people: the excerpt with underlining that rustc made familiar.
+//! Renders problems for people: an excerpt with an underline, in the style of rustc.
 //!
-//! The crate annotate-snippets was considered: the code that feeds it is as long as this file, and it
-//! copies and measures whole files, where an attacker's file may be one line of 64 MiB.
+//! The crate annotate-snippets was considered: the code to use it is as long as this file, and it copies and measures
+//! whole files, and the file of an attacker may be one line of 64 MiB.
 
 use std::fmt::Write as _;
 
 use super::diagnostic::{Diagnostic, Label};
 use super::source::{SourceFile, Sources, floor};
 
-/// Characters of a line shown before the place, where the line is long.
+/// Characters of a long line shown before the position.
 const BEFORE: usize = 50;
-/// Characters of a line shown from the place on, where the line is long.
+/// Characters of a long line shown after the position.
 const AFTER: usize = 100;
 /// Columns a tab takes in an excerpt.
 const TAB: &str = "    ";
 
-/// Whether to colour by ANSI sequences.
+/// The use of ANSI colour sequences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Colour {
     /// Plain text.
@@ -46,7 +46,7 @@ impl Diagnostic {
         }
     }
 
-    /// The problem with an excerpt of the source, ending in a line end.
+    /// The problem with an excerpt of the source. The text ends with a line end.
     pub fn render(&self, sources: &Sources, colour: Colour) -> String {
         let kind = format!("{}[{}]", self.severity, self.code);
         let message = format!(": {}", clean(&self.message));
@@ -175,7 +175,7 @@ impl<'a> Window<'a> {
         format!("{lead}{}{tail}", clean(&self.text[self.start..self.end]))
     }
 
-    /// Where to start underlining, and how far; at least one column, at most to the end of the line.
+    /// Start and length of the underline in columns: at least one column, at most to the end of the line.
     fn columns(self, start: usize, end: usize) -> (usize, usize) {
         let inside = |offset: usize| floor(self.text, offset.clamp(self.start, self.end));
         let width = |from: usize, to: usize| clean(&self.text[from..to]).chars().count();
@@ -188,7 +188,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Text from a file as it may go to a terminal: no control sequences, no changes of writing direction.
+/// Makes text from a file safe for a terminal: no control sequences, no changes of writing direction.
 fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

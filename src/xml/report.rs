@@ -1,4 +1,4 @@
-//! Problems for programs: JSON, and SARIF 2.1.0 for code hosts and editors.
+//! Formats problems for programs: JSON, and SARIF 2.1.0 for code hosts and editors.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics, Label};
 use super::source::{Position, Sources, Span};
 
-/// Start, end (the position after the last character) and file name of a span.
+/// File name, start and end (the position after the last character) of a span.
 fn place(sources: &Sources, span: Span) -> (&str, Position, Position) {
     let nowhere = Position { line: 1, column: 1 };
     sources.get(span.file).map_or(("", nowhere, nowhere), |file| {
@@ -27,7 +27,7 @@ fn span_json(sources: &Sources, label: &Label) -> Value {
 }
 
 impl Diagnostic {
-    /// One problem as an object. Lines and columns count from 1, columns in characters; the end is exclusive.
+    /// One problem as an object. Lines and columns start at 1, and a column is one character; the end is exclusive.
     pub fn to_json(&self, sources: &Sources) -> Value {
         let secondary: Vec<_> = self
             .secondary
@@ -124,7 +124,7 @@ fn location(sources: &Sources, span: Span) -> Value {
     }})
 }
 
-/// A path as a URI reference: everything that is not plain is percent-encoded.
+/// A path as a URI reference: all other characters are percent-encoded.
 fn uri(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,4 +1,4 @@
-//! Source files and places in them.
+//! Source files and positions in them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::bt;
 
-/// Names one file of a [`Sources`] list.
+/// Identifies one file of a [`Sources`] list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(u32);
 
 impl FileId {
-    /// The place of this file in its [`Sources`].
+    /// The index of this file in its [`Sources`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -30,7 +30,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// True when `other` lies in this span.
+    /// True if `other` is within this span.
     pub fn contains(self, other: Self) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
@@ -64,7 +64,7 @@ impl From<bt::Span> for Span {
     }
 }
 
-/// Line and column as editors show them: both count from 1, columns in characters.
+/// Line and column as editors show them: both start at 1, and a column is one character.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Position {
     /// Line, from 1.
@@ -79,23 +79,24 @@ impl fmt::Display for Position {
     }
 }
 
-/// One file: its name, its text and where its lines start.
+/// One file: its name, its text and the starts of its lines.
 #[derive(Debug)]
 pub struct SourceFile {
     id: FileId,
     name: String,
     directory: PathBuf,
     text: String,
-    /// Looked for when the first place is asked for: most files are read without a word about them.
+    /// Computed for the first requested position: most files have no problem.
     line_starts: OnceLock<Vec<u32>>,
-    /// The characters before each [`BLOCK`], likewise: a thousand places in one line of 60 MB took seven seconds.
+    /// Number of characters before each [`BLOCK`], also computed on demand: without it, a thousand positions in one
+    /// line of 60 MB took seven seconds.
     characters: OnceLock<Vec<u32>>,
 }
 
 /// Bytes between two counts of characters.
 const BLOCK: usize = 1 << 14;
 
-/// How many characters begin in a part of a text, wherever it is cut.
+/// Number of characters that begin in a part of a text, at any cut.
 fn characters(bytes: &[u8]) -> u32 {
     let starts = bytes.iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000);
     offset_u32(starts.count())
@@ -113,7 +114,7 @@ impl SourceFile {
         }
     }
 
-    /// How many characters begin before a byte.
+    /// Number of characters that begin before a byte offset.
     fn characters_before(&self, offset: usize) -> u32 {
         let counts = self.characters.get_or_init(|| {
             let blocks = self.text.as_bytes().chunks(BLOCK);
@@ -143,17 +144,17 @@ impl SourceFile {
         })
     }
 
-    /// This file's identity.
+    /// The id of this file.
     pub fn id(&self) -> FileId {
         self.id
     }
 
-    /// The name shown to people: the path as it was given, or a made-up one like `<text>`.
+    /// The displayed name: the given path, or an artificial one like `<text>`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The folder that relative includes of this file start from.
+    /// The base folder for relative includes of this file.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -163,7 +164,7 @@ impl SourceFile {
         &self.text
     }
 
-    /// The text of `span`; empty when the span does not lie in this file.
+    /// The text of `span`; empty if the span is not within this file.
     pub fn slice(&self, span: Span) -> &str {
         self.text
             .get(span.start as usize..span.end as usize)
@@ -179,7 +180,7 @@ impl SourceFile {
         }
     }
 
-    /// Line and column of a byte offset. A byte order mark does not count as a column.
+    /// Line and column of a byte offset. A byte order mark is not a column.
     pub fn position(&self, offset: u32) -> Position {
         let line_starts = self.line_starts();
         let index = line_starts
@@ -215,7 +216,7 @@ impl SourceFile {
     }
 }
 
-/// All files that one load touched, so that a [`Span`] can be shown.
+/// All files of one load, to show a [`Span`].
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     files: Vec<Arc<SourceFile>>,
@@ -245,7 +246,7 @@ impl Sources {
         file
     }
 
-    /// The file with this identity, if it is of this list.
+    /// The file with this id, if it is in this list.
     pub fn get(&self, id: FileId) -> Option<&Arc<SourceFile>> {
         self.files.get(id.index())
     }
@@ -271,8 +272,8 @@ impl bt::Places for Sources {
         Some(self.place(span))
     }
 
-    /// Read from the text again, when something is wrong: a definition that kept the spans of all attributes would be
-    /// half as large again.
+    /// Read again from the text when there is a problem: a definition with the spans of all attributes would be half as
+    /// large again.
     fn attribute(&self, element: bt::Span, name: &str) -> Option<bt::Span> {
         let text = self.get(Span::from(element).file)?.text();
         let mut rest = text.get(element.end as usize..)?;
@@ -299,7 +300,7 @@ impl bt::Places for Sources {
     }
 }
 
-/// The largest character boundary that is not after `offset`.
+/// The last character boundary at or before `offset`.
 pub(crate) fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -308,7 +309,7 @@ pub(crate) fn floor(text: &str, offset: usize) -> usize {
     offset
 }
 
-/// Offsets beyond 32 bits cannot occur in files within the limits; saturating keeps arithmetic total.
+/// Offsets above 32 bits do not occur in files within the limits; saturation avoids a panic.
 pub(crate) fn offset_u32(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! The action servers: what clients ask goes into the simulation, what its events say goes back to them.
+//! The action servers on the network: they pass requests of clients to the simulation, and its events to the clients.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,26 +26,26 @@ use crate::sim::smoother::Smoothing;
 use super::parameters::SharedSettings;
 use super::{NodeError, PATIENCE};
 
-/// Feedback messages a second of a goal that floods.
+/// Feedback messages per second of a goal with a flood.
 const FLOOD_RATE: f64 = 10_000.0;
-/// Of these at once, when the simulation was held up.
+/// Maximum number of these in one step, after a delay of the simulation.
 const MOST_AT_ONCE: f64 = 500.0;
 
-/// What reaches a server from its clients.
+/// A message from a client to a server.
 enum Arrival<A: ServedAction> {
     Goal(GoalRequest<A>),
     Cancel(GoalId),
 }
 
-/// The numbers of the goals that are accepted and not over, and of those whose result is lost.
+/// The numbers of accepted goals that have not ended, and of goals whose result is lost.
 type Numbers = Arc<Mutex<BTreeMap<GoalId, GoalNumber>>>;
 
 /// The handler of one server, on the node's thread.
 struct GoalHandler<A: ServedAction> {
     arrivals: Sender<Arrival<A>>,
     numbers: Numbers,
-    /// Those in force, not those of the last step: a cancellation is answered at once, and who has set a parameter
-    /// and then cancels must find it set.
+    /// The current settings, not those of the last step: a cancel is answered at once, and a client that sets a
+    /// parameter and then cancels expects the new value.
     settings: SharedSettings,
     server: &'static str,
     wake: Wake,
@@ -53,7 +53,7 @@ struct GoalHandler<A: ServedAction> {
 
 impl<A: ServedAction> GoalHandler<A> {
     fn pass_on(&self, arrival: Arrival<A>) {
-        // Nobody listens any more when the process ends; a goal is then refused by being dropped.
+        // At the end of the process there is no receiver. A goal is then refused by its drop.
         let _ = self.arrivals.send(arrival);
         self.wake.ring();
     }
@@ -100,13 +100,13 @@ struct Port<E: Execution<Action: ServedAction>> {
     wake: Wake,
     clock: Clock,
     waiting: BTreeMap<GoalNumber, GoalRequest<E::Action>>,
-    /// With the faults that were in force when it was accepted.
+    /// Each goal with its fault plan at acceptance.
     goals: BTreeMap<GoalNumber, (ServerGoal<E::Action>, ActionPlan)>,
-    /// Answers that are late on purpose, with their time.
+    /// Deliberately late answers, with their times.
     held: Vec<(Time, Box<dyn FnOnce() + Send>)>,
     flooded: Time,
     namespace: String,
-    /// A node of its own, for a server that may vanish: only with its node does an endpoint leave the network.
+    /// A separate node, for a server that may vanish: an endpoint leaves the network only with its node.
     own_node: Option<Executor>,
 }
 
@@ -193,7 +193,7 @@ where
         }
     }
 
-    /// What is due of the 10,000 feedback messages a second.
+    /// Sends the part of the 10,000 feedback messages per second that is due.
     fn flood(&mut self, now: Time) {
         let due = (now.since(self.flooded).as_secs_f64() * FLOOD_RATE).min(MOST_AT_ONCE) as usize;
         self.flooded = now;
@@ -207,9 +207,9 @@ where
         }
     }
 
-    /// The faults in force now: whoever has set a parameter and then sends a goal must find it set.
+    /// The current faults: a client that sets a parameter and then sends a goal expects the new value.
     fn plan(&self) -> ActionPlan {
-        // Checked when it was set.
+        // The value was checked when it was set.
         let plan = self.settings.get().action_faults(E::SERVER).plan();
         plan.unwrap_or_default()
     }
@@ -232,7 +232,7 @@ where
                 }
                 Event::Feedback(number, feedback) => {
                     if let Some((goal, _)) = self.goals.get(&number) {
-                        // It fails only when ROS is shut down, which the loop notices by itself.
+                        // It fails only when ROS is shut down, which the loop detects itself.
                         let _ = goal.feedback(&feedback);
                     }
                 }
@@ -253,7 +253,7 @@ where
             return;
         };
         let id = request.id();
-        // Known before the client hears of it, because it may cancel as soon as it does.
+        // Stored before the client gets the answer, because it may cancel at once.
         lock(&self.numbers).insert(id, number);
         let plan = self.plan();
         let (goal, answer) = match request.take() {
@@ -310,13 +310,13 @@ where
         if let Err(error) = ended {
             tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
         }
-        // One whose result is lost is still asked for it.
+        // Clients may still request a lost result.
         if !plan.lose_result.contains(number.0) {
             lock(&self.numbers).remove(&goal.id());
         }
     }
 
-    /// The node first: what is dropped after it finds nobody to tell, and that is what vanishing means.
+    /// Drops the node first: later drops then find no client to answer, which is the purpose of vanishing.
     fn vanish(&mut self) {
         tracing::info!("{} vanishes", E::SERVER);
         self.own_node = None;
@@ -332,7 +332,7 @@ fn lock(numbers: &Numbers) -> MutexGuard<'_, BTreeMap<GoalId, GoalNumber>> {
     numbers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One port a server; the field names are those of [`Simulation`] and [`Events`].
+/// One port per server; the field names are those of [`Simulation`] and [`Events`].
 macro_rules! ports {
     ($($field:ident: $execution:ty,)*) => {
         /// All action servers.
@@ -351,13 +351,13 @@ macro_rules! ports {
                 })
             }
 
-            /// Hands the servers what has arrived.
+            /// Passes received messages to the servers.
             pub(super) fn take(&mut self, simulation: &mut Simulation) {
                 let now = simulation.now();
                 $(self.$field.take(&mut simulation.$field, now);)*
             }
 
-            /// Tells clients what has happened, and empties `events`.
+            /// Sends the events to the clients, and empties `events`.
             pub(super) fn tell(&mut self, events: &mut Events, now: Time) {
                 $(self.$field.tell(&mut events.$field, now);)*
             }

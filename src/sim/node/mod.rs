@@ -1,7 +1,8 @@
-//! The ROS node `nav_sim`: the simulation on the network. Thin: what it decides is decided in [`super::simulation`].
+//! The ROS node `nav_sim`: the simulation on the network. This layer is thin: [`super::simulation`] makes all
+//! decisions.
 //!
-//! One thread owns the simulation and steps it at its pace. The node's thread hands it goals, cancellations and
-//! requests through channels and rings a bell; goals are answered between two steps.
+//! One thread owns the simulation and steps it at its pace. The node's thread passes goals, cancels and requests to it
+//! through channels and wakes it; goals are answered between two steps.
 
 mod actions;
 mod parameters;
@@ -24,19 +25,19 @@ use parameters::SharedSettings;
 use services::Services;
 use topics::Topics;
 
-/// Why `nav_sim` did not start, or ended.
+/// The reason why `nav_sim` did not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// ROS.
+    /// An error of ROS.
     #[error(transparent)]
     Ros(#[from] RosError),
-    /// Parameters that cannot be taken, one a line.
+    /// Invalid parameters, one per line.
     #[error("{0}")]
     Parameters(String),
     /// The map cannot be read.
     #[error(transparent)]
     Configure(#[from] ConfigureError),
-    /// The signals of the system cannot be had.
+    /// The signal handlers cannot be installed.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
     /// The thread of the node has ended.
@@ -44,18 +45,18 @@ pub enum NodeError {
     Died(String),
 }
 
-/// How long the node's thread may take for what is done at start.
+/// Time limit for calls to the node's thread at start.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Seconds between two warnings about the same thing.
+/// Rate of warnings about the same problem, in Hz.
 const WARNING_RATE: f64 = 0.2;
 
-/// Runs `nav_sim` until a signal ends it. `profile` is that of the middleware, where one was written.
+/// Runs `nav_sim` until a signal ends it. `profile` is the profile of the middleware, if one was written.
 ///
 /// # Errors
 /// [`NodeError`].
 pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let ros = Ros::start("nav_sim", "")?;
-    // The middleware has read it with the first node.
+    // The middleware has read it for the first node.
     drop(profile);
     let wake = Wake::new();
     let (changes, changed) = channel();
@@ -70,7 +71,7 @@ pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     node.run(&ros, &ending, &wake)
 }
 
-/// The simulation with everything that connects it.
+/// The simulation with its connections to the network.
 struct Node {
     simulation: Simulation,
     ports: Ports,
@@ -109,7 +110,7 @@ impl Node {
     }
 
     fn run(mut self, ros: &Ros, ending: &Receiver<()>, wake: &Wake) -> Result<(), NodeError> {
-        // Its own clock: the pace is real time, also where `use_sim_time` is set for the stamps.
+        // A separate clock: the pace is real time, also if `use_sim_time` is set for the stamps.
         let wall = Clock::new(false);
         let mut events = Events::default();
         let mut pace = self.pace(wall.now());
@@ -147,7 +148,7 @@ impl Node {
         let configured = self.simulation.configure(settings);
         let configured = configured.and_then(|()| self.services.configure(settings));
         if let Err(error) = configured {
-            // The validators have seen it; only a map file that changed in between comes here.
+            // The validators have checked the settings. This happens only if a map file has changed since.
             tracing::error!("parameters not taken over: {error}");
         }
     }
@@ -178,7 +179,7 @@ impl Node {
     }
 }
 
-/// Tells the receiver when the process is asked to end (SIGINT, SIGTERM).
+/// Sends a message when a signal ends the process (SIGINT, SIGTERM).
 fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
     let (ended, ending) = channel();
     let wake = wake.clone();
@@ -187,7 +188,7 @@ fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
         .build()
         .map_err(NodeError::Signals)?;
     let signals = {
-        // Streams are made inside the runtime, but before this returns: from then on no signal is missed.
+        // Streams are created inside the runtime and before this function returns, so no later signal is missed.
         let _inside = runtime.enter();
         use tokio::signal::unix::{SignalKind, signal};
         signal(SignalKind::interrupt()).and_then(|first| Ok((first, signal(SignalKind::terminate())?)))

@@ -10,12 +10,12 @@ use crate::sim::world::load_map;
 
 use super::NodeError;
 
-/// The settings in force. Cheap to clone.
+/// The current settings. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct SharedSettings(Arc<Mutex<Settings>>);
 
 impl SharedSettings {
-    /// A copy of them as they are now.
+    /// A copy of the current settings.
     pub(super) fn get(&self) -> Settings {
         self.lock().clone()
     }
@@ -25,11 +25,11 @@ impl SharedSettings {
     }
 }
 
-/// Declares all parameters, with the values of the command line and of parameter files. Whoever sets one later is
-/// refused where the settings refuse it; otherwise the new settings are sent to `changes` and the bell is rung.
+/// Declares all parameters, with the values of the command line and of parameter files. A later change is refused if
+/// the settings refuse it; otherwise the new settings are sent to `changes` and the simulation is woken.
 ///
 /// # Errors
-/// All parameters that cannot be taken, with their reasons.
+/// All invalid parameters, with the reasons.
 pub(super) fn declare(
     store: &ParameterStore,
     changes: Sender<Settings>,
@@ -41,7 +41,7 @@ pub(super) fn declare(
         let name = parameter.name.clone();
         match store.declare(declaration(parameter, &settings)) {
             Ok(value) => {
-                // Checked by the validator just now; a default needs no check.
+                // The validator has just checked it; a default needs no check.
                 if let Some(value) = plain(&value) {
                     let _ = settings.lock().set(&name, &value);
                 }
@@ -59,7 +59,7 @@ pub(super) fn declare(
         let Some(value) = plain(value) else { return };
         if settings.set(name, &value).is_ok() {
             let changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
-            // Nobody listens any more when the process ends.
+            // At the end of the process there is no receiver.
             let _ = changes.send(settings.clone());
             wake.ring();
         }
@@ -85,7 +85,7 @@ fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
         Ok(())
     };
     let declaration = Declaration::new(&parameter.name, default, parameter.description).validated("", check);
-    // A server that may vanish has a node of its own, which is made at start.
+    // A server that may vanish has a separate node, which is created at start.
     if parameter.name.ends_with(".vanish_goals") {
         declaration.read_only()
     } else {

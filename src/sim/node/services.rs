@@ -1,4 +1,4 @@
-//! The services: requests wait in a queue for their time, then are worked on between two steps.
+//! The services: requests wait in a queue for their delay and are executed between two steps.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -15,7 +15,7 @@ use crate::sim::simulation::{Clearing, ConfigureError, Simulation, Which};
 
 use super::{NodeError, PATIENCE};
 
-/// The services, by the groups that share a fault plan.
+/// The services, in groups that share a fault plan.
 pub(super) struct Services {
     groups: [Group; SERVICE_SERVERS.len()],
 }
@@ -25,11 +25,11 @@ struct Group {
     queue: ServiceQueue<Box<dyn Task>>,
 }
 
-/// A request that somebody waits for.
+/// A request that waits for its answer.
 trait Task: Send {
-    /// Does what is asked and answers.
+    /// Executes the request and answers it.
     fn answer(self: Box<Self>, simulation: &mut Simulation);
-    /// Never answers.
+    /// Drops the request without an answer.
     fn ignore(self: Box<Self>);
 }
 
@@ -53,7 +53,7 @@ where
     }
 }
 
-/// The way from the node's thread into a group.
+/// Passes requests from the node's thread to a group.
 #[derive(Clone)]
 struct Outbox {
     tasks: Sender<Box<dyn Task>>,
@@ -73,7 +73,7 @@ impl Outbox {
     {
         let outbox = self.clone();
         serve_service::<S>(node, name, move |call| {
-            // Nobody listens any more when the process ends.
+            // At the end of the process there is no receiver.
             let _ = outbox.tasks.send(Box::new(Asked { call, work, which }));
             outbox.wake.ring();
         })
@@ -122,7 +122,7 @@ impl Services {
         Ok(())
     }
 
-    /// Puts what has arrived into the queues.
+    /// Puts received requests into the queues.
     pub(super) fn take(&mut self, now: Time) {
         for group in &mut self.groups {
             while let Ok(task) = group.inbox.try_recv() {
@@ -133,7 +133,7 @@ impl Services {
         }
     }
 
-    /// Works on what is due.
+    /// Executes the requests that are due.
     pub(super) fn answer(&mut self, simulation: &mut Simulation) {
         for group in &mut self.groups {
             for task in group.queue.due(simulation.now()) {
@@ -168,7 +168,7 @@ fn serve_clearing(outbox: &Outbox, node: &mut RosNode, costmap: &str, which: Whi
     })
 }
 
-/// The responses of these services have no way to say that it failed.
+/// Clears a costmap and logs a failure: the responses of these services have no error field.
 fn clear(simulation: &mut Simulation, which: Which, clearing: &Clearing) {
     match simulation.clear(which, clearing) {
         Ok(()) => tracing::debug!("cleared the {which:?} costmap: {clearing:?}"),

@@ -1,4 +1,4 @@
-//! What the robot publishes.
+//! The topics that the robot publishes.
 
 use r2r::{Publisher, QosProfile};
 
@@ -12,7 +12,7 @@ type Wire<T> = <T as TopicType>::Wire;
 /// The publishers.
 pub(super) struct Topics {
     transforms: Publisher<Wire<Transforms>>,
-    /// Kept, because its one message is for those who come later.
+    /// Kept, because later subscribers need its only message.
     _static_transforms: Publisher<Wire<Transforms>>,
     odometry: Publisher<Wire<Odometry>>,
     battery: Publisher<Wire<BatteryState>>,
@@ -24,7 +24,7 @@ impl Topics {
         let some = || QosProfile::default().keep_last(10).reliable();
         let latched = some().keep_last(1).transient_local();
         let static_transforms = node.publisher::<Wire<Transforms>>("/tf_static", latched)?;
-        // The robot has no fixed parts, but some listeners wait for the topic.
+        // The robot has no static transforms, but some subscribers wait for the topic.
         let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
         let sent = static_transforms.publish(&nothing);
         sent.map_err(|error| RosError::Send(error.to_string()))?;
@@ -37,12 +37,12 @@ impl Topics {
         })
     }
 
-    /// `/clock`.
+    /// Publishes `/clock`.
     pub(super) fn clock(&self, stamp: Stamp) {
         send(&self.clock, &<SimulatedTime as TopicType>::to_wire(&stamp));
     }
 
-    /// `/tf` and `odom`.
+    /// Publishes `/tf` and `odom`.
     pub(super) fn state(&self, world: &World, stamp: Stamp) {
         let transforms = world.transforms(stamp).to_vec();
         send(&self.transforms, &<Transforms as TopicType>::to_wire(&transforms));
@@ -50,7 +50,7 @@ impl Topics {
         send(&self.odometry, &<Odometry as TopicType>::to_wire(&odometry));
     }
 
-    /// `/battery_status`.
+    /// Publishes `/battery_status`.
     pub(super) fn battery(&self, world: &World, stamp: Stamp) {
         let state = world.battery_state(stamp);
         send(&self.battery, &<BatteryState as TopicType>::to_wire(&state));
@@ -58,7 +58,7 @@ impl Topics {
 }
 
 fn send<T: r2r::WrappedTypesupport + 'static>(publisher: &Publisher<T>, message: &T) {
-    // It fails only when ROS is shut down, which the loop notices by itself.
+    // It fails only when ROS is shut down, which the loop detects itself.
     if let Err(error) = publisher.publish(message) {
         tracing::debug!("a message was not published: {error}");
     }

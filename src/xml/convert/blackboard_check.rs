@@ -1,4 +1,4 @@
-//! `BlackboardCheckInt`, `…Double`, `…String` and `…Bool`: a reactive node that asks a script before its child.
+//! Converts `BlackboardCheckInt`, `…Double`, `…String` and `…Bool` to a reactive node with a script before its child.
 
 use super::Converter;
 use crate::bt::{Dialect, PortText, port_text};
@@ -6,7 +6,8 @@ use crate::xml::document::{Attribute, Element};
 use crate::xml::escape;
 
 impl<'c> Converter<'c> {
-    /// Compared at every tick, with the child halted on a mismatch: that is what a reactive node does with a condition.
+    /// The node compares at each tick and halts its child on a mismatch. A reactive node with a condition does the
+    /// same.
     pub(super) fn blackboard_check(&mut self, element: Element<'c>, id: &str) {
         let (wrapper, operator) = match element.value("return_on_mismatch") {
             None | Some("FAILURE") => ("ReactiveSequence", "=="),
@@ -71,7 +72,7 @@ impl<'c> Converter<'c> {
         }
     }
 
-    /// A value as a script writes it.
+    /// The operand of a comparison, in script syntax.
     fn operand(&mut self, kind: &str, attribute: Attribute<'c>) -> Option<String> {
         let literal = match port_text(attribute.value(), Dialect::V3) {
             PortText::Pointer(key) => return self.key(attribute, key),

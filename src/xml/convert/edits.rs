@@ -1,18 +1,18 @@
-//! Changes of a text, collected first and made at once.
+//! Edits of a text: collected first, then applied together.
 
 use std::ops::Range;
 
-/// Replacements of stretches that do not overlap.
+/// Replacements of ranges that do not overlap.
 #[derive(Default)]
 pub(super) struct Edits(Vec<(Range<usize>, String)>);
 
 impl Edits {
-    /// Puts a text in the place of a stretch.
+    /// Replaces a range by a text.
     pub(super) fn replace(&mut self, range: Range<usize>, with: impl Into<String>) {
         self.0.push((range, with.into()));
     }
 
-    /// The text with all changes; of two that overlap the first in the text counts.
+    /// Applies all edits. If two overlap, the first in the text counts.
     pub(super) fn apply(mut self, text: &str) -> String {
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out = String::with_capacity(text.len() + 64);

@@ -1,4 +1,4 @@
-//! A version 3 file as version 4: edits of the text, so that comments, order and layout stay.
+//! Converts a version 3 file to version 4 by edits of the text, which keeps comments, order and layout.
 //!
 //! | version 3 | version 4 |
 //! |---|---|
@@ -12,11 +12,12 @@
 //! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">`, and a note |
 //! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition`, and notes |
 //!
-//! A file that does not say its version, and has nothing that only one version has, runs as version 4 and is converted as
-//! version 3: a note says so wherever that makes a difference to a subtree.
+//! A file without a version, and without an element or attribute that only one version has, runs as version 4 and is
+//! converted as version 3. A note says so at each subtree for which this makes a difference.
 //!
-//! Each holds for nodes by their own tag and for `<Control ID="…">` and the like. What has no counterpart is refused, each
-//! thing with its place; then there is no result. Where the meaning stays the same only under a condition, a note says so.
+//! Each rule applies to nodes by their own tag and to `<Control ID="…">` and similar tags. An element without a
+//! counterpart is refused, each with its position; then there is no result. If the meaning is the same only under a
+//! condition, a note says so.
 
 mod blackboard_check;
 mod edits;
@@ -30,8 +31,8 @@ use super::document::{Attribute, Document, Element};
 use super::format::{Format, V4_ATTRIBUTES};
 use super::source::Span;
 
-/// The text of a version 3 file in version 4; the same text where it is in version 4 already. `None` where something
-/// in it cannot be said in version 4: then `diagnostics` has errors.
+/// Converts the text of a version 3 file to version 4. A text in version 4 stays the same. `None` if a part of it has
+/// no counterpart in version 4: then `diagnostics` has errors.
 pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<String> {
     let root = document.root()?;
     let text = document.source().text();
@@ -54,7 +55,7 @@ pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<Str
 
 struct Converter<'c> {
     text: &'c str,
-    /// Nothing in the file says its version, so that it is taken for version 4 where it runs.
+    /// Nothing in the file determines its version. It runs as version 4.
     undecided: bool,
     edits: Edits,
     diagnostics: &'c mut Diagnostics,
@@ -77,7 +78,7 @@ impl<'c> Converter<'c> {
         self.edits.replace(span.start as usize..span.end as usize, with);
     }
 
-    /// Takes an attribute out, with the blanks before it.
+    /// Removes an attribute and the blanks before it.
     fn remove(&mut self, attribute: Attribute<'_>) {
         let span = attribute.span();
         let before = &self.text[..span.start as usize];
@@ -85,7 +86,7 @@ impl<'c> Converter<'c> {
         self.edits.replace(start..span.end as usize, "");
     }
 
-    /// The name in the end tag, where there is one.
+    /// The name in the end tag, if there is an end tag.
     fn end_name(&self, element: Element<'_>) -> Option<Span> {
         if element.is_self_closing() {
             return None;
@@ -101,7 +102,7 @@ impl<'c> Converter<'c> {
         })
     }
 
-    /// Another tag name.
+    /// Replaces the tag name.
     fn rename(&mut self, element: Element<'_>, name: &str) {
         self.replace(element.name_span(), name);
         if let Some(end) = self.end_name(element) {
@@ -109,7 +110,7 @@ impl<'c> Converter<'c> {
         }
     }
 
-    /// The registered ID of a node, and where it stands.
+    /// The registered ID of a node, and its attribute if it has one.
     fn id<'d>(element: Element<'d>) -> (&'d str, Option<Attribute<'d>>) {
         let explicit = matches!(element.name(), "Action" | "Condition" | "Control" | "Decorator");
         match element.attribute("ID").filter(|_| explicit) {
@@ -183,7 +184,7 @@ impl<'c> Converter<'c> {
         if explicit.is_none()
             && let Some(attribute) = element.attribute("ID")
         {
-            // Version 3 does not look at it; version 4 refuses it.
+            // Version 3 ignores it; version 4 refuses it.
             self.remove(attribute);
         }
         if let Some(renamed) = renamed(id) {
@@ -211,7 +212,8 @@ impl<'c> Converter<'c> {
         }
     }
 
-    /// Several rounds in one tick of version 3 are several looks of a reactive parent at its conditions in version 4.
+    /// Several rounds in one tick of version 3 become several checks of the conditions by a reactive parent in version
+    /// 4.
     fn rounds(&mut self, element: Element<'c>, port: &str, what: &str) {
         if element
             .attribute(port)
@@ -226,7 +228,7 @@ impl<'c> Converter<'c> {
         self.note(element.name_span(), message);
     }
 
-    /// Version 3 compares the texts.
+    /// Version 3 compares the values as text.
     fn cases(&mut self, element: Element<'c>) {
         let number = |attribute: &Attribute<'_>| {
             attribute.name().starts_with("case_") && attribute.value().trim().parse::<f64>().is_ok()
@@ -249,7 +251,7 @@ impl<'c> Converter<'c> {
                 "remove it; or, if the file is in version 4 after all, write `BTCPP_format=\"4\"`",
             );
         }
-        // A plain subtree's values are keys, not pointers.
+        // The values of a plain subtree are keys, not pointers.
         if element.name() == "SubTree" || matches!(name, "ID" | "name") {
             return;
         }
@@ -279,7 +281,7 @@ impl<'c> Converter<'c> {
     }
 }
 
-/// Nodes that go by another name.
+/// The version 4 name of a renamed node.
 fn renamed(id: &str) -> Option<&'static str> {
     match id {
         "SequenceStar" => Some("SequenceWithMemory"),
@@ -295,7 +297,7 @@ mod tests {
     use super::super::source::Sources;
     use super::*;
 
-    /// The converted text, and what was said.
+    /// The converted text, and the diagnostics.
     fn run(text: &str) -> (Option<String>, Vec<String>) {
         let mut sources = Sources::new();
         let file = sources.add_text("f", Path::new(""), text.to_owned());
@@ -306,7 +308,7 @@ mod tests {
         (converted, said)
     }
 
-    /// What becomes of the nodes of one tree.
+    /// The converted nodes of one tree, and the diagnostics.
     fn of(content: &str) -> (String, Vec<String>) {
         let text = format!("<root><BehaviorTree ID='T'>{content}</BehaviorTree></root>");
         let (converted, said) = run(&text);
@@ -532,7 +534,7 @@ mod tests {
                  now it is",
             ]
         );
-        // A file of version 3 means the key.
+        // In a file of version 3, the value is the key.
         assert_eq!(of_root("<root BTCPP_format='3'>").1.len(), 1);
     }
 

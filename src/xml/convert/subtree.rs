@@ -1,4 +1,4 @@
-//! `<SubTree>` and `<SubTreePlus>`.
+//! Converts `<SubTree>` and `<SubTreePlus>`.
 
 use super::Converter;
 use crate::bt::is_port_name;
@@ -6,13 +6,13 @@ use crate::xml::code::Code;
 use crate::xml::diagnostic::Diagnostic;
 use crate::xml::document::{Attribute, Element};
 
-/// Whether a flag says yes.
+/// Returns whether a flag is set.
 fn is_on(attribute: &Attribute<'_>) -> bool {
     !matches!(attribute.value(), "false" | "0" | "False" | "FALSE")
 }
 
 impl<'c> Converter<'c> {
-    /// A plain subtree takes bare keys of its caller, or its caller's whole blackboard.
+    /// Converts a plain subtree, which uses bare keys of its caller, or the whole blackboard of its caller.
     pub(super) fn subtree(&mut self, element: Element<'c>) {
         let shared = element.attribute("__shared_blackboard");
         if let Some(attribute) = shared {
@@ -60,7 +60,7 @@ impl<'c> Converter<'c> {
                 "give the key of the subtree a name that begins with a letter",
             );
         } else if key.starts_with('{') || key.starts_with("${") {
-            // Its author meant a pointer; version 3 looked for a key with braces in its name.
+            // The author intended a pointer; version 3 used a key with braces in its name.
             self.note(
                 attribute.value_span(),
                 "in version 3 the braces are part of the key's name, so nothing was handed over; now it is",
@@ -82,7 +82,7 @@ impl<'c> Converter<'c> {
         }
     }
 
-    /// The other one has version 4's form but for two names.
+    /// Converts a `<SubTreePlus>`. Except for two names, it has the form of version 4.
     pub(super) fn subtree_plus(&mut self, element: Element<'c>) {
         self.rename(element, "SubTree");
         for attribute in element.attributes() {
