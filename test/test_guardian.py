@@ -20,21 +20,25 @@ pytestmark = pytest.mark.alone
 
 #: Seconds within which the robot's goal is cancelled; see docs/guardian.md.
 BOUND = 1.5
-NAME = "navtree-guard"
+NAME = "goal-guard"
 FIRED = "has ended without stopping its goals"
 
 
-def guardians(parent):
-    """The process ids of the guardians among a process's children that have not ended."""
+def children(parent, name=None):
+    """The process ids of a process's children that have not ended, or of those with a name."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         # Processes end while they are looked at.
         with contextlib.suppress(OSError):
-            name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
+            its_name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
             state, its_parent = fields.split()[:2]
-            if name == NAME and int(its_parent) == parent and state != "Z":
+            if (name is None or its_name == name) and int(its_parent) == parent and state != "Z":
                 found.append(int(entry.name))
     return found
+
+
+def guardians(parent):
+    return children(parent, NAME)
 
 
 def guardian_of(node, but=None):
@@ -96,6 +100,23 @@ def test_g11_goals_of_a_navigator_that_is_killed_are_cancelled_and_no_others(sta
 def test_g11_a_navigator_that_aborts_is_killed_as_well(stack):
     controller, _ = navigate(stack)
     assert kill(stack, controller, signal.SIGABRT) < BOUND, stack.node.output
+
+
+@pytest.mark.parametrize("name", ["bt_navigator", "navtree"])
+def test_g11_killing_by_name_does_not_kill_the_guardian(stack_factory, name):
+    stack = stack_factory(remappings={"__node": "bt_navigator"})
+    controller, _ = navigate(stack)
+    guardian_of(stack.node)
+    begun = time.monotonic()
+    # What `pkill -9` and `pkill -9 -f` find, among the processes of this test.
+    for pid in [stack.node.pid, *children(stack.node.pid)]:
+        shown = [Path(f"/proc/{pid}/{file}").read_bytes() for file in ("comm", "cmdline")]
+        if any(name.encode() in text for text in shown):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {stack.node.output}")
+    assert [event.detail for event in controller.seen("ended")] == ["canceled"]
+    assert controller.seen("ended")[0].time - begun < BOUND
+    assert stack.node.wait(PATIENCE)[0] == -signal.SIGKILL
 
 
 def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cancels(stack, request):

@@ -28,6 +28,9 @@ const RANGE: &str = "ROS_AUTOMATIC_DISCOVERY_RANGE";
 const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
 const STATIC_PEERS: &str = "ROS_STATIC_PEERS";
 
+/// The variables that make a participant a client of a discovery server, to which alone it announces itself.
+const DISCOVERY_SERVER: [&str; 2] = ["ROS_DISCOVERY_SERVER", "FASTDDS_ENVIRONMENT_FILE"];
+
 /// What `LOCALHOST` means to rmw_fastrtps, but for shared memory: by the marks in the profile, which it takes the place of.
 const LOCALHOST: [(&str, &str); 4] = [
     (
@@ -188,6 +191,9 @@ fn reach(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Option<Reach> {
     let variable = |name| variable(name).unwrap_or_default();
+    if DISCOVERY_SERVER.iter().any(|name| !variable(name).is_empty()) {
+        return None;
+    }
     match transport {
         Transport::LocalUdp => Some(Reach::Machine),
         Transport::Udp if is_fast_dds_2 && variable(STATIC_PEERS).is_empty() && variable(RANGE) != "OFF" => {
@@ -263,6 +269,10 @@ mod tests {
         assert_eq!(reach(true, Transport::Udp, &[]), Some(Reach::Network));
         assert_eq!(reach(true, Transport::Udp, &[(RANGE, "OFF")]), None);
         assert_eq!(reach(true, Transport::Udp, &[(STATIC_PEERS, "10.0.0.7")]), None);
+        for transport in [Transport::Udp, Transport::LocalUdp] {
+            let server = [("ROS_DISCOVERY_SERVER", "10.0.0.7:11811")];
+            assert_eq!(reach(true, transport, &server), None);
+        }
         assert_eq!(reach(false, Transport::Udp, &[]), None);
         assert_eq!(reach(true, Transport::AsItIs, &[]), None);
     }

@@ -109,12 +109,12 @@ def stack_factory(ros_domain, request, tmp_path):
     """
     kept = Kept(request)
 
-    def make(parameters=None, program="navtree", settle=True):
+    def make(parameters=None, program="navtree", settle=True, remappings=None):
         graph = Graph(ros_domain)
         kept.callback(graph.close)
         robot = Robot(graph)
         kept.callback(robot.destroy)
-        node = kept.keep(Executable(program, ros_domain, DEFAULTS | (parameters or {})))
+        node = kept.keep(Executable(program, ros_domain, DEFAULTS | (parameters or {}), remappings))
         navigation = Navigation(graph)
         navigation.wait()
         navigation.warm_up()

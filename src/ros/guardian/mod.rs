@@ -6,7 +6,7 @@
 //! ends. An orderly end is no dismissal: a server may have refused to cancel a goal, or not have answered.
 //!
 //! ```text
-//!   navigator ── goals ──▶ memory ◀── reads ── navtree-guard, a process of one thread
+//!   navigator ── goals ──▶ memory ◀── reads ── goal-guard, a process of one thread
 //!       │                                            │ sleeps
 //!       └──────── farewell (pipe), end (pidfd) ─────▶│
 //!                                                    ▼ execve
@@ -94,8 +94,12 @@ impl Guardian {
             })
             .collect();
         variables.push(format!("{VARIABLE}={}", goals.as_raw_fd()).into());
+        let mut arguments = arguments::without_nodes(std::env::args_os());
+        if let Some(program) = arguments.first_mut() {
+            *program = sleeper::NAME.to_string_lossy().into_owned().into();
+        }
         let mut guardian = Self {
-            program: Program::new(arguments::without_nodes(std::env::args_os()), variables)?,
+            program: Program::new(arguments, variables)?,
             goals: Arc::new(goals),
             parent: sleeper::own_process().ok(),
             child: None,
@@ -211,7 +215,12 @@ mod tests {
         let pid = |guardian: &Guardian| guardian.child.as_ref().map(|child| child.pid).unwrap();
         let first = pid(&guardian);
         let comm = format!("/proc/{first}/comm");
-        wait_for(|| std::fs::read_to_string(&comm).is_ok_and(|name| name == "navtree-guard\n"));
+        wait_for(|| std::fs::read_to_string(&comm).is_ok_and(|name| name == "goal-guard\n"));
+        // `pkill -f` with the name of the program or of a node finds it as little.
+        let arguments = format!("/proc/{first}/cmdline");
+        wait_for(|| {
+            std::fs::read_to_string(&arguments).is_ok_and(|all| all.trim_end_matches('\0') == "goal-guard")
+        });
         // It keeps nothing open of this process but what it needs.
         wait_for(|| std::fs::read_dir(format!("/proc/{first}/fd")).is_ok_and(|open| open.count() <= 6));
         process::Command::new("true").status().unwrap();

@@ -3,9 +3,10 @@
 //! It is forked, also from a process that has threads, and so calls only what is safe in a signal handler: no memory is
 //! allocated, no lock is taken. What it needs was made before. What was allocated it gives back, see [`super::mappings`].
 
-use std::ffi::{CString, OsStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint};
 use std::fs::File;
 use std::io::{self, PipeReader};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
@@ -103,6 +104,7 @@ pub(super) fn own_process() -> io::Result<OwnedFd> {
 
 /// Starts the child, and returns its process id.
 pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_t> {
+    let shown = shown_arguments();
     // SAFETY: both sets are filled by the call that gets them. A signal that comes for the child before it ignores it
     // would run a handler of the parent's, so none comes before.
     let (pid, before) = unsafe {
@@ -114,7 +116,7 @@ pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_
     };
     if pid == 0 {
         // SAFETY: this is the child of a fork; see the module.
-        unsafe { sleep(program, kept, &before) }
+        unsafe { sleep(program, kept, &before, &shown) }
     }
     let error = io::Error::last_os_error();
     // SAFETY: the set was filled above.
@@ -128,15 +130,51 @@ pub(super) fn has_ended(pid: libc::pid_t) -> bool {
     unsafe { libc::waitpid(pid, ptr::null_mut(), libc::WNOHANG) != 0 }
 }
 
-/// Names this process, as `ps` and `top` show it.
+/// The name of the process, in `ps` and `top`, and its first argument. It contains neither the name of the program nor that of
+/// a node: `pkill -9 -f bt_navigator` or `pkill -9 navtree` must not kill the guardian together with the navigator.
+pub(super) const NAME: &CStr = c"goal-guard";
+
+/// Names this process.
 pub(super) fn name_process() {
     // SAFETY: the name is a C string of less than 16 bytes.
-    unsafe { libc::prctl(libc::PR_SET_NAME, c"navtree-guard".as_ptr()) };
+    unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
+}
+
+/// The memory of this process from which the kernel shows its arguments; empty if it does not say.
+fn shown_arguments() -> Range<usize> {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field, a name in parentheses, may contain anything. The third follows it; these are fields 48 and 49.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let mut bounds = fields
+        .split_ascii_whitespace()
+        .skip(45)
+        .map_while(|field| field.parse().ok());
+    match (bounds.next(), bounds.next()) {
+        (Some(start), Some(end)) if start != 0 => start..end,
+        _ => 0..0,
+    }
+}
+
+/// Shows [`NAME`] in place of the arguments that the child has from its parent.
+///
+/// # Safety
+/// The range is that of [`shown_arguments`], and nothing of this process reads its arguments any more.
+unsafe fn rename_arguments(shown: &Range<usize>) {
+    let name = NAME.to_bytes();
+    if shown.len() <= name.len() {
+        return;
+    }
+    let memory: *mut u8 = ptr::with_exposed_provenance_mut(shown.start);
+    // SAFETY: the range is mapped and writable, as the stack is, and it is longer than the name.
+    unsafe {
+        memory.write_bytes(0, shown.len());
+        memory.copy_from_nonoverlapping(name.as_ptr(), name.len());
+    }
 }
 
 /// # Safety
 /// To be called in the child of a fork only.
-unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) -> ! {
+unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, shown: &Range<usize>) -> ! {
     let goals = kept.goals.as_raw_fd();
     let farewell = kept.farewell.as_raw_fd();
     let parent = kept.parent.map_or(-1, AsRawFd::as_raw_fd);
@@ -152,6 +190,7 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t) ->
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const *signals, ptr::null_mut());
         name_process();
+        rename_arguments(shown);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if null >= 0 {
             libc::dup2(null, libc::STDIN_FILENO);
