@@ -26,8 +26,8 @@ pub(crate) struct Setup {
     pub(crate) losses: u8,
     /// Messages that arrive twice.
     pub(crate) repeats: u8,
-    /// Deaths of the server. It may come back, with all goals forgotten, before it is missed: then it is known that its
-    /// process is another one, sooner or later, and the endpoints of the dead one stay on the graph for a while.
+    /// Crashes of the server. It may come back without its goals before its absence is noticed. Then the client learns
+    /// later that the process is another one, and the endpoints of the dead one stay on the graph for a while.
     pub(crate) crashes: u8,
     /// Times that another server with its name appears, without goals.
     pub(crate) namesakes: u8,
