@@ -12,6 +12,18 @@
 //! The rooms (modules), lowest first. A room uses only those above it in this list:
 //!
 //! | room | content |
+//! |---|---|
+//! | [`bt`] | the engine: statuses, nodes, ports, blackboard, scripts, tick, halt; no ROS, no async, no I/O |
+//! | [`job`] | leaves made of an `async fn`, on any executor |
+//! | [`xml`] | source text to spanned document to `TreeDef`; diagnostics |
+//! | [`msg`] | the messages of trees, as plain structs |
+//! | [`goal`] | the state machines of goals and calls, and the GoalTracker |
+//! | [`nav`] | Nav2's node library, and its traits for actions, services, topics, transforms |
+//! | `ros` | the only room that uses r2r (feature `ros`) |
+//! | [`sim`] | a simulated robot on a plane with the servers that trees call |
+//! | [`navigator`] | the node: lifecycle, navigate actions, preemption, swap, tick loop |
+//! | [`monitor`] | drawings, diagnostics and live views of a run |
+//! | [`cli`] | one file per command |
 
 pub mod bt;
 pub mod cli;
