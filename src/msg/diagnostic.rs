@@ -44,7 +44,7 @@ pub enum DiagnosticLevel {
 }
 
 impl DiagnosticLevel {
-    /// Converts the number on the wire. A number outside the definition is not trusted.
+    /// Converts the number on the wire. A number outside the definition is [`DiagnosticLevel::Stale`].
     pub fn from_wire(number: u8) -> Self {
         match number {
             0 => Self::Ok,

@@ -9,7 +9,8 @@
 //! - Durations are [`std::time::Duration`]; [`duration`] describes the handling of negative ones.
 //! - Fields that no tree node and no server of this project reads are omitted (covariances, the placeholder member of
 //!   empty messages); the documentation of each struct lists them.
-//! The `ros` room converts to and from the wire once, at its boundary. Nothing here knows r2r.
+//!
+//! The `ros` room converts to and from the wire once, at its boundary. This room does not use r2r.
 
 pub mod action;
 pub mod diagnostic;
