@@ -233,9 +233,9 @@ impl<R, W> GoalTable<R, W> {
 
     /// Ends a goal and returns the result requests to answer now.
     ///
+    /// # Errors
     /// [`TableError::Unknown`], [`TableError::Over`], and [`TableError::NotCanceling`] for an end as cancelled without
     /// an accepted cancel. A goal that is cancelling may still succeed or abort.
-    /// cancelled that nobody asked for. A goal that is cancelling may yet succeed or abort.
     pub fn finish(
         &mut self,
         goal: GoalId,

@@ -113,7 +113,7 @@ impl Stamp {
     /// The zero stamp: no particular time, in a cancel request.
     pub const ZERO: Self = Self { nanoseconds: 0 };
 
-    /// From the two fields on the wire.
+    /// Converts the two fields on the wire.
     pub fn from_parts(seconds: i32, nanoseconds: u32) -> Self {
         // Cannot overflow: 2^31 s is 2.1e18 ns, i64 holds 9.2e18.
         Self {
@@ -121,7 +121,7 @@ impl Stamp {
         }
     }
 
-    /// To the two fields on the wire; seconds beyond 32 bits saturate.
+    /// Returns the two fields on the wire. Seconds beyond 32 bits saturate.
     pub fn to_parts(self) -> (i32, u32) {
         let seconds = self.nanoseconds.div_euclid(1_000_000_000);
         let nanoseconds = self.nanoseconds.rem_euclid(1_000_000_000);
