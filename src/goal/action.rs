@@ -692,7 +692,7 @@ impl ActionGoal {
         self.track_until(deadline);
     }
 
-    /// Never later than a time already set, and never later than the end of the process.
+    /// Sets the end of tracking: never later than one already set, never after the end of the process.
     fn track_until(&mut self, time: Time) {
         self.give_up = [Some(time), self.give_up, self.shut_down]
             .into_iter()

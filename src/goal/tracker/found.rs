@@ -39,7 +39,7 @@ impl<P> GoalTracker<P> {
         }
         let known = self.servers.entry(server).or_default();
         known.adoption.see(left, known.present, self.may_adopt, now);
-        // A goal without acceptance stays, because it may be accepted later.
+        // A lost goal that the list lacks has ended, unless it may still be accepted.
         self.lost.retain(|lost| {
             lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
         });
