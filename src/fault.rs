@@ -1,7 +1,7 @@
-//! Faults that a test injects into a thread: nothing, unless the crate is built with the feature `fault-injection`.
+//! Faults that tests inject into a thread. Without the feature `fault-injection`, this module does nothing.
 
-/// Panics where the environment variable `NAVTREE_FAULT` is `THREAD:FILE`, the calling thread has that name, and the
-/// file exists; where `hang` is in the file, the thread hangs instead. The file is removed first, so that there is one
+/// Panics if the environment variable `NAVTREE_FAULT` is `THREAD:FILE`, the calling thread has that name, and the file
+/// exists. If the file contains `hang`, the thread hangs instead. The file is removed first, so there is only one
 /// fault.
 #[cfg(feature = "fault-injection")]
 #[expect(clippy::panic, reason = "what it is for")]
@@ -24,7 +24,7 @@ pub(crate) fn point() {
     }
 }
 
-/// Nothing.
+/// Does nothing.
 #[cfg(not(feature = "fault-injection"))]
 #[inline(always)]
 pub(crate) fn point() {}

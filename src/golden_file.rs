@@ -1,6 +1,6 @@
-//! Generated files under `docs/`: tests compare them with what the code would write.
+//! Generated files under `docs/`: tests compare them with the output of the code.
 
-/// Compares a file of the repository with what it should be. `NAVTREE_BLESS=1 cargo test` writes it anew instead.
+/// Compares a file of the repository with the expected text. `NAVTREE_BLESS=1 cargo test` writes the file instead.
 pub(crate) fn check(path: &str, expected: &str) {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("NAVTREE_BLESS").is_some() {

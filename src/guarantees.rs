@@ -1,4 +1,5 @@
-//! `docs/guarantees.md`: what navtree promises, where each promise is kept, and which tests prove it.
+//! Generates `docs/guarantees.md`: the guarantees of navtree, the code that implements each, and the tests that prove
+//! it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +9,7 @@ struct Guarantee {
     number: u32,
     title: &'static str,
     text: &'static str,
-    /// The files and rooms that keep it.
+    /// The files and rooms that implement it.
     kept_in: &'static [&'static str],
 }
 
@@ -131,7 +132,7 @@ const HEAD: &str = "# Guarantees
 navtree makes eleven promises. A test that proves one has its number in its name (`g3_…`). `scripts/test` runs all of them.
 ";
 
-/// Whether a line of Rust or Python defines a test that names the guarantee.
+/// Whether a line of Rust or Python defines a test whose name contains the guarantee.
 fn is_test_of(line: &str, number: u32) -> bool {
     let line = line.trim_start();
     let name = line
@@ -142,7 +143,7 @@ fn is_test_of(line: &str, number: u32) -> bool {
         .is_some_and(|name| name.split('_').any(|word| word == wanted))
 }
 
-/// The files below a folder that have such a test, sorted.
+/// The files below a folder with such a test, sorted.
 fn tests_below(root: &Path, folder: &Path, number: u32, found: &mut Vec<String>) {
     let mut entries: Vec<_> = fs::read_dir(folder)
         .unwrap()

@@ -1,29 +1,29 @@
 //! navtree executes behavior trees for robot navigation.
 //!
-//! It loads BehaviorTree.CPP and Nav2 XML, ticks at a fixed rate, and wraps ROS actions and services as
-//! asynchronous leaves that can be halted at any moment. Four nouns carry the design:
+//! It loads BehaviorTree.CPP and Nav2 XML, ticks at a fixed rate, and wraps ROS actions and services as asynchronous
+//! leaves that can be halted at any time. The main concepts:
 //!
-//! - `TreeDef`: what a file says, checked and compiled; immutable and shared.
+//! - `TreeDef`: the checked and compiled content of a tree file; immutable and shared.
 //! - `Tree`: one robot's run of a definition: node states and blackboard.
-//! - *Leaf*: a condition or an action (`Behavior`); an asynchronous one polls something started elsewhere.
-//! - *Goal*: one request on an action or service, a pure state machine ([`goal`]); the
-//!   `GoalTracker` sees every goal to its end, also after its leaf was halted.
+//! - *Leaf*: a condition or an action (`Behavior`). An asynchronous leaf polls an operation outside the tree.
+//! - *Goal*: one request to an action or service, a pure state machine ([`goal`]). The `GoalTracker` tracks every goal
+//!   to its end, also after the halt of its leaf.
 //!
-//! The rooms, lowest first; a room uses only those above it in this list:
+//! The rooms (modules), lowest first. A room uses only those above it in this list:
 //!
-//! | room | what it holds |
+//! | room | content |
 //! |---|---|
 //! | [`bt`] | the engine: statuses, nodes, ports, blackboard, scripts, tick, halt; no ROS, no async, no I/O |
 //! | [`job`] | leaves made of an `async fn`, on any executor |
 //! | [`xml`] | source text to spanned document to `TreeDef`; diagnostics |
-//! | [`msg`] | the messages that trees carry, as plain structs |
-//! | [`goal`] | the life of a goal: pure state machines and the GoalTracker |
-//! | [`nav`] | Nav2's node library, and the traits by which it asks for actions, services, topics, transforms |
-//! | `ros` | the only room that knows r2r (feature `ros`) |
-//! | [`sim`] | a robot on a plane with the servers that trees call |
+//! | [`msg`] | the messages of trees, as plain structs |
+//! | [`goal`] | the state machines of goals and calls, and the GoalTracker |
+//! | [`nav`] | Nav2's node library, and its traits for actions, services, topics, transforms |
+//! | `ros` | the only room that uses r2r (feature `ros`) |
+//! | [`sim`] | a simulated robot on a plane with the servers that trees call |
 //! | [`navigator`] | the node: lifecycle, navigate actions, preemption, swap, tick loop |
-//! | [`monitor`] | what shows a run |
-//! | [`cli`] | one file a command |
+//! | [`monitor`] | drawings, diagnostics and live views of a run |
+//! | [`cli`] | one file per command |
 
 pub mod bt;
 pub mod cli;

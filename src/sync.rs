@@ -1,5 +1,5 @@
-//! What threads meet at: the standard library's. The files that use it are compiled a second time by `test/loom`, where
-//! the same names stand for loom's, which runs every interleaving of them.
+//! Synchronization types of the standard library. `test/loom` compiles the files that use them a second time with
+//! loom's types of the same names. Loom runs every interleaving of the threads.
 
 #[cfg(feature = "ros")]
 pub(crate) use std::sync::Condvar;

@@ -1,50 +1,51 @@
-//! Goals that nobody looks after any more, and that may be executing all the same.
+//! Goals that were given up and may still be executing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{GoalId, GoalIncident, IncidentKind, ServerId, Ticket, WireEvent};
 
-/// One of them.
+/// A goal that was given up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AbandonedGoal {
     /// The goal.
     pub goal: GoalId,
-    /// Where it may be executing.
+    /// The server that may be executing it.
     pub server: ServerId,
     /// The activation that started it; `None` for a goal of an earlier run.
     pub ticket: Option<Ticket>,
     /// The path of the leaf that started it; empty for a goal of an earlier run.
     pub leaf: Arc<str>,
-    /// How: it did not stop, its server was out of reach, or never answered.
+    /// The kind of loss: it did not stop, its server was out of reach, or the server never answered.
     pub what: IncidentKind,
 }
 
 impl AbandonedGoal {
-    /// As [`LiveGoal::is_left_by`](super::LiveGoal::is_left_by): whether the client of a session, whose activations are
-    /// those for which `of_session` holds, is told of it. A goal whose server is out of reach counts as stopped there.
+    /// Like [`LiveGoal::is_left_by`](super::LiveGoal::is_left_by): whether the result for the client of a session names
+    /// the goal. `of_session` is true for the activations of the session. A goal whose server is out of reach counts as
+    /// stopped.
     pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         self.what != IncidentKind::GaveUpUnreachable && self.ticket.is_some_and(of_session)
     }
 }
 
-/// Remembers the goals that the GoalTracker gave up although they were not known to be over (G3: that is reported), until
-/// their server shows that they are, or the GoalTracker has them again because it shows that they are not. That a server
-/// vanished shows nothing: it may be the wire that was cut, and the robot goes on. For people: the GoalTracker itself goes
-/// on without.
+/// Stores the goals that the GoalTracker gave up without proof of their end (G3: they are reported). A goal is removed
+/// when its server shows that it has ended, or when the GoalTracker tracks it again because the server shows that it
+/// executes. A vanished server proves nothing: the wire may be cut while the robot still moves. This list is for
+/// diagnostics; the GoalTracker does not use it.
 #[derive(Clone, Debug, Default)]
 pub struct AbandonedGoals(VecDeque<AbandonedGoal>);
 
-/// More are not remembered; the oldest go.
+/// Maximum number of goals. The oldest are dropped.
 const REMEMBERED: usize = 64;
 
 impl AbandonedGoals {
-    /// Those that may be executing, oldest first.
+    /// The goals that may be executing, oldest first.
     pub fn goals(&self) -> impl ExactSizeIterator<Item = &AbandonedGoal> {
         self.0.iter()
     }
 
-    /// Takes in what the GoalTracker reports.
+    /// Handles a report of the GoalTracker.
     pub fn report(&mut self, report: &GoalIncident) {
         let Some(goal) = report.goal else { return };
         match report.what {
@@ -62,7 +63,7 @@ impl AbandonedGoals {
                     what: report.what,
                 });
             }
-            // The GoalTracker has it again.
+            // The GoalTracker tracks it again.
             IncidentKind::Adopted
             | IncidentKind::AcceptedAfterGivingUp
             | IncidentKind::FoundAfterGivingUp
@@ -73,7 +74,7 @@ impl AbandonedGoals {
         }
     }
 
-    /// Takes in what servers say: before the GoalTracker's own reports on it.
+    /// Handles an event of a server. Must be called before the reports of the GoalTracker on this event.
     pub fn wire<P>(&mut self, event: &WireEvent<P>) {
         if self.0.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! One goal on one action server, from the wish to send it to its end.
+//! The state machine of one goal on one action server.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use super::{
 };
 use crate::bt::Time;
 
-/// Cancels of an adopted goal are counted from the next multiple of this, above those of its earlier lives.
+/// The cancels of an adopted goal are numbered from the next multiple of this, above those from before its adoption.
 const ADOPTED_CANCELS: u32 = 1 << 16;
 
-/// What is known of a goal that is found, or looked for.
+/// The knowledge about an adopted goal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Found {
-    /// Its server may have taken it, or may yet.
+    /// Its server may have accepted it, or may accept it later.
     Perhaps,
-    /// Its server has just said that it took it.
+    /// Its server has just accepted it.
     Accepted,
     /// Its server has noted it.
     Noted,
@@ -26,47 +26,48 @@ pub enum Found {
 pub struct ActionGoal {
     options: GoalOptions,
     phase: Phase,
-    /// The timer of the phase: end of a wait, or the next question or cancel.
+    /// The timer of the phase: the end of a wait, or the next result or cancel request.
     due: Option<Time>,
-    /// When the leaf has waited too long for a result; gone once the server said that the goal is over.
+    /// The end of the leaf's wait for the result. `None` after the server reported the end of the goal.
     run_deadline: Option<Time>,
-    /// Until when a stopping goal holds back the next one (G5); gone once that was reported.
+    /// The time until which a stopping goal holds back the next one (G5). `None` after that was reported.
     stop_deadline: Option<Time>,
-    /// When tracking ends.
+    /// The end of tracking.
     give_up: Option<Time>,
-    /// The latest that tracking may ever end: the process does.
+    /// The latest end of tracking, set at the end of the process.
     shut_down: Option<Time>,
-    /// The server is known to have taken the goal.
+    /// Whether the server is known to have accepted the goal.
     accepted: bool,
-    /// It has noted the goal: it has shown that by more than its answer to the request, or has had the time. Until then it
-    /// may deny it, and be wrong: rclcpp's servers answer first and note the goal then, and where several threads serve
-    /// one, what is asked at once is answered in between.
+    /// Whether the server has noted the goal: it has proved this by more than its answer to the goal request, or has
+    /// had enough time. Before that, its denial of the goal may be wrong: servers of rclcpp answer first and note the
+    /// goal afterwards, and with several threads they answer other requests in between.
     noted: bool,
-    /// The server is known to be cancelling it: do not ask again, ask for the result.
+    /// Whether the server is known to be cancelling the goal: the next step is a result request, not a cancel.
     acknowledged: bool,
-    /// The server said itself that the goal is over, rather than that it knows no such goal.
+    /// Whether the server reported the end of the goal, not merely that it does not know the goal.
     terminal: bool,
-    /// The server cancels it, or has, while its leaf waits for it or for the goal that replaces it: another client asked for
-    /// that. Our own cancels come when no leaf waits any more.
+    /// Whether the server cancels or cancelled the goal while its leaf waits for it or for the goal that replaces it.
+    /// Another client requested this; our own cancels are only sent when no leaf waits.
     canceled_by_another: bool,
-    /// How much longer it may wait for an absent server, all absences together: one that comes and goes shall not hold
-    /// up a leaf for ever.
+    /// The remaining wait for an absent server, over all absences. A server that comes and goes must not delay a leaf
+    /// forever.
     absent_left: Duration,
-    /// How much longer it may hold back the next goal (G5), whenever its server is there; gone once that was reported.
+    /// The remaining time to hold back the next goal (G5), counted while the server is present. `None` after that was
+    /// reported.
     stop_left: Option<Duration>,
     refusal_reported: bool,
-    /// From one question for the result to the next, while it executes; from one cancel to the next, while one of several
-    /// servers denies it.
+    /// The interval between two result requests during execution, or between two cancels while one of several servers
+    /// does not know the goal.
     poll: Duration,
     questions: u32,
     cancels: u32,
-    /// Cancels up to this one may have come before the server had the goal: that it knows none, in answer to one of them,
-    /// says nothing.
+    /// Cancels up to this number may have arrived before the server had the goal. "Unknown goal" in answer to them
+    /// proves nothing.
     cancels_in_doubt: u32,
 }
 
 impl ActionGoal {
-    /// A goal that a leaf wants. It is sent by [`GoalEvent::Release`], at the latest due at `wait_until`.
+    /// Creates the goal of a waiting leaf. [`GoalEvent::Release`] sends it and is due at `wait_until` at the latest.
     pub fn new(options: GoalOptions, wait_until: Time) -> Self {
         Self {
             options,
@@ -91,8 +92,8 @@ impl ActionGoal {
         }
     }
 
-    /// A goal that is on the server and should not be, or may be: left by an earlier run, or given up. It is cancelled
-    /// at once. `cancels`: of its earlier lives, to which answers may still be under way.
+    /// Creates a goal that is or may be on the server and must stop: left by an earlier run, or given up. It is
+    /// cancelled at once. `cancels` is the number of earlier cancels, to which answers may still arrive.
     pub fn adopted(
         options: GoalOptions,
         found: Found,
@@ -106,8 +107,8 @@ impl ActionGoal {
         goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
         goal.cancels_in_doubt = goal.cancels;
         if !goal.accepted || goal.cancels > ADOPTED_CANCELS {
-            // It has held back the next goal for long enough: it may never have arrived, or its server heeds no cancel and
-            // shows it again each time it is given up.
+            // It has held back the next goal for long enough. It may never have arrived, or its server ignores cancels
+            // and shows it again each time after it was given up.
             goal.stop_left = None;
         }
         if goal.accepted {
@@ -119,38 +120,39 @@ impl ActionGoal {
         goal
     }
 
-    /// Cancels sent so far.
+    /// The number of the last cancel.
     pub fn cancels(&self) -> u32 {
         self.cancels
     }
 
-    /// Whether it was found, or tried again, rather than sent.
+    /// Whether the goal was adopted and not sent by this state machine.
     pub fn is_found(&self) -> bool {
         self.cancels >= ADOPTED_CANCELS
     }
 
-    /// Where it is in its life.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Whether the server is known to have taken it.
+    /// Whether the server is known to have accepted the goal.
     pub fn is_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// Whether the server said that it is over. One that has ended otherwise and is seen again goes on.
+    /// Whether the server reported the end of the goal. A goal that ended in another way is tracked again if it is seen
+    /// again.
     pub fn is_over(&self) -> bool {
         self.terminal
     }
 
-    /// Whether a leaf waits for it, and another client has cancelled it: no update is to set the robot going again.
+    /// Whether a leaf waits for the goal and another client has cancelled it. Then no update may restart the robot.
     pub fn is_canceled_by_another(&self) -> bool {
         self.canceled_by_another && self.is_waited_for()
     }
 
-    /// Whether another client cancelled it while its leaf waited for it, or for the goal that replaces it. Also after its
-    /// end.
+    /// Whether another client cancelled the goal while its leaf waited for it, or for the goal that replaces it. Also
+    /// valid after its end.
     pub fn was_canceled_by_another(&self) -> bool {
         self.canceled_by_another
     }
@@ -159,7 +161,7 @@ impl ActionGoal {
         matches!(self.phase, Phase::Sent | Phase::Executing | Phase::Finishing)
     }
 
-    /// Whether, and until when, it holds back the next goal on its server (G5).
+    /// The time until which the goal holds back the next one on its server (G5), if it does.
     pub fn holds_back_until(&self) -> Option<Time> {
         match self.phase {
             Phase::CancelPending | Phase::Canceling => self.stop_deadline,
@@ -167,12 +169,12 @@ impl ActionGoal {
         }
     }
 
-    /// When [`GoalEvent::Release`] is due, while it is queued.
+    /// The time when [`GoalEvent::Release`] is due, while the goal is queued.
     pub fn queued_until(&self) -> Option<Time> {
         (self.phase == Phase::Queued).then_some(self.due).flatten()
     }
 
-    /// When [`GoalEvent::Deadline`] should come next.
+    /// The time of the next [`GoalEvent::Deadline`].
     pub fn next_deadline(&self) -> Option<Time> {
         [self.due, self.run_deadline, self.stop_deadline, self.give_up]
             .into_iter()
@@ -180,8 +182,8 @@ impl ActionGoal {
             .min()
     }
 
-    /// The transition function. Total: what makes no sense in a phase changes nothing, and what the table
-    /// in `docs/goal-lifecycle.md` shows empty is meant to be.
+    /// The transition function. Total: an event that has no meaning in a phase changes nothing. The empty cells of the
+    /// table in `docs/goal-lifecycle.md` are intended.
     pub fn on(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         if event.shows_the_goal() {
             self.be_noted();
@@ -210,7 +212,7 @@ impl ActionGoal {
                 self.enter(Phase::Absent, Some(now + self.absent_left));
             }
             GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
-            // Not sent: what arrives cannot be about it. That the wait is over is told by a release.
+            // The goal was not sent, so no arriving event is about it. A release ends the wait.
             _ => {}
         }
     }
@@ -233,8 +235,8 @@ impl ActionGoal {
             GoalEvent::Accepted => self.execute(now, steps),
             GoalEvent::Rejected => self.finish(OutcomeKind::Rejected, steps),
             GoalEvent::SendFailed => self.finish(OutcomeKind::SendFailed, steps),
-            // The status topic and the answer to the goal request are not ordered, and the answer can be lost
-            // on its own: a goal in the status list was accepted.
+            // The status topic and the answer to the goal request have no order, and the answer alone can be lost. A
+            // goal in the status list was accepted.
             GoalEvent::Status(status) if status.is_active() => self.execute(now, steps),
             GoalEvent::Status(status) if status.end().is_some() => {
                 self.execute(now, steps);
@@ -268,7 +270,8 @@ impl ActionGoal {
                 self.await_result(false, now);
             }
             GoalEvent::Result(end) => self.finish_with(end, steps),
-            // Asked once more before that is believed: it may not have noted the goal when it was asked.
+            // Request the result once more before this answer counts: the server may have answered before it noted the
+            // goal.
             GoalEvent::ResultUnknown => self.await_result(false, now),
             GoalEvent::Halt => self.cancel_and_watch(now, steps),
             GoalEvent::ShutDown { deadline } => {
@@ -276,7 +279,8 @@ impl ActionGoal {
                 self.give_up_by(deadline);
             }
             GoalEvent::Replace => {
-                // The newer goal has its accept timeout to arrive, then the server its time to end this one.
+                // The newer goal has its accept timeout to arrive, then the server has the cancel timeout to end this
+                // one.
                 let patience = self.options.accept_timeout + self.options.cancel_timeout;
                 self.run_deadline = None;
                 self.enter(Phase::Replaced, Some(now + patience));
@@ -291,7 +295,7 @@ impl ActionGoal {
         }
     }
 
-    /// Asks for the result again after so long, and then ever less often.
+    /// Requests the result again after `poll`, then at doubled intervals.
     fn keep_asking_from(&mut self, poll: Duration, now: Time) {
         self.poll = poll;
         self.enter(Phase::Executing, Some(now + poll));
@@ -303,7 +307,7 @@ impl ActionGoal {
                 self.terminal = true;
                 self.run_deadline = None;
             }
-            // A status list that lacked the goal was an old one.
+            // The status list without the goal was an old one.
             GoalEvent::Status(status) if status.is_active() && !self.terminal => {
                 self.questions = 0;
                 self.keep_asking_from(self.options.result_poll, now);
@@ -343,14 +347,15 @@ impl ActionGoal {
         | GoalEvent::Result(TerminalStatus::Canceled) = event
             && !self.canceled_by_another
         {
-            // Nobody here has cancelled it, and a server aborts what it replaces.
+            // This node has not cancelled the goal, and a server aborts a goal that it replaces.
             self.canceled_by_another = true;
             steps.push(Step::StopNewer);
         }
         match event {
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),
-            // The server may have answered before it noted the goal, and be executing it: the answer to a cancel decides.
+            // The server may have answered before it noted the goal and may be executing it. The answer to a cancel
+            // decides.
             GoalEvent::ResultUnknown if self.noted => self.cancel_and_watch(now, steps),
             GoalEvent::StatusMissing => steps.push(Step::RequestResult),
             GoalEvent::Halt => self.cancel_and_watch(now, steps),
@@ -375,7 +380,7 @@ impl ActionGoal {
             GoalEvent::Result(_) => self.be_over(),
             GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Withdrawn => self.end(),
             GoalEvent::CancelAnswered { code, .. } => match code {
-                // Only a goal that the server has can be cancelling, refused, or over.
+                // Only a server that has the goal gives these answers.
                 CancelCode::None | CancelCode::GoalTerminated => {
                     self.accepted = true;
                     self.acknowledged = true;
@@ -387,7 +392,7 @@ impl ActionGoal {
                     self.refuse(steps);
                     self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
                 }
-                // The goal request may still be on its way.
+                // The goal request may still be under way.
                 CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
@@ -417,17 +422,17 @@ impl ActionGoal {
             GoalEvent::Result(_) => self.be_over(),
             GoalEvent::CancelAnswered { attempt, code } => match code {
                 CancelCode::None => self.acknowledged = true,
-                // Over, or already cancelling: rcl does not tell these apart. The result will.
+                // Ended or already cancelling: rcl does not distinguish these. The result decides.
                 CancelCode::GoalTerminated => {
                     self.acknowledged = true;
                     steps.push(Step::RequestResult);
                 }
                 CancelCode::Rejected => self.refuse(steps),
-                // The server had the goal when it was asked, and has forgotten it: it is over, or the server was
-                // restarted. That it has no result for it says less: nobody knows which question that answers.
+                // The server had the goal when the cancel arrived and has forgotten it: the goal has ended, or the
+                // server was restarted. A missing result proves less, because its request is not known.
                 CancelCode::UnknownGoal if self.is_denied_by(attempt) => self.end(),
-                // The server that had it is dead and still on the graph, or executes it while another one answers. The next
-                // goal need not wait for a dead one.
+                // The server of the goal is dead and still on the graph, or executes the goal while another one
+                // answers. The next goal need not wait for a dead server.
                 CancelCode::UnknownToOne if self.is_denied_by(attempt) => {
                     self.be_out_of_reach(now);
                     self.poll = self.options.cancel_retry;
@@ -446,7 +451,7 @@ impl ActionGoal {
                 self.report_slow_stop(now, steps);
                 if self.is_due(now) {
                     if self.acknowledged {
-                        // A yes is believed for one period: some servers say it and go on.
+                        // An accepted cancel is trusted for one period, because some servers accept it and continue.
                         self.acknowledged = false;
                         steps.push(Step::RequestResult);
                         self.due = Some(now + self.options.cancel_retry);
@@ -460,11 +465,12 @@ impl ActionGoal {
     }
 
     fn on_unreachable(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
-        // Cancels are due where one of several servers knows no such goal, ever less often and whichever servers come and go:
-        // a dead one stays on the graph, and one that was just started may take a tenth of a second for each answer.
+        // Cancels are due if one of several servers does not know the goal. Their interval grows and does not depend on
+        // servers that come and go: a dead one stays on the graph, and a newly started one may take a tenth of a second
+        // per answer.
         let is_denied = self.due.is_some();
         if is_denied && event.shows_the_goal() {
-            // Another one has it.
+            // Another server has the goal.
             self.hold_back(now);
             self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
             return self.on_canceling(event, now, steps);
@@ -474,18 +480,18 @@ impl ActionGoal {
                 attempt,
                 code: CancelCode::UnknownGoal,
             } if is_denied && self.is_denied_by(attempt) => self.end(),
-            // Feedback and status may have been lying in a queue; an acceptance is acted upon whatever the
-            // graph says (G3).
+            // Feedback and status may be old messages from a queue. An acceptance has an effect in any state of the
+            // graph (G3).
             GoalEvent::Accepted => self.cancel_late(now, steps),
-            // They show all the same that the server had taken it, and may never do so again.
+            // The message still proves that the server had accepted the goal. It may be the only proof.
             GoalEvent::Status(status) if status.is_active() => self.accepted = true,
             GoalEvent::CancelAnswered { .. } if event.shows_the_goal() => self.accepted = true,
             GoalEvent::ServerBack if !is_denied => {
                 if self.accepted {
                     self.cancel_and_watch(now, steps);
                 } else {
-                    // The request most likely went to a server that is no more: the next goal waits for the answers to
-                    // two cancels, not for the whole cancel timeout.
+                    // The request most likely went to a server that no longer exists. The next goal waits for the
+                    // answers to two cancels, not for the whole cancel timeout.
                     let patience = self.options.cancel_retry.saturating_mul(2);
                     self.stop_left = self.stop_left.map(|left| left.min(patience));
                     self.doom(now);
@@ -497,7 +503,7 @@ impl ActionGoal {
                 self.end();
             }
             GoalEvent::Result(_) => self.be_over(),
-            // Its server is most likely dead, and the end of the process does not wait for that to be known.
+            // The server is most likely dead, and the end of the process does not wait for a proof.
             GoalEvent::ShutDown { .. } if is_denied => {
                 self.cancel(now, steps);
                 self.end();
@@ -541,7 +547,7 @@ impl ActionGoal {
         self.end();
     }
 
-    /// The server said itself that it is over.
+    /// The server reported the end of the goal.
     fn be_over(&mut self) {
         self.terminal = true;
         self.end();
@@ -556,13 +562,13 @@ impl ActionGoal {
         steps.push(Step::Report(IncidentKind::ResultLost));
         self.finish(OutcomeKind::ResultLost, steps);
         if !self.terminal {
-            // Nobody said that it is over: make sure.
+            // No server reported the end of the goal, so it is cancelled.
             self.cancel_and_watch(now, steps);
         }
     }
 
-    /// A cancel that was sent before the server showed the goal, or had the time to note it, may have come before it had
-    /// it.
+    /// A cancel that was sent before the server showed the goal, or before it had time to note it, may have arrived
+    /// before the goal.
     fn be_noted(&mut self) {
         let is_sent = !matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended);
         if is_sent && !self.noted {
@@ -571,7 +577,7 @@ impl ActionGoal {
         }
     }
 
-    /// Whether it is to be believed, in answer to that cancel, that the server knows no such goal.
+    /// Whether "unknown goal" in answer to that cancel proves that the server does not have the goal.
     fn is_denied_by(&self, attempt: u32) -> bool {
         attempt > self.cancels_in_doubt.saturating_add(u32::from(!self.noted))
     }
@@ -599,8 +605,8 @@ impl ActionGoal {
         self.cancel_and_watch(now, steps);
     }
 
-    /// Nobody said that a goal is over which is merely missing from the status list: it may be seen executing again,
-    /// and its leaf waits no longer than it would have.
+    /// A goal that is only missing from the status list is not known to have ended: a later list may show it executing,
+    /// and the leaf's wait keeps its deadline.
     fn await_result(&mut self, terminal: bool, now: Time) {
         self.terminal = terminal;
         self.questions = 0;
@@ -610,9 +616,9 @@ impl ActionGoal {
         self.enter(Phase::Finishing, Some(now + self.options.result_retry));
     }
 
-    /// The leaf goes and the server has not answered. The cancel waits for the answer, because goal and
-    /// cancel requests are not ordered and one that overtakes its goal stops nothing; but not longer than the
-    /// acceptance may take. A process that ends does not wait: its cancels are sent at once and repeated.
+    /// The leaf no longer waits and the server has not answered. The cancel waits for the answer, at most for the
+    /// accept timeout: goal and cancel requests have no order, and a cancel that overtakes its goal has no effect. At
+    /// the end of the process, cancels are sent at once and repeated.
     fn doom(&mut self, now: Time) {
         self.hold_back(now);
         self.give_up = None;
@@ -648,15 +654,16 @@ impl ActionGoal {
         steps.push(Step::RequestResult);
     }
 
-    /// The next goal on the server waits for this one. A late answer does not prolong the wait, an absence of the server
-    /// interrupts it, and what was reported as slow holds back nothing any more.
+    /// The next goal on the server waits for this one. A late answer does not extend the wait, an absence of the server
+    /// interrupts it, and a goal that was reported as slow holds back nothing.
     fn hold_back(&mut self, now: Time) {
         if let (None, Some(left)) = (self.stop_deadline, self.stop_left) {
             self.stop_deadline = Some(now + left);
         }
     }
 
-    /// The server vanished, or there is one more of its name: the cancel reaches the one that has the goal if it is alive.
+    /// The server vanished, or a second one with its name appeared. The cancel reaches the server of the goal if it is
+    /// alive.
     fn lose_server(&mut self, tell_leaf: bool, now: Time, steps: &mut Vec<Step>) {
         self.cancel(now, steps);
         steps.push(Step::Report(IncidentKind::ServerGone));
@@ -671,7 +678,7 @@ impl ActionGoal {
         self.be_out_of_reach(now);
     }
 
-    /// The next goal on the server does not wait for this one meanwhile.
+    /// Until the server is back, the next goal on the server does not wait for this one.
     fn be_out_of_reach(&mut self, now: Time) {
         if let Some(deadline) = self.stop_deadline.take() {
             self.stop_left = Some(deadline.since(now));
@@ -685,7 +692,7 @@ impl ActionGoal {
         self.track_until(deadline);
     }
 
-    /// Never prolongs what is set already, never goes beyond the end of the process.
+    /// Sets the end of tracking: never later than one already set, never after the end of the process.
     fn track_until(&mut self, time: Time) {
         self.give_up = [Some(time), self.give_up, self.shut_down]
             .into_iter()
@@ -711,7 +718,7 @@ impl ActionGoal {
 
 #[cfg(test)]
 impl ActionGoal {
-    /// As if everything had happened that much earlier.
+    /// Shifts all times back by `by`.
     pub(super) fn shift_back(&mut self, by: Duration) {
         for time in [
             &mut self.due,
@@ -724,7 +731,7 @@ impl ActionGoal {
         }
     }
 
-    /// With one of its timers alone, and the time at which that comes.
+    /// A copy with only this timer, and the time of the timer.
     pub(super) fn with_only(&self, timer: Timer) -> Option<(Self, Time)> {
         let mut goal = self.clone();
         let [due, run, stop, give_up] = [
@@ -744,7 +751,7 @@ impl ActionGoal {
     }
 }
 
-/// The timers of a goal, by name.
+/// The timers of a goal.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Timer {

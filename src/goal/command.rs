@@ -1,4 +1,4 @@
-//! What the tick thread asks of the GoalTracker.
+//! Requests of the tick thread to the GoalTracker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,45 +6,46 @@ use std::time::Duration;
 use super::{GoalOptions, Selection, ServerId, Ticket};
 use crate::bt::{HaltReason, Time};
 
-/// `P` is what goals and requests carry: the GoalTracker moves it and never looks inside. In `ros` it is an `Arc`,
-/// in the model a number.
+/// `P` is the payload of goals and requests. The GoalTracker moves it and never reads it. In `ros` it is an `Arc`, in
+/// the model a number.
 ///
-/// Collected during a tick and sent at its end, halts first (G2), in one channel: their order is kept.
+/// The tick thread collects commands during a tick and sends them at its end through one channel, halts first (G2). The
+/// channel keeps their order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command<P> {
-    /// Send a goal to an action server, when goals of ours that are stopping there have ended (G5).
+    /// Send a goal to an action server after our goals that are stopping there have ended (G5).
     Start {
-        /// The activation it is for; must be new.
+        /// The activation. Must be new.
         ticket: Ticket,
-        /// Where.
+        /// The action server.
         server: ServerId,
         /// The leaf's path in the tree, for reports.
         leaf: Arc<str>,
         /// The goal.
         payload: P,
-        /// Times and policies; they hold for updates too.
+        /// Timeouts and policies of the goal and its updates.
         options: GoalOptions,
     },
-    /// Replace the goal by a newer one for the same server. Updates that come faster than the server
-    /// accepts are coalesced, the latest wins. An activation that has already finished ignores it.
+    /// Replace the goal by a newer one on the same server. Updates that are faster than the server's acceptance are
+    /// coalesced, and the latest is sent. Ignored if the activation has ended.
     Update {
         /// The activation.
         ticket: Ticket,
         /// The newer goal.
         payload: P,
     },
-    /// The leaf was halted. Its goal or call is stopped, and nothing further is said to this ticket (G4).
+    /// The leaf was halted. Its goal or call is stopped, and this ticket gets no further notice (G4).
     Halt {
         /// The activation.
         ticket: Ticket,
-        /// Why; it goes into reports.
+        /// The reason, for reports.
         reason: HaltReason,
     },
     /// Call a service once.
     Call {
-        /// The activation it is for; must be new.
+        /// The activation. Must be new.
         ticket: Ticket,
-        /// Where.
+        /// The service.
         server: ServerId,
         /// The leaf's path in the tree, for reports.
         leaf: Arc<str>,
@@ -55,41 +56,41 @@ pub enum Command<P> {
     },
     /// Send a cancel request for goals of any client, as Nav2's `Cancel*` nodes do.
     CancelServer {
-        /// The activation it is for; must be new.
+        /// The activation. Must be new.
         ticket: Ticket,
-        /// An action server.
+        /// The action server.
         server: ServerId,
         /// The leaf's path in the tree, for reports.
         leaf: Arc<str>,
-        /// Which goals.
+        /// The goals to cancel.
         selection: Selection,
         /// Only the accept and give-up timeouts are used.
         options: GoalOptions,
     },
-    /// Cancel goals that an earlier run of this node left executing on an action server, as they show up on
-    /// its status topic, while [`Command::AllowAdoption`] allows it. Sent when the server is opened, before its first
-    /// status. Goals of this run need no command: given up and seen again, they are cancelled whenever that is.
+    /// Cancel goals of an earlier run of this node that the status topic of an action server shows, while
+    /// [`Command::AllowAdoption`] allows it. Sent when the server is opened, before its first status list. Goals of
+    /// this run need no command: if one was given up and is seen again, it is always cancelled.
     Adopt {
-        /// An action server.
+        /// The action server.
         server: ServerId,
-        /// How long to look for them from its first status list on, again from the first one after it had
-        /// vanished, and when adoption is allowed again. Not for ever: a node of the same name that is not on the graph
-        /// would lose its goals.
+        /// The search time for such goals, counted from the first status list. It restarts with the first list after an
+        /// absence of the server, and when adoption is allowed again. It is limited because the search would cancel the
+        /// goals of a second node with the same name that is not on the graph.
         window: Duration,
-        /// How long after its list has shown a goal that is cancelled: the node that drives may be found on the graph
-        /// later than the server.
+        /// The time from the list that shows a goal to its cancel. The graph may show a second, active node with the
+        /// same name later than it shows the server.
         delay: Duration,
     },
-    /// Whether goals of an earlier run may be cancelled now. Not before the first of these commands: the node may not be
-    /// active, and what looks like an earlier run may be another node that drives.
+    /// Whether goals of an earlier run may be cancelled now. They may not before the first of these commands: this node
+    /// may be inactive, and the goals may belong to another, active node.
     AllowAdoption {
-        /// They may.
+        /// True: they may be cancelled.
         allowed: bool,
     },
-    /// The process ends: every leaf is halted, nothing is started any more, and whatever has not ended at
-    /// the deadline is reported and given up (G8).
+    /// The process ends: every leaf is halted and nothing new is started. Goals that have not ended at the deadline are
+    /// reported and given up (G8).
     ShutDown {
-        /// When to give up.
+        /// The time of giving up.
         deadline: Time,
     },
 }

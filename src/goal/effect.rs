@@ -1,94 +1,94 @@
-//! What the GoalTracker wants done.
+//! Effects: the output of the GoalTracker.
 
 use super::{CancelCode, GoalId, GoalIncident, ServerId, Stamp, Ticket};
 
-/// To be carried out in the order given.
+/// An effect. The owner of the GoalTracker carries out effects in the given order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect<P> {
     /// Send a goal request.
     SendGoal {
-        /// Where.
+        /// The action server.
         server: ServerId,
-        /// The id to send it under.
+        /// The goal id.
         goal: GoalId,
         /// The goal.
         payload: P,
     },
     /// Send a cancel request.
     SendCancel {
-        /// Where.
+        /// The action server.
         server: ServerId,
-        /// To be handed back with the answer.
+        /// The tag to return with the answer.
         tag: CancelTag,
-        /// Which goals.
+        /// The goals to cancel.
         selection: Selection,
     },
-    /// Send a result request. May be sent again for the same goal: the earlier one may be forgotten.
+    /// Send a result request. It may be repeated for the same goal and then replaces the earlier one.
     RequestResult {
-        /// Where.
+        /// The action server.
         server: ServerId,
-        /// Which.
+        /// The goal.
         goal: GoalId,
     },
     /// Call a service.
     CallService {
-        /// To be handed back with the response.
+        /// The ticket to return with the response.
         ticket: Ticket,
-        /// Where.
+        /// The service.
         server: ServerId,
         /// The request.
         payload: P,
     },
-    /// Nothing more is expected for this call: a transport may drop what it keeps for it.
+    /// No further answer to this call is needed: a transport may drop its data.
     ForgetCall {
-        /// As the call had it.
+        /// The ticket of the call.
         ticket: Ticket,
-        /// Where.
+        /// The service.
         server: ServerId,
     },
-    /// Nothing more is expected for this goal: a transport may drop what it keeps for it.
+    /// No further message about this goal is needed: a transport may drop its data.
     ForgetGoal {
-        /// Where.
+        /// The action server.
         server: ServerId,
-        /// Which.
+        /// The goal.
         goal: GoalId,
     },
-    /// Tell the leaf.
+    /// Send a notice to the leaf.
     Notify(Notice<P>),
-    /// Tell people.
+    /// Report an incident to the user.
     Report(GoalIncident),
 }
 
-/// Which cancel request an answer belongs to.
+/// Identifies the cancel request of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CancelTag {
-    /// The n-th request for one goal. The number matters: "unknown goal" in answer to a request that was
-    /// sent before the acceptance arrived says nothing.
+    /// The n-th request for one goal. The number is needed because "unknown goal" proves nothing in answer to a request
+    /// that was sent before the acceptance arrived.
     Goal {
         /// The goal.
         goal: GoalId,
-        /// Counted from 1.
+        /// The number of the request, from 1.
         attempt: u32,
     },
-    /// A `CancelServer` command.
+    /// The request of a `CancelServer` command.
     Leaf(Ticket),
 }
 
-/// The goals that a cancel request means, by the rules of `action_msgs/CancelGoal`.
+/// The goals that a cancel request selects, by the rules of `action_msgs/CancelGoal`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Selection {
     /// Every goal (zero id, zero stamp).
     All,
-    /// Every goal accepted at that time or before (zero id).
+    /// Every goal accepted at or before that time (zero id).
     AcceptedUntil(Stamp),
     /// That goal (zero stamp).
     Goal(GoalId),
-    /// That goal, and every goal accepted at that time or before.
+    /// That goal, and every goal accepted at or before that time.
     GoalAndUntil(GoalId, Stamp),
 }
 
 impl Selection {
-    /// From the two fields of a cancel request.
+    /// Converts the two fields of a cancel request.
     pub fn from_wire(goal: GoalId, stamp: Stamp) -> Self {
         match (goal == GoalId::ZERO, stamp == Stamp::ZERO) {
             (true, true) => Self::All,
@@ -98,7 +98,7 @@ impl Selection {
         }
     }
 
-    /// The two fields of a cancel request.
+    /// Returns the two fields of a cancel request.
     pub fn to_wire(self) -> (GoalId, Stamp) {
         match self {
             Self::All => (GoalId::ZERO, Stamp::ZERO),
@@ -109,11 +109,10 @@ impl Selection {
     }
 }
 
-/// What a leaf is told. Never emitted for a ticket whose halt was handled (G4), and nothing follows
-/// [`Notice::Finished`].
+/// A message to a leaf. Never emitted for a ticket whose halt was handled (G4), and never after [`Notice::Finished`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice<P> {
-    /// The server took the goal; said again for each update it takes.
+    /// The server accepted the goal. Repeated for each accepted update.
     Accepted {
         /// The activation.
         ticket: Ticket,
@@ -124,22 +123,22 @@ pub enum Notice<P> {
     Feedback {
         /// The activation.
         ticket: Ticket,
-        /// What.
+        /// The feedback.
         payload: P,
     },
-    /// It is over for the leaf.
+    /// The activation has ended.
     Finished {
         /// The activation.
         ticket: Ticket,
-        /// How many of its updates the goal that ended includes, counted from the first. Later ones were not sent.
+        /// The number of updates, counted from the first, that the ended goal includes. Later updates were not sent.
         updates: u64,
-        /// How.
+        /// The outcome.
         outcome: Outcome<P>,
     },
 }
 
 impl<P> Notice<P> {
-    /// The activation it is for.
+    /// The activation of the notice.
     pub fn ticket(&self) -> Ticket {
         match self {
             Self::Accepted { ticket, .. } | Self::Feedback { ticket, .. } | Self::Finished { ticket, .. } => {
@@ -149,37 +148,38 @@ impl<P> Notice<P> {
     }
 }
 
-/// How it ended for the leaf. The kinds of failure are told apart so that each can have an error code (G6).
+/// The outcome of an activation. Each kind of failure is distinct because each can have its own error code (G6).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome<P> {
-    /// The goal was reached.
+    /// The goal succeeded.
     Succeeded(P),
-    /// The goal failed on its server.
+    /// The server aborted the goal.
     Aborted(P),
-    /// The goal was cancelled, by somebody else: a leaf that was halted is told nothing. Or it ended otherwise after its server
-    /// had begun to cancel it: it failed, or a newer one waited.
+    /// Another client cancelled the goal (a halted leaf gets no notice). Or the goal ended in another way after its
+    /// server had begun to cancel it: it was aborted, or a newer goal was waiting.
     Canceled(P),
-    /// Somebody else cancelled the goal that the newest one replaces, and did not know of the newest. That is being
-    /// cancelled.
+    /// Another client cancelled the goal that the newest goal replaces, without knowing of the newest. The newest goal
+    /// is being cancelled.
     CanceledByAnother,
-    /// The server refused the goal.
+    /// The server rejected the goal.
     Rejected,
     /// The request could not be sent.
     SendFailed,
-    /// No answer to the goal request in time. If it comes later, the goal is cancelled.
+    /// The server did not answer the goal request in time. If it accepts the goal later, the goal is cancelled.
     AcceptTimeout,
-    /// The goal ran longer than allowed. It is being cancelled.
+    /// The goal exceeded its result timeout. It is being cancelled.
     ResultTimeout,
-    /// The goal is over or forgotten on its server, and its result cannot be had.
+    /// The goal has ended on its server or the server has forgotten it, and the result is not available.
     ResultLost,
-    /// The server is not there, or vanished.
+    /// The server is absent or has vanished.
     ServerGone,
     /// The service answered.
     Response(P),
-    /// The service, or the cancel request, was not answered in time.
+    /// The server did not answer the service request or the cancel request in time.
     ResponseTimeout,
-    /// The cancel request of a `CancelServer` command was answered. It does not mean that anything stopped.
+    /// The server answered the cancel request of a `CancelServer` command. The answer does not mean that a goal
+    /// stopped.
     CancelAnswered(CancelCode),
-    /// The process is ending and starts nothing any more.
+    /// The process is ending and starts nothing new.
     ShuttingDown,
 }

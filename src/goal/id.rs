@@ -1,30 +1,30 @@
-//! Names of things: activations, servers, goals.
+//! Identifiers of activations, servers and goals.
 
 use std::fmt;
 
-/// One activation of one leaf: from its first tick to its completion or halt. Never used twice, so that
-/// nothing late can reach a later activation (G4).
+/// One activation of one leaf, from its first tick to its completion or halt. Never reused, so no late message reaches
+/// a later activation (G4).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
 
-/// An opened endpoint: an action server, or a service, that the transports know under this number.
+/// The transports' number of an opened action server or service.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ServerId(pub u32);
 
-/// The 16 bytes by which both sides of an action know a goal. The client chooses them.
+/// The 16-byte id of a goal, chosen by the client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct GoalId(pub [u8; 16]);
 
 impl GoalId {
-    /// All zero: in a cancel request it means "no particular goal".
+    /// All zero: no particular goal, in a cancel request.
     pub const ZERO: Self = Self([0; 16]);
 
-    /// From the wire, where r2r has a `Vec<u8>`; `None` unless it is 16 bytes long.
+    /// Converts the `Vec<u8>` of r2r. `None` unless it is 16 bytes long.
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The four bytes by which a node recognises goals that it, or its predecessor of the same name, made.
+    /// The four bytes that identify goals of this node and of earlier runs with the same name.
     pub fn mark(self) -> u32 {
         u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])
     }
@@ -40,7 +40,7 @@ impl GoalId {
 }
 
 impl fmt::Display for GoalId {
-    /// As ROS tools print it: `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+    /// Formats the id as ROS tools do: `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, byte) in self.0.iter().enumerate() {
             if matches!(index, 4 | 6 | 8 | 10) {
@@ -58,17 +58,17 @@ impl fmt::Debug for GoalId {
     }
 }
 
-/// Of the 128 bits: 32 mark, 16 run, 4 version, 12 run, 2 variant, 14 run, 48 counter.
+/// Layout of the 128 bits: 32 mark, 16 run, 4 version, 12 run, 2 variant, 14 run, 48 counter.
 const VERSION_AND_VARIANT: u128 = (0x4 << 76) | (0b10 << 62);
 const RUN_MASK: u64 = 0xffff_0fff_3fff;
 const COUNTER_MASK: u64 = 0xffff_ffff_ffff;
 
-/// Makes goal ids: well-formed version 4 UUIDs with a structure.
+/// Generates goal ids: well-formed version 4 UUIDs with a structure.
 ///
-/// Fully random ids, as other clients use, would hide who made them. These begin with a mark (a hash of
-/// the node's full name), so that after a crash the next process finds on a server's status topic what its
-/// predecessor left running; then 42 random bits drawn once a run, which tell the two processes apart; then
-/// a counter, so that the same seed gives the same ids (G9).
+/// Fully random ids, as of other clients, do not show which node made them. These ids begin with a mark (a hash of the
+/// node's full name), so after a crash the next process recognizes goals of the earlier run on a server's status topic.
+/// Then follow 42 random bits, drawn once per run, to distinguish the two processes, and a counter, so the same seed
+/// gives the same ids (G9).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GoalIds {
     prefix: u128,
@@ -76,20 +76,20 @@ pub struct GoalIds {
 }
 
 impl GoalIds {
-    /// `mark`: a hash of the node's full name. `run`: random bits of this process, of which 42 are used.
+    /// `mark` is a hash of the node's full name. `run` is random; 42 of its bits are used.
     pub fn new(mark: u32, run: u64) -> Self {
         let prefix = (u128::from(mark) << 96) | (u128::from(run & RUN_MASK) << 48) | VERSION_AND_VARIANT;
         Self { prefix, next: 1 }
     }
 
-    /// A hash of a node's full name, for [`GoalIds::new`] (FNV-1a, 32 bit: the same in every build).
+    /// Hashes a node's full name for [`GoalIds::new`] (FNV-1a, 32 bit: the same in every build).
     pub fn mark_of(node: &str) -> u32 {
         node.bytes().fold(0x811c_9dc5, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         })
     }
 
-    /// The next id.
+    /// Returns the next id.
     pub fn next_id(&mut self) -> GoalId {
         let id = GoalId((self.prefix | u128::from(self.next & COUNTER_MASK)).to_be_bytes());
         self.next = self.next.wrapping_add(1);

@@ -1,4 +1,4 @@
-//! `docs/goal-lifecycle.md`, made from the state machines themselves: what they do is tried, not described.
+//! Generates `docs/goal-lifecycle.md` by running the state machines.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ fn options() -> GoalOptions {
     }
 }
 
-/// A goal in each phase, twice where it matters what the server is known to have said.
+/// A goal in each phase, twice if the knowledge about the server matters.
 fn goals() -> Vec<(&'static str, ActionGoal)> {
     let release = GoalEvent::Release { present: true };
     let accepted = GoalEvent::Accepted;
@@ -78,7 +78,7 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
         .collect()
 }
 
-/// Every event, with the cases that a goal tells apart.
+/// All events, with the cases that a goal distinguishes.
 fn events() -> Vec<(&'static str, GoalEvent)> {
     let cancel = |code| GoalEvent::CancelAnswered { attempt: 1, code };
     vec![
@@ -169,7 +169,7 @@ fn plain(verdict: &str) -> String {
     }
 }
 
-/// What is no event of a goal: that there is one at all.
+/// The adoption of a goal, which is not an event of its state machine.
 const FOUND: &str = "
 ## Goals that are found
 
@@ -199,7 +199,7 @@ endpoints of the killed node, but not its name. A publisher of `/parameter_event
 name for 10 s; after that the node logs a warning and cancels the goals.
 ";
 
-/// One row a transition; the edges go into the diagram.
+/// One row per transition. The edges go into the diagram.
 fn goal_section(text: &mut String, edges: &mut BTreeSet<(Phase, Phase, String)>) {
     for (note, goal) in goals() {
         let phase = goal.phase();
@@ -349,7 +349,7 @@ stateDiagram-v2
 ",
     );
     for (from, to, events) in &pairs {
-        // A diagram can carry a few words an arrow; the tables have the rest.
+        // A diagram has space for a few words per arrow; the tables contain the rest.
         let mut shown = events.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         if events.len() > 3 {
             shown.push_str(", …");

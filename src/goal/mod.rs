@@ -1,9 +1,9 @@
-//! The life of a goal on an action or service server: pure state machines and the GoalTracker. No r2r, no
-//! tokio, no clock of its own.
+//! State machines for goals on action servers and calls of services, and the GoalTracker. No r2r, no tokio, no own
+//! clock.
 //!
-//! A tick never touches a goal. At its end the tick thread sends [`Command`]s, cancels first, to the one
-//! owner of a [`GoalTracker`]. The GoalTracker takes commands, [`WireEvent`]s and the passing of time, and pushes
-//! [`Effect`]s: things for a transport to send, and [`Notice`]s that go back to the leaf.
+//! A tick never touches a goal. At the end of a tick, the tick thread sends [`Command`]s, cancels first, to the one
+//! owner of a [`GoalTracker`]. The GoalTracker receives commands, [`WireEvent`]s and the current time. It pushes
+//! [`Effect`]s: messages for a transport to send, and [`Notice`]s for the leaf.
 //!
 //! ```text
 //!   tick thread ── Command ──▶ ┌─────────────┐ ── Effect::Send… ──▶ transports ──▶ servers
@@ -11,17 +11,17 @@
 //!       └──────── Notice ───── └─────────────┘ ◀────── WireEvent ───────┘
 //! ```
 //!
-//! What it promises, whatever the network and the servers do:
+//! The guarantees, for any behavior of the network and the servers:
 //!
-//! - G3: a halted goal is tracked until its server reports it terminal, the server is gone, or a deadline has
-//!   passed and was reported. A goal accepted after its leaf was halted is cancelled on acceptance.
-//! - G4: once a halt was handled no [`Notice`] for that [`Ticket`] is emitted.
-//! - G5: a start waits while a goal of ours is stopping on the same server, at most that goal's cancel timeout.
-//! - G6: a server that is absent, silent or dead is a distinct [`Outcome`] within a bound.
+//! - G3: a halted goal is tracked until its server reports a terminal status, the server is gone, or a deadline has
+//!   passed and was reported. A goal that is accepted after the halt of its leaf is cancelled on acceptance.
+//! - G4: after a halt was handled, no [`Notice`] for its [`Ticket`] is emitted.
+//! - G5: a start waits while one of our goals is stopping on the same server, at most the cancel timeout of that goal.
+//! - G6: an absent, silent or dead server results in a distinct [`Outcome`] within a bounded time.
 //!
-//! [`ActionGoal`] and [`ServiceCall`] are the state machines; every event in every phase has a defined
-//! outcome, listed in `docs/goal-lifecycle.md`, which is generated from them. [`GoalTable`] is the other side:
-//! the goals of an action server of ours.
+//! [`ActionGoal`] and [`ServiceCall`] are the state machines. Every event has a defined effect in every phase;
+//! `docs/goal-lifecycle.md`, generated from the state machines, lists them. [`GoalTable`] is the server side: the goals
+//! of one of our action servers.
 
 mod abandoned_goals;
 mod action;

@@ -1,4 +1,4 @@
-//! Model checking: every way in which the faults of a [`Setup`] can happen to the real state machines.
+//! Model checking: all possible faults of a [`Setup`], applied to the real state machines.
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
@@ -19,7 +19,7 @@ impl Model for Proof {
     }
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        // What is wrong stays wrong: no need to look further.
+        // A violation is permanent, so the search stops there.
         if world.wrong.is_none() {
             actions.extend(world.actions(&self.setup));
         }
@@ -46,8 +46,8 @@ impl Model for Proof {
     }
 }
 
-/// Further messages that may be under way at once. None keeps this file at a good minute in a debug build on
-/// two cores; `NAVTREE_MODEL_MORE_MESSAGES=1` takes ten times as long.
+/// Additional messages under way at once. Without any, this file takes a good minute in a debug build on two cores;
+/// `NAVTREE_MODEL_MORE_MESSAGES=1` takes ten times as long.
 fn more_messages() -> usize {
     std::env::var("NAVTREE_MODEL_MORE_MESSAGES")
         .ok()
@@ -55,7 +55,7 @@ fn more_messages() -> usize {
         .unwrap_or(0)
 }
 
-/// Explores every state of a setup, prints how many there are, and checks that what should be possible is.
+/// Explores every state of a setup, prints their number, and checks that the expected properties are reached.
 fn prove(name: &str, mut setup: Setup, expected: Vec<Property<Proof>>) {
     setup.messages += more_messages();
     let names: Vec<&'static str> = expected.iter().map(|property| property.name).collect();

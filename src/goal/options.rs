@@ -1,41 +1,42 @@
-//! How patient a leaf is, and what it does about goals that are still there.
+//! Timeouts of a leaf's goals, and its policies for goals that are still on the server.
 
 use std::time::Duration;
 
-/// The times and policies of one goal or call, from the leaf's ports and the node's parameters.
+/// The timeouts and policies of one goal or call, from the leaf's ports and the node's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GoalOptions {
-    /// The longest wait for the goal's acceptance, or for a service's answer (Nav2's `server_timeout`). Afterwards the leaf
-    /// fails, and the GoalTracker cancels what may still be accepted.
+    /// Maximum wait for the acceptance of a goal or the answer of a service (Nav2's `server_timeout`). Afterwards the
+    /// leaf fails, and the GoalTracker cancels the goal if it is accepted later.
     pub accept_timeout: Duration,
-    /// The longest wait for an absent server to appear (Nav2's `wait_for_service_timeout`). Afterwards the leaf fails.
+    /// Maximum wait for an absent server (Nav2's `wait_for_service_timeout`). Afterwards the leaf fails.
     pub absent_timeout: Duration,
-    /// How long a stopping goal holds back the next one on its server (G5). Afterwards it is reported as
-    /// still running, and stopping it goes on. Also: how long a server may take to end a goal that a newer
-    /// one of the same leaf replaced.
+    /// Maximum time for which a stopping goal holds back the next one on its server (G5). Afterwards the goal is
+    /// reported as still running and its cancels continue. Also the maximum time for a server to end a goal that a
+    /// newer goal of the same leaf replaced.
     pub cancel_timeout: Duration,
-    /// Between two cancel requests for a goal that has not stopped, or two questions for its result.
+    /// Interval between two cancel requests for a goal that has not stopped, or between two requests for its result.
     pub cancel_retry: Duration,
-    /// The longest a goal may run after acceptance; `None`: as long as it likes. Afterwards the leaf fails and
-    /// the goal is cancelled.
+    /// Maximum run time of a goal after acceptance; `None`: no limit. Afterwards the leaf fails and the goal is
+    /// cancelled.
     pub result_timeout: Option<Duration>,
-    /// How long a result may lag behind a status that says the goal is over, before it is asked for again; doubled
-    /// with each question.
+    /// Maximum lag of a result behind a status that shows the end of the goal, before the result is requested again.
+    /// Doubled with each request.
     pub result_retry: Duration,
-    /// How often it is asked for again; without an answer to the last it is a lost result. The middleware repeats what
-    /// a wireless link lost every three seconds: five doublings of 250 ms are 15.75 s, enough for five repeats. With
-    /// three of them, one repeat, 7 of 25 navigations over a wire that loses every fifth frame failed of it.
+    /// Maximum number of these requests; the result is lost if the last one gets no answer. The middleware repeats a
+    /// message that a wireless link lost every three seconds: five doublings of 250 ms are 15.75 s, enough for five
+    /// repeats. With three requests, enough for one repeat, 7 of 25 navigations failed over a wire that loses every
+    /// fifth frame.
     pub result_questions: u32,
-    /// From the acceptance of a goal until its result is asked for again while it executes; doubled with each question.
-    /// A server that was restarted answers that it knows no such goal. These questions are for restarts that the graph does
-    /// not show ([`WireEvent::ServerGone`](super::WireEvent)); servers keep each question until the goal is over, so a goal
-    /// of a day is asked after fifteen times.
+    /// Time from the acceptance of a goal to the first repeated result request during execution. Doubled with each
+    /// request. A restarted server answers that it does not know the goal, so these requests detect restarts that the
+    /// graph does not show ([`WireEvent::ServerGone`](super::WireEvent)). Servers keep each request until the goal
+    /// ends; a goal that runs for a day causes fifteen.
     pub result_poll: Duration,
-    /// How long a goal without a leaf is tracked in all; then that is given up, and reported as an error.
+    /// Maximum time to track a goal without a leaf. Afterwards the goal is given up and reported as an error.
     pub give_up_timeout: Duration,
-    /// What an update does to the goal it replaces.
+    /// The effect of an update on the goal that it replaces.
     pub update: UpdatePolicy,
-    /// Whether this goal waits for others that are stopping on the same server.
+    /// Whether this goal waits for goals that are stopping on the same server.
     pub after_halt: AfterHalt,
 }
 
@@ -57,24 +58,23 @@ impl Default for GoalOptions {
     }
 }
 
-/// What an update (a new path for FollowPath) does to the goal it replaces.
+/// The effect of an update (a new path for FollowPath) on the goal that it replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum UpdatePolicy {
-    /// The new goal is sent at once and the server ends the old one by itself, as Nav2's servers do. If it
-    /// does not within the cancel timeout, the old goal is cancelled.
+    /// The new goal is sent at once and the server ends the old one, as Nav2's servers do. If the server does not end
+    /// it within the cancel timeout, the old goal is cancelled.
     #[default]
     ServerPreempts,
-    /// The old goal is cancelled, and the new one is sent when it has ended. For servers that run goals side
-    /// by side.
+    /// The old goal is cancelled, and the new one is sent after its end. For servers that execute goals in parallel.
     CancelFirst,
 }
 
 /// Whether a start waits for goals of ours that are stopping on the same server (G5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AfterHalt {
-    /// Wait, RUNNING, until they are over or their cancel timeout has passed.
+    /// Wait, RUNNING, until they have ended or their cancel timeout has passed.
     #[default]
     Wait,
-    /// Send at once, behind their cancels.
+    /// Send at once, after their cancels.
     Immediately,
 }

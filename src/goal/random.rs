@@ -1,4 +1,4 @@
-//! Property tests: random events in random order at random times, shrunk to the shortest that breaks.
+//! Property tests: random events in random order at random times, shrunk to the shortest failing sequence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
     ]
 }
 
-/// A step of the wild walk: numbers choose goals and tickets, known and unknown.
+/// A step of the wild walk. Numbers select goals and tickets, known and unknown.
 #[derive(Clone, Copy, Debug)]
 enum Wild {
     Start(u8, bool),
@@ -139,7 +139,7 @@ fn wild() -> impl Strategy<Value = Wild> {
     ]
 }
 
-/// Everything that a wild walk knows.
+/// The state of a wild walk.
 struct Walk {
     goal_tracker: GoalTracker<u32>,
     now: Time,
@@ -160,7 +160,7 @@ impl Walk {
             out: Vec::new(),
             waiting: BTreeMap::new(),
             tickets: 0,
-            // A stranger's, and one of an earlier run.
+            // One goal of another client, and one of an earlier run.
             goals: vec![GoalId([9; 16]), GoalIds::new(5, 2).next_id()],
             ended: BTreeSet::new(),
         };
@@ -204,7 +204,7 @@ impl Walk {
             Wild::Halt(choice) => {
                 let ticket = self.ticket(choice);
                 self.waiting.remove(&ticket);
-                // What came before and has not left, its tree drops.
+                // The tree drops earlier notices that have not left.
                 self.out
                     .retain(|effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket));
                 Command::Halt {
@@ -253,7 +253,7 @@ impl Walk {
         let ticket = self.ticket(choice);
         let server = SERVER;
         if let Answer::Response | Answer::CallFailed | Answer::LeafCancel(_) = answer {
-            // No request is answered that has not left. Goals that have not are not in the list above.
+            // A request that has not left gets no answer. Goals that have not left are not in the list above.
             self.carry_out();
         }
         self.wire(match answer {
@@ -315,8 +315,7 @@ impl Walk {
         self.now = until;
     }
 
-    /// G3: nothing is sent for a leaf that has gone. G4: only leaves that wait are told anything, and they are told their
-    /// outcome once.
+    /// G3: nothing is sent for a halted leaf. G4: only waiting leaves get notices, and each gets its outcome once.
     fn carry_out(&mut self) {
         if let Err(wrong) = self.check_effects() {
             panic!("{wrong}");
@@ -364,7 +363,7 @@ impl Walk {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// One state machine, any event in any phase at any time: its own invariants.
+    /// One state machine with any event in any phase at any time keeps its invariants.
     #[test]
     fn g3_g4_a_goal_takes_any_event_at_any_time(
         events in prop::collection::vec((goal_event(), 0u64..15), 0..60)
@@ -386,7 +385,7 @@ proptest! {
                     }
                     Step::TellAccepted | Step::TellFeedback => prop_assert!(!finished && !left),
                     Step::Send => prop_assert!(matches!(before, Phase::Queued | Phase::Absent)),
-                    // Nothing is cancelled that a leaf waits for.
+                    // A goal with a waiting leaf is never cancelled.
                     Step::Cancel { .. } => prop_assert!(
                         finished || left || !goal.phase().has_leaf(),
                         "{before:?} {event:?} {index}"
@@ -402,7 +401,7 @@ proptest! {
                 prop_assert!(!goal.phase().has_leaf(), "{:?}", goal.phase());
             }
         }
-        // Left alone, it ends.
+        // Without further events, it ends.
         let mut steps = Vec::new();
         goal.on(GoalEvent::Halt, now, &mut steps);
         let limit = now + Duration::from_millis(1000);
@@ -414,7 +413,7 @@ proptest! {
         prop_assert_eq!(goal.phase(), Phase::Ended);
     }
 
-    /// The GoalTracker in a world without rules: answers to any goal, in any order, also nonsense.
+    /// The GoalTracker in a world without rules: answers to any goal, in any order, including nonsense.
     #[test]
     fn g3_g4_g6_goal_tracker_survives_anything(
         walk in prop::collection::vec((wild(), any::<bool>()), 0..120),
@@ -432,7 +431,7 @@ proptest! {
                 prop_assert!(world.goal_tracker.next_deadline().is_some(), "a leaf waits and nothing is due");
             }
         }
-        // Left alone, every leaf learns its outcome, everything ends, and the counters agree.
+        // Without further events, every leaf gets its outcome, everything ends, and the counters agree.
         world.pass(Duration::from_secs(2));
         prop_assert!(world.waiting.is_empty(), "waits for ever: {:?}", world.waiting);
         prop_assert!(world.goal_tracker.is_idle());
@@ -443,7 +442,7 @@ proptest! {
         );
     }
 
-    /// The world of the model checker with more of everything, at random instead of exhaustively.
+    /// The world of the model checker with larger limits, at random and not exhaustively.
     #[test]
     fn g3_g4_g5_g6_a_long_walk_through_a_bad_world(
         choices in prop::collection::vec(any::<u16>(), 0..200),
@@ -457,7 +456,7 @@ proptest! {
             losses: 4,
             repeats: 4,
             crashes: 2,
-            // The next goal does not wait for one of which another server says that it is unknown.
+            // The next goal does not wait for a goal that another server does not know.
             namesakes: 0,
             partitions: 2,
             forgettings: 2,

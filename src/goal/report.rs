@@ -1,4 +1,4 @@
-//! What people are told: log lines and diagnostics.
+//! Incidents for the user: log lines and diagnostics.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,75 +6,75 @@ use std::sync::Arc;
 use super::{GoalId, ServerId, Ticket};
 use crate::bt::HaltReason;
 
-/// One line about one goal or call.
+/// One incident of a goal or call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GoalIncident {
-    /// The server it is about.
+    /// The server.
     pub server: ServerId,
-    /// The goal, where it is about one.
+    /// The goal, if the incident is about a goal.
     pub goal: Option<GoalId>,
-    /// The activation, where there was one. It may long be over.
+    /// The activation, if there was one. It may have ended long ago.
     pub ticket: Option<Ticket>,
     /// The path of the leaf in its tree; empty for a goal of an earlier run.
     pub leaf: Arc<str>,
-    /// Why the leaf was halted, if it was.
+    /// The reason of the halt, if the leaf was halted.
     pub halted: Option<HaltReason>,
-    /// What happened.
+    /// The kind of the incident.
     pub what: IncidentKind,
 }
 
-/// What happened. The text says what it means for the robot.
+/// The kind of an incident. The text describes the effect on the robot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum IncidentKind {
-    /// A leaf's goal request was not answered in time.
+    /// The server did not answer the goal request in time.
     AcceptTimedOut,
-    /// A goal was accepted after its leaf had gone: it is being cancelled.
+    /// A goal was accepted after its leaf was halted; it is being cancelled.
     AcceptedLate,
-    /// A goal was accepted after it had been given up: it is being cancelled.
+    /// A goal was accepted after it had been given up; it is being cancelled.
     AcceptedAfterGivingUp,
-    /// A goal shows up in its server's status list after it had been given up: it is being cancelled.
+    /// The server's status list shows a goal that had been given up; it is being cancelled.
     FoundAfterGivingUp,
-    /// The server of a goal that had been given up is back: it is being cancelled, should it be executing.
+    /// The server of a goal that had been given up is back; the goal is cancelled in case it is executing.
     RetriedAfterGivingUp,
     /// A goal of an earlier run of this node is being cancelled.
     Adopted,
-    /// The server refused to cancel a goal; it will be asked again.
+    /// The server refused to cancel a goal; the cancel will be repeated.
     CancelRefused,
-    /// A goal that a newer one replaced was not ended by its server: it is being cancelled.
+    /// The server did not end a goal that a newer one replaced; it is being cancelled.
     NotPreempted,
-    /// A goal did not stop within the cancel timeout; the next one no longer waits for it.
+    /// A goal did not stop within its cancel timeout; the next goal no longer waits for it.
     NotStoppedInTime,
-    /// A goal did not stop at all, as far as is known it executes: given up.
+    /// A goal did not stop and executes as far as is known; it was given up.
     GaveUpStopping,
-    /// The server never answered the goal request of a halted leaf: given up.
+    /// The server never answered the goal request of a halted leaf; the goal was given up.
     GaveUpUnanswered,
-    /// The server vanished and did not come back: its goal is given up, dead or out of reach.
+    /// The server vanished and did not come back, dead or out of reach; its goal was given up.
     GaveUpUnreachable,
-    /// The server vanished, or another one of its name appeared, while it had a goal.
+    /// The server vanished, or another one with its name appeared, while it had a goal.
     ServerGone,
-    /// A goal ran longer than its leaf allows.
+    /// A goal exceeded its result timeout.
     ResultTimedOut,
-    /// The result of a goal cannot be had.
+    /// The result of a goal is not available.
     ResultLost,
-    /// A service request was not answered in time.
+    /// A service did not answer in time.
     CallTimedOut,
-    /// A start or call used a ticket that is already in use; it was ignored.
+    /// A start or call used a ticket that is already in use and was ignored.
     TicketInUse,
 }
 
-/// How loud to say it.
+/// The severity of an incident.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// Worth a line.
+    /// Information; no action is needed.
     Info,
-    /// Something is not as it should be and is being dealt with.
+    /// A problem that navtree is handling.
     Warning,
-    /// Something may be moving that should not, or a fault of this program.
+    /// A robot may be moving that should not, or navtree has a bug.
     Error,
 }
 
 impl IncidentKind {
-    /// How loud to say it.
+    /// The severity of the incident.
     pub fn severity(self) -> Severity {
         match self {
             Self::AcceptedLate | Self::RetriedAfterGivingUp | Self::Adopted => Severity::Info,

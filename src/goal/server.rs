@@ -1,4 +1,4 @@
-//! The other side: the goals of an action server of ours.
+//! The goals of one of our action servers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use super::{CancelCode, GoalId, GoalStatus, Selection, Stamp, TerminalStatus};
 use crate::bt::Time;
 
-/// How many goals that are not over one server has. A client that sends goals in a loop must not fill the memory: while a
-/// tree is being read, or a transform is missing, each is kept with its poses.
+/// Maximum number of goals of one server that have not ended. It bounds the memory for a client that sends goals in a
+/// loop: while a tree is being read or a transform is missing, each goal is kept with its poses.
 const MOST_ACTIVE: usize = 256;
-/// How many results are kept; those of the goals that ended first go, as if their time were over.
+/// Maximum number of kept results. The results of the goals that ended first are dropped as expired.
 const MOST_RESULTS: usize = 1000;
-/// How many requests for the result of one goal wait for its end. A client that asks again has no use for the answer to
-/// its earlier request.
+/// Maximum number of waiting result requests for one goal. A client that repeats a request does not need the answer to
+/// its earlier one.
 const MOST_WAITERS: usize = 100;
 
-/// Every goal of one action server, from its acceptance until its result is no longer kept.
+/// All goals of one action server, from acceptance to the expiry of the result.
 ///
-/// `R` is the result. `W` is a waiting result request: whatever the transport needs to answer it later.
-/// The rules are those of `rcl_action`: which goals a cancel request means, which code answers it, and what
-/// is said about an unknown goal. The lifetime of a result is counted from the end of the goal, and nothing
-/// here needs an expiry timer to run on time. What clients can make it keep is bounded; rcl bounds none of it.
+/// `R` is the result. `W` is a waiting result request: the data with which the transport answers it later. The rules
+/// are those of `rcl_action`: the goals that a cancel request selects, the code of the answer, and the answer for an
+/// unknown goal. The retention of a result starts at the end of the goal and needs no expiry timer. The memory that
+/// clients can use is bounded; rcl has no such bound.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GoalTable<R, W> {
-    /// How long a result is kept after its goal ended.
+    /// Time from the end of a goal until its result expires.
     retention: Duration,
     goals: BTreeMap<GoalId, TableGoal<R, W>>,
     /// Orders the status list by acceptance.
@@ -36,7 +36,7 @@ struct TableGoal<R, W> {
     stamp: Stamp,
     state: GoalState<R>,
     waiters: VecDeque<W>,
-    /// How long its result is kept after its end.
+    /// Time from the end of the goal until its result expires.
     retention: Duration,
 }
 
@@ -64,7 +64,7 @@ impl<R> GoalState<R> {
 }
 
 impl<R, W> TableGoal<R, W> {
-    /// `None` where it is not over.
+    /// The time of its end. `None` if it has not ended.
     fn ended_at(&self) -> Option<Time> {
         match self.state {
             GoalState::Over { at, .. } => Some(at),
@@ -73,22 +73,22 @@ impl<R, W> TableGoal<R, W> {
     }
 }
 
-/// Why something cannot be done to a goal.
+/// The reason why an operation on a goal is not possible.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum TableError {
-    /// A goal of that id is known already: reject the request.
+    /// A goal with that id is already known: reject the request.
     #[error("a goal of that id is known already")]
     Duplicate,
-    /// Too many goals are not over: reject the request.
+    /// Too many goals have not ended: reject the request.
     #[error("{MOST_ACTIVE} goals of this server are not over")]
     TooMany,
-    /// No goal of that id.
+    /// There is no goal with that id.
     #[error("no goal of that id")]
     Unknown,
-    /// The goal is over.
+    /// The goal has ended.
     #[error("the goal is over")]
     Over,
-    /// A goal ends as cancelled only after a cancel was accepted.
+    /// A goal ends as cancelled only after an accepted cancel.
     #[error("the goal is not being cancelled")]
     NotCanceling,
 }
@@ -105,29 +105,29 @@ pub struct CancelAnswer {
 /// The answer to a result request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ResultAnswer<'a, R, W> {
-    /// The goal is over: answer now.
+    /// The goal has ended: answer now.
     Ready {
-        /// The request, handed back.
+        /// The request.
         waiter: W,
-        /// How it ended.
+        /// The terminal status.
         end: TerminalStatus,
         /// The result.
         result: &'a R,
     },
-    /// The goal is not over: [`GoalTable::finish`] hands the request back.
+    /// The goal has not ended: [`GoalTable::finish`] returns the request later.
     Later {
-        /// The oldest request, where there were too many: answer it as one for a goal that is not known.
+        /// The oldest request, if there were too many: answer it like a request for an unknown goal.
         displaced: Option<W>,
     },
-    /// No such goal: answer now with status 0 and a default result, as rcl does.
+    /// There is no such goal: answer now with status 0 and a default result, as rcl does.
     Unknown {
-        /// The request, handed back.
+        /// The request.
         waiter: W,
     },
 }
 
 impl<R, W> GoalTable<R, W> {
-    /// An empty table. rcl keeps results for 10 s on Jazzy and for 15 min before.
+    /// Creates an empty table. rcl keeps results for 10 s on Jazzy and for 15 min on earlier releases.
     pub fn new(retention: Duration) -> Self {
         Self {
             retention,
@@ -136,8 +136,8 @@ impl<R, W> GoalTable<R, W> {
         }
     }
 
-    /// Takes a goal; `stamp` goes into the answer and the status list. A server that rejects a goal does not
-    /// call this.
+    /// Adds an accepted goal. `stamp` is for the answer and the status list. A server that rejects a goal does not call
+    /// this.
     ///
     /// # Errors
     /// [`TableError::Duplicate`], [`TableError::TooMany`]: the request must be rejected.
@@ -163,14 +163,14 @@ impl<R, W> GoalTable<R, W> {
         Ok(())
     }
 
-    /// Has the result of one goal kept for no longer than so.
+    /// Limits the retention of the result of one goal.
     pub fn keep_for(&mut self, goal: GoalId, most: Duration) {
         if let Some(entry) = self.goals.get_mut(&goal) {
             entry.retention = entry.retention.min(most);
         }
     }
 
-    /// Work on a goal begins. A goal that is cancelling already stays so.
+    /// Marks a goal as executing. A goal that is already cancelling stays cancelling.
     ///
     /// # Errors
     /// [`TableError::Unknown`], [`TableError::Over`].
@@ -184,8 +184,8 @@ impl<R, W> GoalTable<R, W> {
         Ok(())
     }
 
-    /// Answers a cancel request. `allow` is asked for each goal that the request means and that can be
-    /// cancelled (accepted or executing), oldest first; those allowed are cancelling afterwards.
+    /// Answers a cancel request. `allow` is called, oldest first, for each selected goal that can be cancelled
+    /// (accepted or executing); those allowed become cancelling.
     pub fn cancel(&mut self, selection: Selection, mut allow: impl FnMut(GoalId) -> bool) -> CancelAnswer {
         let mut meant: Vec<GoalId> = Vec::new();
         for goal in self.in_order() {
@@ -202,7 +202,7 @@ impl<R, W> GoalTable<R, W> {
                 meant.push(goal);
             }
         }
-        // Only a request for exactly one goal can miss it; any other that means nothing has done its work.
+        // Only a request for exactly one goal can fail to find it; any other request that selects no goal succeeds.
         if let (Selection::Goal(goal), true) = (selection, meant.is_empty()) {
             let code = if self.goals.contains_key(&goal) {
                 CancelCode::GoalTerminated
@@ -231,11 +231,11 @@ impl<R, W> GoalTable<R, W> {
         CancelAnswer { code, canceling }
     }
 
-    /// Ends a goal and hands back the result requests that are to be answered with it now.
+    /// Ends a goal and returns the result requests to answer now.
     ///
     /// # Errors
-    /// [`TableError::Unknown`], [`TableError::Over`], and [`TableError::NotCanceling`] for an end as
-    /// cancelled that nobody asked for. A goal that is cancelling may yet succeed or abort.
+    /// [`TableError::Unknown`], [`TableError::Over`], and [`TableError::NotCanceling`] for an end as cancelled without
+    /// an accepted cancel. A goal that is cancelling may still succeed or abort.
     pub fn finish(
         &mut self,
         goal: GoalId,
@@ -269,7 +269,7 @@ impl<R, W> GoalTable<R, W> {
         }
     }
 
-    /// Answers a result request, or keeps it until the goal is over.
+    /// Answers a result request, or keeps it until the goal ends.
     pub fn result(&mut self, goal: GoalId, waiter: W) -> ResultAnswer<'_, R, W> {
         match self.goals.get_mut(&goal) {
             None => ResultAnswer::Unknown { waiter },
@@ -289,7 +289,7 @@ impl<R, W> GoalTable<R, W> {
         }
     }
 
-    /// The content of the status topic, in the order of acceptance; to be published after every change.
+    /// The content of the status topic, in the order of acceptance. Must be published after every change.
     pub fn statuses(&self) -> Vec<(GoalId, Stamp, GoalStatus)> {
         self.in_order()
             .into_iter()
@@ -300,22 +300,21 @@ impl<R, W> GoalTable<R, W> {
             .collect()
     }
 
-    /// The status of one goal; [`GoalStatus::Unknown`] for one that is not known.
+    /// The status of one goal. [`GoalStatus::Unknown`] for an unknown goal.
     pub fn status(&self, goal: GoalId) -> GoalStatus {
         self.goals
             .get(&goal)
             .map_or(GoalStatus::Unknown, |entry| entry.state.status())
     }
 
-    /// Goals that are not over, oldest first.
+    /// Goals that have not ended, oldest first.
     pub fn active(&self) -> Vec<GoalId> {
         let mut goals = self.in_order();
         goals.retain(|goal| self.status(*goal).is_active());
         goals
     }
 
-    /// Forgets goals whose results have been kept long enough. True if there were any: the status list has
-    /// changed.
+    /// Removes goals whose results have expired. True if there were any, because the status list has changed then.
     pub fn expire(&mut self, now: Time) -> bool {
         let before = self.goals.len();
         self.goals
@@ -323,7 +322,7 @@ impl<R, W> GoalTable<R, W> {
         self.goals.len() != before
     }
 
-    /// When [`GoalTable::expire`] has something to do next.
+    /// The next time to call [`GoalTable::expire`].
     pub fn next_deadline(&self) -> Option<Time> {
         self.goals
             .values()
@@ -393,7 +392,7 @@ mod tests {
         assert_eq!(code(&mut table, Selection::Goal(A), false), CancelCode::Rejected);
         assert_eq!(code(&mut table, Selection::All, false), CancelCode::Rejected);
         assert_eq!(code(&mut table, Selection::Goal(A), true), CancelCode::None);
-        // Cancelling already: not cancelable, which rcl answers as if it were over.
+        // Already cancelling, so not cancelable. rcl answers as if the goal had ended.
         assert_eq!(
             code(&mut table, Selection::Goal(A), true),
             CancelCode::GoalTerminated
@@ -409,7 +408,7 @@ mod tests {
             code(&mut table, Selection::Goal(GoalId([9; 16])), true),
             CancelCode::UnknownGoal
         );
-        // A request for many that finds none has failed at nothing.
+        // A request for many goals that finds none does not fail.
         let mut empty = Table::new(Duration::ZERO);
         assert_eq!(code(&mut empty, Selection::All, true), CancelCode::None);
     }
@@ -458,7 +457,7 @@ mod tests {
         assert!(waiters.into_iter().eq(150..250), "the first waiter first");
     }
 
-    /// The id of a goal, and a goal that is accepted under it.
+    /// The id of a goal, and the result of accepting the goal.
     fn accepted(table: &mut Table, number: usize) -> Result<GoalId, TableError> {
         let mut id = [5; 16];
         id[..8].copy_from_slice(&number.to_be_bytes());
@@ -528,7 +527,7 @@ mod tests {
             table.finish(GoalId([9; 16]), TerminalStatus::Aborted, "", Time::ZERO),
             Err(TableError::Unknown)
         );
-        // A goal that is cancelling may have been reached after all.
+        // A goal that is cancelling may still succeed.
         let _ = table.cancel(Selection::Goal(B), |_| true);
         assert_eq!(
             table.finish(B, TerminalStatus::Succeeded, "", Time::ZERO),

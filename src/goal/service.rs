@@ -1,80 +1,80 @@
-//! One call of a service, or one cancel request of a leaf: a question with one answer.
+//! The state machine of one service call, or of one cancel request of a leaf.
 
 use super::{GoalOptions, IncidentKind};
 use crate::bt::Time;
 
-/// Where a call is in its life.
+/// The phase of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CallPhase {
-    /// Not sent: the server is not there.
+    /// Not sent: the server is absent.
     Absent,
-    /// Sent, not answered.
+    /// Sent, not answered yet.
     Sent,
-    /// Sent, not answered, and the leaf has gone: kept so that a late answer is known for what it is.
+    /// Sent, not answered yet, and the leaf no longer waits. Kept to recognize a late answer.
     Left,
-    /// Over. Nothing changes any more.
+    /// Ended. No event changes anything.
     Ended,
 }
 
 impl CallPhase {
-    /// Every phase, in the order of a life.
+    /// All phases, in the order of the life of a call.
     pub const ALL: [Self; 4] = [Self::Absent, Self::Sent, Self::Left, Self::Ended];
 
-    /// Whether a leaf waits for its outcome.
+    /// Whether a leaf waits for the outcome.
     pub fn has_leaf(self) -> bool {
         matches!(self, Self::Absent | Self::Sent)
     }
 }
 
-/// What can happen to a call.
+/// An event of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CallEvent {
     /// The server answered.
     Response,
-    /// The request could not be sent, or its answer not read.
+    /// The request could not be sent, or its answer could not be read.
     Failed,
-    /// The leaf has gone. A request that has left cannot be withdrawn: its effect may happen yet.
+    /// The leaf was halted. A sent request cannot be withdrawn and may still have its effect.
     Halt,
-    /// The leaf has gone, and the request had not left: it never does.
+    /// The leaf was halted before the request left. The request is not sent.
     Withdrawn,
     /// The server vanished.
     ServerGone,
-    /// The server is there.
+    /// The server is present.
     ServerBack,
-    /// The process ends: as a halt, and given up at that time.
+    /// The process ends: like a halt, with a time of giving up.
     ShutDown {
-        /// When to give up.
+        /// The time of giving up.
         deadline: Time,
     },
-    /// Time has passed; something may be due.
+    /// Time has passed and a timer may be due.
     Deadline,
 }
 
-/// What a call wants done.
+/// An action that a call requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CallStep {
     /// Send the request.
     Send,
-    /// Tell the leaf how it ended.
+    /// Notify the leaf of the outcome.
     Finish(CallVerdict),
     /// Count the answer as late.
     CountLate,
-    /// Count the request as never answered: the transport may drop what it keeps for it.
+    /// Count the request as never answered: the transport may drop its data.
     CountAbandoned,
-    /// Tell people.
+    /// Report an incident to the user.
     Report(IncidentKind),
 }
 
-/// How it ended for the leaf.
+/// The outcome of a call for the leaf.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CallVerdict {
     /// The server answered.
     Response,
     /// The request could not be sent.
     SendFailed,
-    /// No answer in time.
+    /// The server did not answer in time.
     ResponseTimeout,
-    /// The server is not there.
+    /// The server is absent.
     ServerGone,
 }
 
@@ -87,7 +87,7 @@ pub struct ServiceCall {
 }
 
 impl ServiceCall {
-    /// A call that a leaf wants, sent at once where the server is there.
+    /// Creates the call of a leaf. It is sent at once if the server is present.
     pub fn new(options: GoalOptions, present: bool, now: Time, steps: &mut Vec<CallStep>) -> Self {
         let mut call = Self {
             options,
@@ -100,17 +100,17 @@ impl ServiceCall {
         call
     }
 
-    /// Where it is in its life.
+    /// The current phase.
     pub fn phase(&self) -> CallPhase {
         self.phase
     }
 
-    /// When [`CallEvent::Deadline`] should come next.
+    /// The time of the next [`CallEvent::Deadline`].
     pub fn next_deadline(&self) -> Option<Time> {
         self.due
     }
 
-    /// The transition function. Total: what makes no sense in a phase changes nothing.
+    /// The transition function. Total: an event that has no meaning in a phase changes nothing.
     pub fn on(&mut self, event: CallEvent, now: Time, steps: &mut Vec<CallStep>) {
         let due = self.due.is_some_and(|due| due <= now);
         match (self.phase, event) {
@@ -151,7 +151,8 @@ impl ServiceCall {
             }
             (CallPhase::Left, CallEvent::Failed) => self.end(),
             (CallPhase::Absent | CallPhase::Sent | CallPhase::Left, CallEvent::Withdrawn) => self.end(),
-            // The process waits for no answer that nobody waits for; a request of the last moment has yet to get there.
+            // The process does not wait for answers without a waiting leaf. A request of the last moment must still
+            // reach its server.
             (CallPhase::Left, CallEvent::ServerGone | CallEvent::ShutDown { .. }) => {
                 steps.push(CallStep::CountAbandoned);
                 self.end();
@@ -183,7 +184,7 @@ impl ServiceCall {
 
 #[cfg(test)]
 impl ServiceCall {
-    /// As if everything had happened that much earlier.
+    /// Shifts all times back by `by`.
     pub(super) fn shift_back(&mut self, by: std::time::Duration) {
         self.due = self
             .due

@@ -1,27 +1,27 @@
-//! What servers say about goals, with the numbers of `action_msgs`.
+//! Statuses, terminal statuses and cancel codes, with the numbers of `action_msgs`.
 
 /// `action_msgs/GoalStatus`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(i8)]
 pub enum GoalStatus {
-    /// No such goal, or never set.
+    /// Unknown goal, or not set.
     Unknown = 0,
-    /// Accepted, not begun.
+    /// Accepted, not executing yet.
     Accepted = 1,
-    /// Being worked on.
+    /// Executing.
     Executing = 2,
-    /// A cancel was accepted, the goal is not over.
+    /// A cancel was accepted; the goal has not ended.
     Canceling = 3,
-    /// Over: reached.
+    /// Ended: succeeded.
     Succeeded = 4,
-    /// Over: cancelled.
+    /// Ended: cancelled.
     Canceled = 5,
-    /// Over: failed.
+    /// Ended: aborted.
     Aborted = 6,
 }
 
 impl GoalStatus {
-    /// From the number on the wire; a number outside the definition is [`GoalStatus::Unknown`].
+    /// Converts the number on the wire. A number outside the definition is [`GoalStatus::Unknown`].
     pub fn from_wire(number: i8) -> Self {
         match number {
             1 => Self::Accepted,
@@ -34,7 +34,7 @@ impl GoalStatus {
         }
     }
 
-    /// How the goal ended, if it is over.
+    /// The terminal status, if the goal has ended.
     pub fn end(self) -> Option<TerminalStatus> {
         match self {
             Self::Succeeded => Some(TerminalStatus::Succeeded),
@@ -44,25 +44,25 @@ impl GoalStatus {
         }
     }
 
-    /// Accepted and not over.
+    /// Whether the goal is accepted and has not ended.
     pub fn is_active(self) -> bool {
         matches!(self, Self::Accepted | Self::Executing | Self::Canceling)
     }
 }
 
-/// How a goal ended on its server.
+/// The end of a goal on its server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TerminalStatus {
-    /// Reached.
+    /// Succeeded.
     Succeeded,
-    /// Failed, usually with an error code in the result.
+    /// Aborted, usually with an error code in the result.
     Aborted,
-    /// Cancelled, by us or by somebody else.
+    /// Cancelled, by this node or another client.
     Canceled,
 }
 
 impl TerminalStatus {
-    /// The status a server shows for it.
+    /// The same status as a [`GoalStatus`].
     pub fn status(self) -> GoalStatus {
         match self {
             Self::Succeeded => GoalStatus::Succeeded,
@@ -76,21 +76,21 @@ impl TerminalStatus {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(i8)]
 pub enum CancelCode {
-    /// Every selected goal is now cancelling.
+    /// All selected goals are now cancelling.
     None = 0,
     /// The server refused.
     Rejected = 1,
-    /// The server knows no goal of that id.
+    /// The server does not know the goal id.
     UnknownGoal = 2,
-    /// The goal cannot be cancelled: it is over, *or already cancelling* (rcl answers a second cancel so).
+    /// The goal cannot be cancelled: it has ended, *or is already cancelling* (rcl's answer to a second cancel).
     GoalTerminated = 3,
-    /// Not on the wire: one of several servers of the name knows no goal of that id, and another one may have it. A client
-    /// gets one answer to each request.
+    /// Not on the wire: one of several servers with the same name does not know the goal id, and another one may know
+    /// it. A client gets one answer to each request.
     UnknownToOne = -1,
 }
 
 impl CancelCode {
-    /// From the number on the wire; a number outside the definition counts as a refusal.
+    /// Converts the number on the wire. A number outside the definition counts as a refusal.
     pub fn from_wire(number: i8) -> Self {
         match number {
             0 => Self::None,
@@ -101,8 +101,8 @@ impl CancelCode {
     }
 }
 
-/// A server's wall or simulation time (`builtin_interfaces/Time`), in nanoseconds. Not [`crate::bt::Time`]:
-/// it comes from another machine and is only ever compared with its like.
+/// The wall time or simulation time of a server (`builtin_interfaces/Time`). Not [`crate::bt::Time`]: it comes from
+/// another machine and is only compared with other stamps of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Stamp {
     /// Nanoseconds since the epoch of that clock.
@@ -110,10 +110,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// In a cancel request: no particular time.
+    /// The zero stamp: no particular time, in a cancel request.
     pub const ZERO: Self = Self { nanoseconds: 0 };
 
-    /// From the two fields on the wire.
+    /// Converts the two fields on the wire.
     pub fn from_parts(seconds: i32, nanoseconds: u32) -> Self {
         // Cannot overflow: 2^31 s is 2.1e18 ns, i64 holds 9.2e18.
         Self {
@@ -121,7 +121,7 @@ impl Stamp {
         }
     }
 
-    /// To the two fields on the wire; seconds beyond 32 bits saturate.
+    /// Returns the two fields on the wire. Seconds beyond 32 bits saturate.
     pub fn to_parts(self) -> (i32, u32) {
         let seconds = self.nanoseconds.div_euclid(1_000_000_000);
         let nanoseconds = self.nanoseconds.rem_euclid(1_000_000_000);

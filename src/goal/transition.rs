@@ -1,36 +1,36 @@
-//! What the state machine of a goal is made of: phases, events, and the steps it wants taken.
+//! Phases, events and steps of the state machine of a goal.
 
 use super::{CancelCode, GoalStatus, IncidentKind, TerminalStatus};
 use crate::bt::Time;
 
-/// Where a goal is in its life. In the first five the leaf waits for its outcome; in the others it does not.
+/// The phase of a goal. In the first five phases the leaf waits for the outcome; in the others it does not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
-    /// Not sent: another goal of ours is stopping on that server (G5).
+    /// Not sent: another goal of ours is stopping on the server (G5).
     Queued,
-    /// Not sent: the server is not there.
+    /// Not sent: the server is absent.
     Absent,
-    /// Sent, not answered.
+    /// Sent, not answered yet.
     Sent,
-    /// Accepted, not over as far as is known.
+    /// Accepted, and not known to have ended.
     Executing,
-    /// Over, or forgotten by the server, and the result is not here yet.
+    /// Ended, or forgotten by the server; the result has not arrived yet.
     Finishing,
-    /// Accepted, and replaced by a newer goal of the same leaf: the server is expected to end it.
+    /// Accepted, then replaced by a newer goal of the same leaf. The server should end it.
     Replaced,
-    /// Sent, not answered, and the leaf has gone: it will be cancelled on acceptance.
+    /// Sent, not answered yet, and the leaf no longer waits. It will be cancelled on acceptance.
     CancelPending,
-    /// The server knows it, the leaf has gone: it is being cancelled.
+    /// Known to the server, and the leaf no longer waits. It is being cancelled.
     Canceling,
-    /// The server vanished while it may have had the goal: it will be cancelled if the server comes back. Or another server
-    /// of its name answers that it knows no such goal.
+    /// The server vanished while it may have had the goal; the goal will be cancelled if the server comes back. Or one
+    /// of several servers with the same name does not know the goal.
     Unreachable,
-    /// Over. Nothing changes any more.
+    /// Ended. No event changes anything.
     Ended,
 }
 
 impl Phase {
-    /// Every phase, in the order of a life.
+    /// All phases, in the order of the life of a goal.
     pub const ALL: [Self; 10] = [
         Self::Queued,
         Self::Absent,
@@ -44,7 +44,7 @@ impl Phase {
         Self::Ended,
     ];
 
-    /// Whether the leaf waits for the outcome of this goal.
+    /// Whether the leaf waits for the outcome of the goal.
     pub fn has_leaf(self) -> bool {
         matches!(
             self,
@@ -52,7 +52,7 @@ impl Phase {
         )
     }
 
-    /// Whether the server may be working on it, as far as can be known while it is reachable.
+    /// Whether a reachable server may be executing the goal.
     pub fn may_execute(self) -> bool {
         matches!(
             self,
@@ -66,66 +66,66 @@ impl Phase {
     }
 }
 
-/// What can happen to a goal.
+/// An event of a goal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GoalEvent {
-    /// Nothing stops on the server any more, or the wait for it is over.
+    /// No goal is stopping on the server any more, or the wait for it has timed out.
     Release {
-        /// Whether the server is there.
+        /// Whether the server is present.
         present: bool,
     },
     /// The server is back, but goals of ours must stop there first.
     Requeue {
-        /// The longest wait for them.
+        /// The end of the longest wait for them.
         until: Time,
     },
-    /// The goal request was answered: accepted.
+    /// The server accepted the goal request.
     Accepted,
-    /// The goal request was answered: rejected.
+    /// The server rejected the goal request.
     Rejected,
     /// The goal request could not be sent.
     SendFailed,
-    /// Feedback on the goal.
+    /// Feedback on the goal arrived.
     Feedback,
     /// The status topic shows the goal.
     Status(GoalStatus),
-    /// The status topic showed the goal before, and no longer does.
+    /// The status topic no longer shows the goal, which it showed before.
     StatusMissing,
-    /// The result.
+    /// The result arrived.
     Result(TerminalStatus),
-    /// The server has no result for it: it knows no such goal.
+    /// The server has no result because it does not know the goal.
     ResultUnknown,
-    /// A cancel request was answered.
+    /// The server answered a cancel request.
     CancelAnswered {
-        /// Which request, counted from 1.
+        /// The number of the request, from 1.
         attempt: u32,
         /// The answer.
         code: CancelCode,
     },
-    /// A cancel request could not be sent. The next one is due anyway.
+    /// A cancel request could not be sent. The next one is sent when it is due.
     CancelFailed,
-    /// The leaf has gone.
+    /// The leaf was halted.
     Halt,
-    /// The leaf has gone, or the server, and the goal request had not left: it never does.
+    /// The leaf was halted or the server vanished before the goal request left. The request is not sent.
     Withdrawn,
     /// A newer goal of the same leaf was sent to the same server.
     Replace,
-    /// The server vanished, or another one of its name has appeared.
+    /// The server vanished, or another server with its name appeared.
     ServerGone,
-    /// The server is there again.
+    /// The server is present again.
     ServerBack,
-    /// The process ends: as a halt, and given up at that time.
+    /// The process ends: like a halt, with a time of giving up.
     ShutDown {
-        /// When to give up.
+        /// The time of giving up.
         deadline: Time,
     },
-    /// Time has passed; something may be due.
+    /// Time has passed and a timer may be due.
     Deadline,
 }
 
 impl GoalEvent {
-    /// Whether only a server that has the goal, and has not ended it, can cause it. Not the acceptance: it may be said
-    /// before it is true.
+    /// Whether the event proves that the server has the goal and has not ended it. An acceptance does not prove it: the
+    /// server may send it before it notes the goal.
     pub(super) fn shows_the_goal(self) -> bool {
         match self {
             Self::Status(status) => status.is_active(),
@@ -137,47 +137,47 @@ impl GoalEvent {
     }
 }
 
-/// What a goal wants done.
+/// An action that a goal requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
     /// Send the goal request.
     Send,
-    /// Ask for the result.
+    /// Send a result request.
     RequestResult,
     /// Send a cancel request for this goal.
     Cancel {
-        /// Counted from 1.
+        /// The number of the request, from 1.
         attempt: u32,
     },
-    /// Tell the leaf that the goal was accepted.
+    /// Notify the leaf of the acceptance.
     TellAccepted,
-    /// Pass the feedback on to the leaf.
+    /// Forward the feedback to the leaf.
     TellFeedback,
-    /// Tell the leaf how it ended.
+    /// Notify the leaf of the outcome.
     Finish(OutcomeKind),
-    /// Another client cancelled this goal, which a newer goal of the same leaf replaces: stop that one too.
+    /// Another client cancelled this goal, which a newer goal of the same leaf replaces: stop the newer goal too.
     StopNewer,
-    /// Tell people.
+    /// Report an incident to the user.
     Report(IncidentKind),
 }
 
-/// How it ended for the leaf; [`super::Outcome`] without what it carries.
+/// The kind of an outcome: [`super::Outcome`] without its data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum OutcomeKind {
     /// The server sent a result.
     Ended(TerminalStatus),
-    /// The server refused.
+    /// The server rejected the goal.
     Rejected,
     /// The request could not be sent.
     SendFailed,
-    /// No answer to the goal request in time.
+    /// The server did not answer the goal request in time.
     AcceptTimeout,
-    /// It ran too long.
+    /// The goal exceeded its result timeout.
     ResultTimeout,
-    /// Its result cannot be had.
+    /// The result is not available.
     ResultLost,
-    /// The server is not there, vanished, or was replaced.
+    /// The server is absent, vanished, or was replaced.
     ServerGone,
-    /// Another client cancelled the goal that it replaces.
+    /// Another client cancelled the goal that this goal replaces.
     CanceledByAnother,
 }

@@ -1,97 +1,99 @@
-//! What the transports tell the GoalTracker.
+//! Messages of the transports to the GoalTracker.
 
 use super::{CancelCode, CancelTag, GoalId, GoalStatus, ServerId, Stamp, TerminalStatus, Ticket};
 
-/// Something that arrived from a server, or failed to.
+/// An event from a server, or a failed transmission.
 ///
-/// Transports pass on everything they get, in any order, also twice: sorting it out is the GoalTracker's
-/// business. They may stay silent for ever; deadlines are the GoalTracker's business too.
+/// Transports forward every event, in any order, possibly twice; the GoalTracker sorts them. Transports may stay silent
+/// forever; the GoalTracker has deadlines.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum WireEvent<P> {
-    /// The goal request was answered: accepted.
+    /// The server accepted the goal request.
     Accepted {
-        /// Where.
+        /// The action server.
         server: ServerId,
-        /// Which.
+        /// The goal.
         goal: GoalId,
-        /// When, by the server's clock.
+        /// The time of acceptance on the server's clock.
         stamp: Stamp,
     },
-    /// The goal request was answered: rejected.
+    /// The server rejected the goal request.
     Rejected {
-        /// Which.
+        /// The goal.
         goal: GoalId,
     },
-    /// The goal request could not be sent, or its answer could not be read. Only where it is certain that the
-    /// server never got it; otherwise stay silent.
+    /// The goal request could not be sent, or its answer could not be read. Only if the server certainly never received
+    /// it; otherwise the transport sends no event.
     SendFailed {
-        /// Which.
+        /// The goal.
         goal: GoalId,
     },
     /// Feedback on a goal.
     Feedback {
-        /// Which.
+        /// The goal.
         goal: GoalId,
-        /// What.
+        /// The feedback.
         payload: P,
     },
-    /// A whole message of a status topic: every goal the server knows.
+    /// A complete status message: all goals that the server knows.
     Status {
-        /// Where.
+        /// The action server.
         server: ServerId,
         /// Goals and their statuses.
         goals: Vec<(GoalId, GoalStatus)>,
     },
     /// A result with a terminal status.
     Result {
-        /// Which.
+        /// The goal.
         goal: GoalId,
-        /// How it ended.
+        /// The terminal status.
         end: TerminalStatus,
         /// The result.
         payload: P,
     },
-    /// A result request was answered with a status that is not terminal: the server knows no such goal. To be kept back
-    /// while there is another server of its name, which may know it.
+    /// The server answered a result request with a status that is not terminal: it does not know the goal. The
+    /// transport withholds this event while there is another server with the same name, because that one may know the
+    /// goal.
     ResultUnknown {
-        /// Which.
+        /// The goal.
         goal: GoalId,
     },
-    /// A cancel request was answered. Where it selected one goal, a code of zero whose list lacks that goal
-    /// is to be passed on as rejected; where there is another server of its name, that it is unknown as unknown to one.
+    /// The server answered a cancel request. If the request selected one goal and a code of zero comes with a list
+    /// without this goal, the transport reports [`CancelCode::Rejected`]. If there is another server with the same
+    /// name, it reports [`CancelCode::UnknownToOne`] in place of [`CancelCode::UnknownGoal`].
     CancelAnswered {
-        /// As the effect had it.
+        /// The tag of the effect.
         tag: CancelTag,
         /// The return code.
         code: CancelCode,
     },
     /// A cancel request could not be sent, or its answer could not be read.
     CancelFailed {
-        /// As the effect had it.
+        /// The tag of the effect.
         tag: CancelTag,
     },
-    /// A service answered.
+    /// A service sent its response.
     Response {
-        /// As the effect had it.
+        /// The ticket of the effect.
         ticket: Ticket,
         /// The response.
         payload: P,
     },
     /// A service request could not be sent, or its answer could not be read.
     CallFailed {
-        /// As the effect had it.
+        /// The ticket of the effect.
         ticket: Ticket,
     },
-    /// The endpoints of a server vanished from the graph, or others of its name have appeared there: the server was restarted
-    /// before it was missed, or there are two.
+    /// The endpoints of a server vanished from the graph, or other endpoints with its name appeared there: the server
+    /// was restarted before its absence was noticed, or there are two servers.
     ServerGone {
-        /// Which.
+        /// The server.
         server: ServerId,
     },
-    /// The endpoints of a server are there: discovered for the first time, or again. A server is absent
-    /// until this is said of it.
+    /// The endpoints of a server are on the graph, for the first time or again. A server counts as absent before this
+    /// event.
     ServerBack {
-        /// Which.
+        /// The server.
         server: ServerId,
     },
 }

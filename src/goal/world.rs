@@ -1,5 +1,5 @@
-//! A small world for the proofs: one leaf, the real GoalTracker, a bad network, a bad server (whose goals are
-//! in a real [`GoalTable`]). The model checker walks all of it, the property tests walk it at random.
+//! A small world for the proofs: one leaf, the real GoalTracker, a bad network and a bad server, whose goals are in a
+//! real [`GoalTable`]. The model checker explores it completely, the property tests at random.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,36 +12,36 @@ use super::{
 };
 use crate::bt::{HaltReason, Time};
 
-/// Which faults may happen how often, and what the leaf does. Time goes by in seconds, from deadline to
-/// deadline: between two of them nothing can depend on how much has passed.
+/// The maximum number of each fault, and the options of the leaf. Time advances in seconds, from deadline to deadline:
+/// between two deadlines no behavior depends on the elapsed time.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) activations: u64,
-    /// How many messages may be under way at once.
+    /// Maximum number of messages under way at once.
     pub(crate) messages: usize,
     pub(crate) updates: u8,
     pub(crate) update_policy: UpdatePolicy,
-    /// Messages that are lost. Any number may be arbitrarily late, which is nearly the same. A status list comes again:
+    /// Lost messages. Any number may be arbitrarily late, which is nearly the same. A status list is repeated, because
     /// the topic is reliable and latched.
     pub(crate) losses: u8,
     /// Messages that arrive twice.
     pub(crate) repeats: u8,
-    /// Deaths of the server. It may come back, with all goals forgotten, before it is missed: then it is known that its
-    /// process is another one, sooner or later, and the endpoints of the dead one stay on the graph for a while.
+    /// Crashes of the server. It may come back without its goals before its absence is noticed. Then the client learns
+    /// later that the process is another one, and the endpoints of the dead one stay on the graph for a while.
     pub(crate) crashes: u8,
-    /// Times that another server of its name appears, which has no goals.
+    /// Times that another server with its name appears, without goals.
     pub(crate) namesakes: u8,
-    /// Times that a living server seems to have vanished.
+    /// Times that a living server seems to vanish.
     pub(crate) partitions: u8,
-    /// Times that the server forgets the results of goals that are over.
+    /// Times that the server drops the results of ended goals.
     pub(crate) forgettings: u8,
-    /// Deaths of the process that owns the GoalTracker; the next one adopts, as soon as it may.
+    /// Crashes of the process with the GoalTracker. The next process adopts goals when adoption is allowed.
     pub(crate) deaths: u8,
-    /// The server may refuse to cancel.
+    /// Whether the server may refuse to cancel.
     pub(crate) refuses: bool,
-    /// Goals that the server accepts before it notes them: what it is asked in between it answers as if there were none.
+    /// Goals that the server accepts before it notes them. In between, it answers requests as if they did not exist.
     pub(crate) early: u8,
-    /// Times that the owner of the GoalTracker is late: it takes what has come meanwhile before anything leaves.
+    /// Times that the owner of the GoalTracker is late: it handles all arrived inputs before any effect leaves.
     pub(crate) batches: u8,
 }
 
@@ -79,27 +79,25 @@ impl Setup {
         }
     }
 
-    /// The longest that a leaf may wait, by its options: twice for others to stop, once for an absent server,
-    /// for the acceptance, for the result, for a lost result; an update begins the last three anew, after the
-    /// one before it had its time to end.
+    /// The maximum wait of a leaf, by its options: twice for stopping goals, once for an absent server, the acceptance,
+    /// the result and a lost result. An update restarts the last three after the goal before it had its time to end.
     fn patience(&self) -> Duration {
         let lost = 1 + 2 + 4 + 8;
         Duration::from_secs(1 + 1 + 1 + (1 + 2 + lost) + u64::from(self.updates) * (2 + 1 + 2 + lost))
     }
 
-    /// The longest that a goal without a leaf may be tracked: a late acceptance begins anew, and so does a
-    /// server that comes back.
+    /// The maximum tracking time of a goal without a leaf. A late acceptance and the return of the server restart it.
     fn tracking(&self) -> Duration {
         let faults = self.crashes + self.namesakes + self.partitions;
         Duration::from_secs(2 * (3 + u64::from(faults)))
     }
 }
 
-/// For how long goals of an earlier run are looked for. As with the other times, production has a longer one and the
-/// same rule.
+/// The search window for goals of an earlier run. As with the other times, production has a longer one and the same
+/// rule.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// Something under way on the network.
+/// A message under way on the network.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Message {
     GoalRequest(GoalId),
@@ -110,23 +108,23 @@ pub(crate) enum Message {
     Canceled(GoalId, u32, CancelCode),
     Result(GoalId, TerminalStatus),
     ResultUnknown(GoalId),
-    /// The latest only, as the topic keeps.
+    /// Only the latest list, as the topic keeps only one.
     Status(Vec<(GoalId, GoalStatus)>),
 }
 
-/// What may happen next.
+/// A possible next step of the world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Action {
     Start,
     Update,
     Halt,
     Deliver(Message),
-    /// The server's free choice on delivery: accept late is to be delivered late.
+    /// The server rejects on delivery. A late acceptance is a late delivery.
     Reject(GoalId),
     Refuse(GoalId, u32),
     AcceptEarly(GoalId),
-    /// The server notes the goal that it has accepted early. No time passes before that, so the GoalTracker does not take the
-    /// server for gone in between.
+    /// The server notes the goal that it accepted early. No time passes before this step, so the GoalTracker does not
+    /// consider the server gone in between.
     Note,
     Lose(Message),
     Repeat(Message),
@@ -136,76 +134,76 @@ pub(crate) enum Action {
     Forget,
     Crash,
     Restart,
-    /// Another server of its name appears, and disappears.
+    /// Another server with its name appears; `Leave`: it disappears.
     Join,
     Leave,
-    /// A request that reaches both servers is answered by the other one first: the client hears that answer alone.
+    /// The other server answers first a request that reaches both. The client receives only that answer.
     Deny(Message),
-    /// The GoalTracker learns that the server's process is another one, or that there are two: it takes it for gone, and finds
-    /// it again.
+    /// The GoalTracker learns that the server's process is another one, or that there are two servers: it considers the
+    /// server gone and then back.
     Change,
-    /// The GoalTracker is told the truth about the server's presence.
+    /// The GoalTracker learns the real presence of the server.
     Discover,
-    /// The GoalTracker is told that the server vanished, which is not true.
+    /// The GoalTracker wrongly learns that the server vanished.
     Partition,
-    /// The GoalTracker's process dies and another takes its place.
+    /// The process with the GoalTracker crashes and another one starts.
     Die,
-    /// That one is active, and alone of its name.
+    /// The new process is active and the only one with its name.
     AllowAdoption,
-    /// What the GoalTracker wants does not leave until it is carried out.
+    /// Effects of the GoalTracker do not leave before `CarryOut`.
     BeLate,
     CarryOut,
     /// Time passes until the next deadline.
     Wait,
 }
 
-/// Everything there is. Times are kept relative to now, so that equal situations at different times are the
-/// same state.
+/// The complete state. Times are relative to now, so equal situations at different times are the same state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct World {
     goal_tracker: GoalTracker<u8>,
-    /// The running activation and how long it has run.
+    /// The running activation and its run time.
     running: Option<(Ticket, Duration)>,
-    /// Activations whose leaf has gone, and how long ago.
+    /// Activations whose leaf was halted, with the time since then.
     left: BTreeMap<Ticket, Duration>,
     started: u64,
-    /// Updates of the running activation. The goal of each carries its number, and so does its result.
+    /// The number of updates of the running activation. The goal and the result of each carry this number.
     updated: u8,
-    /// What goals carry, where it is not 0.
+    /// The payloads of goals, if not 0.
     payloads: BTreeMap<GoalId, u8>,
     net: BTreeSet<Message>,
     up: bool,
-    /// Its process is another one, or not the only one, which the GoalTracker does not know yet.
+    /// The server's process is another one, or one of two, and the GoalTracker does not know this yet.
     changed: bool,
-    /// Another server of its name is there.
+    /// Another server with its name exists.
     namesake: bool,
-    /// Endpoints of another server of its name are on the graph, alive or dead.
+    /// Endpoints of another server with its name are on the graph, alive or dead.
     is_with_another: bool,
     table: GoalTable<u8, GoalId>,
-    /// Accepted, and not in the table yet.
+    /// The goal that is accepted and not in the table yet.
     early: Option<GoalId>,
-    /// Goals whose result somebody waits for at the server: asking twice is asking once.
+    /// Goals with a waiting result request at the server. Repeated requests count once.
     asked: BTreeSet<GoalId>,
-    /// Goals that people were told have not stopped in time: the next may start beside them.
+    /// Goals that were reported as not stopped in time. The next goal may start in parallel.
     slow: BTreeSet<GoalId>,
-    /// Goals that ignored every cancel, of which people were told that they may go on for ever. That one is seen again
-    /// undoes it. What was given up because its server was silent or out of reach is none of these: it has to be found.
+    /// Goals that ignored every cancel and were reported as possibly running forever. A goal leaves this set when it is
+    /// seen again. Goals given up because of a silent or unreachable server are not in it, because they must be found.
     abandoned: BTreeSet<GoalId>,
-    /// Goals of an earlier run that the server accepted after it had shown this run its first list: the window is for
+    /// Goals of an earlier run that the server accepted after its first list for this run. The search window covers
     /// them, and it ends.
     late: BTreeSet<GoalId>,
-    /// This run may adopt; the first one has nothing to adopt.
+    /// Whether this run may adopt. The first run has no goals to adopt.
     may_adopt: bool,
-    /// A status list has come since the server was discovered.
+    /// Whether a status list has arrived since the server was discovered.
     listed: bool,
-    /// The latest status list was lost, or is older than its reader, and is to be repeated. A reader that has had it is
-    /// not shown it again, even if its server had seemed to vanish: some middleware does not.
+    /// Whether the latest status list must be repeated: it was lost, or is older than its reader. A reader that has
+    /// received it does not get it again, even after its server seemed to vanish, because some middleware does not
+    /// repeat it.
     unheard: bool,
-    /// The owner is late, and what has not left.
+    /// Whether the owner is late; `unsent` are the effects that have not left.
     is_late: bool,
     unsent: Vec<Effect<u8>>,
     used: Used,
-    /// What was seen that must never be.
+    /// The first violation of an invariant.
     pub(crate) wrong: Option<&'static str>,
     pub(crate) seen: Seen,
 }
@@ -224,7 +222,7 @@ struct Used {
     batches: u8,
 }
 
-/// What was seen in the last step: a proof in which nothing happens is none.
+/// Observations of the last step. A proof without them would prove nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) succeeded: bool,
@@ -274,7 +272,7 @@ impl World {
         world
     }
 
-    /// What may happen next, in a fixed order.
+    /// The possible next steps, in a fixed order.
     pub(crate) fn actions(&self, setup: &Setup) -> Vec<Action> {
         let mut actions = Vec::new();
         match self.running {
@@ -308,8 +306,8 @@ impl World {
             if self.used.losses < setup.losses {
                 actions.push(Action::Lose(message.clone()));
             }
-            // A goal request comes once: DDS delivers no request twice, and a server that were to get one
-            // twice would reject the goal that it has accepted.
+            // A goal request is not repeated: DDS delivers no request twice, and a server that received one twice would
+            // reject the goal that it has accepted.
             if self.used.repeats < setup.repeats && !matches!(message, Message::GoalRequest(_)) {
                 actions.push(Action::Repeat(message.clone()));
             }
@@ -366,7 +364,7 @@ impl World {
         actions
     }
 
-    /// When something changes if nothing else happens: a deadline comes, or the window is over.
+    /// The time of the next change without another action: a deadline, or the end of the search window.
     fn next_time(&self) -> Option<Time> {
         let window = self
             .goal_tracker
@@ -376,7 +374,7 @@ impl World {
         self.goal_tracker.next_deadline().into_iter().chain(over).min()
     }
 
-    /// The reader of the status topic is matched with a writer whose latest list it lacks.
+    /// Whether the reader of the status topic is matched with a writer and lacks its latest list.
     fn may_replay(&self) -> bool {
         self.unheard && self.up && self.goal_tracker.is_present(SERVER)
     }
@@ -408,7 +406,7 @@ impl World {
             Action::Halt => {
                 if let Some((ticket, _)) = self.running.take() {
                     self.left.insert(ticket, Duration::ZERO);
-                    // What it would be told of what came before, its tree drops.
+                    // The tree drops earlier notices for this ticket.
                     self.unsent.retain(
                         |effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket),
                     );
@@ -522,7 +520,7 @@ impl World {
         self.simplify();
     }
 
-    /// What a client takes it for that a server knows no such goal.
+    /// The code of a client for a server that does not know the goal.
     fn denial(&self) -> CancelCode {
         if self.is_with_another {
             CancelCode::UnknownToOne
@@ -537,7 +535,7 @@ impl World {
         self.listed = false;
     }
 
-    /// Drops what can have no effect any more, so that equal situations are the same state.
+    /// Removes state without further effect, so equal situations are the same state.
     fn simplify(&mut self) {
         self.goal_tracker.forget_history(NOW);
         let live = self.goal_tracker.live_goals();
@@ -636,7 +634,7 @@ impl World {
         }
     }
 
-    /// The server has a goal more; false where it had it before.
+    /// Adds a goal to the server. False if it was there before.
     fn note(&mut self, goal: GoalId) -> bool {
         if self.table.accept(goal, Stamp::ZERO).is_err() {
             return false;
@@ -660,8 +658,8 @@ impl World {
         self.net.insert(Message::Status(goals));
     }
 
-    /// Answers to the dead process are lost; its requests are under way still. The next one has yet to discover the
-    /// server: the wire may be cut.
+    /// Crashes the process with the GoalTracker. Answers to it are lost; its requests are still under way. The next
+    /// process must discover the server first, because the wire may be cut.
     fn die(&mut self, setup: &Setup) {
         self.used.deaths += 1;
         self.running = None;
@@ -813,7 +811,7 @@ impl World {
         }
     }
 
-    /// What must hold after every step.
+    /// Checks the invariants that hold after every step.
     fn check(&mut self, setup: &Setup) {
         if let Some((_, age)) = self.running {
             if self.goal_tracker.next_deadline().is_none() && !self.is_late {
@@ -862,8 +860,8 @@ impl World {
         self.net.len()
     }
 
-    /// No further fault: the leaf is halted, the server stays there, what is under way arrives, and time passes.
-    /// False if that does not come to rest.
+    /// Continues without faults: the leaf is halted, the server stays present, messages arrive, and time passes. False
+    /// if the world does not come to rest.
     pub(crate) fn come_to_rest(&mut self, setup: &Setup) -> bool {
         for _ in 0..500 {
             let action = if self.is_late {
@@ -896,7 +894,7 @@ impl World {
         false
     }
 
-    /// Nothing is under way, nobody waits, nothing is due.
+    /// Whether no message is under way, no leaf waits, and no timer is set.
     pub(crate) fn is_quiet(&self) -> bool {
         self.net.is_empty()
             && !self.is_late

@@ -1,4 +1,4 @@
-//! Telling a future that nobody waits for it any more.
+//! Cancellation tokens for futures whose result is no longer needed.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -11,21 +11,22 @@ use crate::sync::{Mutex, PoisonError};
 #[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
-    /// Who waits. Held only to add or to take: the tick may cancel and must not wait (guarantee G1).
+    /// The waiting tasks. The lock is only held to add or take wakers, because the tick may cancel and must not wait
+    /// (guarantee G1).
     wakers: Mutex<Vec<Waker>>,
 }
 
-/// Set once, when the leaf that started a job was halted or its tree dropped. Clones are the same token.
+/// A flag that is set once, when the leaf of a job is halted or its tree is dropped. Clones share the flag.
 #[derive(Clone, Default)]
 pub struct CancellationToken(Arc<Shared>);
 
 impl CancellationToken {
-    /// A token that is not set.
+    /// Creates a token that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets it and wakes everyone who waits for it.
+    /// Sets the token and wakes all waiting tasks.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut *self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner));
@@ -34,17 +35,18 @@ impl CancellationToken {
         }
     }
 
-    /// Whether it is set.
+    /// Whether the token is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is set.
+    /// Waits until the token is set.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(self.clone())
     }
 
-    /// Runs a future until it is done or the token is set; then it is dropped where it stands, and the answer is `None`.
+    /// Runs a future until it is done or the token is set. In the second case the future is dropped and the result is
+    /// `None`.
     pub async fn run<F: Future>(&self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         let mut cancelled = pin!(self.cancelled());
@@ -66,7 +68,7 @@ impl std::fmt::Debug for CancellationToken {
     }
 }
 
-/// Ready when the token is set.
+/// A future that is ready when the token is set.
 #[derive(Debug)]
 #[must_use = "a future does nothing until it is awaited"]
 pub struct Cancelled(CancellationToken);
@@ -84,7 +86,7 @@ impl Future for Cancelled {
             wakers.push(cx.waker().clone());
         }
         drop(wakers);
-        // It may have been set between the look and the entry.
+        // The token may have been set between the check and the registration of the waker.
         if shared.cancelled.load(Ordering::SeqCst) {
             Poll::Ready(())
         } else {

@@ -1,22 +1,22 @@
-//! A future that runs elsewhere, as its starter sees it.
+//! The handle of a future that runs on an executor.
 
 use std::future::Future;
 
 use super::{BoxFuture, CancellationToken, Spawn};
 use crate::sync::mpsc::{Receiver, TryRecvError, channel};
 
-/// What has become of a job.
+/// The progress of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Progress<T> {
-    /// It goes on.
+    /// The job has not ended.
     Running,
-    /// It is done. Said once.
+    /// The result. Returned once.
     Done(T),
-    /// It was dropped by its executor, or it panicked.
+    /// The executor dropped the job, or the job panicked.
     Lost,
 }
 
-/// The only thing that the tick and a running future share. Dropping it cancels the job.
+/// The handle of a job: the only data that the tick and the running future share. Dropping it cancels the job.
 #[derive(Debug)]
 pub struct Job<T> {
     result: Receiver<T>,
@@ -34,30 +34,30 @@ impl<T: Send + 'static> Job<T> {
         job
     }
 
-    /// A job whose future is yet to be handed to an executor.
+    /// Prepares a job without passing its future to an executor.
     pub(super) fn prepare<F>(cancel: CancellationToken, future: F) -> (Self, BoxFuture)
     where
         F: Future<Output = T> + Send + 'static,
     {
         let (sender, result) = channel();
         let future = Box::pin(async move {
-            // Nobody listens any more where the job was dropped: that is how a late result is kept out.
+            // Without a receiver the job was dropped, and its late result is discarded.
             let _ = sender.send(future.await);
         });
         (Self { result, cancel }, future)
     }
 
-    /// Tells the future that its result is wanted no more; whether it has ended is still to be had from [`Job::poll`].
+    /// Cancels the future. [`Job::poll`] still shows whether it has ended.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// Whether its result is wanted no more.
+    /// Whether the job is cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// Looks, without waiting.
+    /// Returns the progress without waiting.
     pub fn poll(&self) -> Progress<T> {
         match self.result.try_recv() {
             Ok(result) => Progress::Done(result),

@@ -1,4 +1,4 @@
-//! Which jobs are under way, for a watchdog and for those who wait for their end.
+//! A registry of running jobs, for a watchdog and for code that waits for their end.
 
 use std::future::Future;
 use std::pin::pin;
@@ -11,8 +11,8 @@ use super::CancellationToken;
 use super::stall_detector::{StallDetector, StallNotice};
 use crate::bt::{Resource, Time};
 
-/// The jobs of trees that were given it as a resource: leaves made of an `async fn` enter theirs. Clones are the same
-/// job_registry.
+/// The jobs of trees that have this registry as a resource. Leaves made of an `async fn` enter their jobs. Clones share
+/// the registry.
 #[derive(Clone)]
 pub struct JobRegistry {
     entries: Arc<Mutex<Vec<Entry>>>,
@@ -25,16 +25,16 @@ impl Default for JobRegistry {
     }
 }
 
-/// How long a job that was cancelled holds up the next one of its leaf where nothing else is said.
+/// Default of the maximum time for which a cancelled job delays the next job of its leaf.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Entry {
     leaf: Arc<str>,
     cancel: CancellationToken,
-    /// Counts beginnings and ends of its steps: odd while it is polled.
+    /// Number of starts and ends of polls: odd during a poll.
     beats: Arc<AtomicU64>,
     ended: bool,
-    /// It did not end in time after its cancel: it is waited for no longer.
+    /// Whether it did not end in time after its cancel and is no longer waited for.
     abandoned: bool,
     in_one_step: StallDetector,
     after_cancel: StallDetector,
@@ -46,14 +46,14 @@ impl Entry {
     }
 }
 
-/// What a future keeps until its end.
+/// A guard that a future holds until its end.
 struct UntilEnd {
     job_registry: JobRegistry,
     beats: Arc<AtomicU64>,
 }
 
 impl Drop for UntilEnd {
-    /// Also when the future panicked, or its executor dropped it.
+    /// Also runs when the future panicked or its executor dropped it.
     fn drop(&mut self) {
         let mut entries = self.job_registry.entries();
         let own = |entry: &Entry| Arc::ptr_eq(&entry.beats, &self.beats);
@@ -63,27 +63,27 @@ impl Drop for UntilEnd {
         let entry = &mut entries[index];
         entry.ended = true;
         let token = std::mem::take(&mut entry.cancel);
-        // What the watchdog has reported it keeps until it has reported the end.
+        // The watchdog keeps an entry that it has reported until it has reported the end.
         if !entry.in_one_step.has_said() && !entry.after_cancel.has_said() {
             entries.remove(index);
         }
         drop(entries);
-        // Not under the lock: with the token goes what waits for it, which may be another job.
+        // Dropped without the lock: dropping the token also drops its wakers, and a waker may own another job.
         drop(token);
     }
 }
 
-/// A step that takes so many times the watchdog's limit is reported. A job may block its thread, where that is its own;
-/// a leaf may not.
+/// A poll that takes this many times the watchdog's limit is reported. A job may block its own thread; a leaf may not.
 const STEP: u32 = 10;
 
 impl JobRegistry {
-    /// Without jobs.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Without jobs. A job that was cancelled holds up the next one of its leaf for so long at most, by the tree's clock.
+    /// Creates an empty registry. A cancelled job delays the next job of its leaf by at most `cancel_timeout`, on the
+    /// tree's clock.
     pub fn with_cancel_timeout(cancel_timeout: Duration) -> Self {
         Self {
             entries: Arc::default(),
@@ -100,7 +100,7 @@ impl JobRegistry {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a job: what comes back is to be run in its place.
+    /// Enters a job and returns the future to run in its place.
     pub(super) fn enter<F: Future>(
         &self,
         leaf: &Arc<str>,
@@ -117,7 +117,7 @@ impl JobRegistry {
             in_one_step: StallDetector::default(),
             after_cancel: StallDetector::default(),
         });
-        // Made here and not at the first step: a future that is dropped before it has ended as well.
+        // Created here and not at the first poll, so a future that is dropped before its first poll also ends.
         let end = UntilEnd {
             job_registry: self.clone(),
             beats,
@@ -134,27 +134,27 @@ impl JobRegistry {
         }
     }
 
-    /// Jobs that have not ended.
+    /// The number of jobs that have not ended.
     pub fn len(&self) -> usize {
         self.entries().iter().filter(|entry| !entry.ended).count()
     }
 
-    /// Whether all have ended.
+    /// Whether all jobs have ended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Cancels all of them, without their leaves, which stay RUNNING until they are halted: for a tree that is about to be
-    /// halted, or the end of the process.
+    /// Cancels all jobs. Their leaves stay RUNNING until they are halted. For a tree before its halt, or for the end of
+    /// the process.
     pub fn cancel_all(&self) {
         let tokens: Vec<_> = self.entries().iter().map(|entry| entry.cancel.clone()).collect();
-        // Not under the lock: an executor may end a job while its token is set.
+        // Cancelled without the lock: setting the token may make an executor end the job.
         for token in tokens {
             token.cancel();
         }
     }
 
-    /// Whether all jobs that were cancelled have ended, but for those that were [given up](JobRegistry::give_up).
+    /// Whether all cancelled jobs have ended, except those that were [given up](JobRegistry::give_up).
     pub fn is_settled(&self) -> bool {
         !self
             .entries()
@@ -162,8 +162,7 @@ impl JobRegistry {
             .any(|entry| entry.is_stopping() && !entry.abandoned)
     }
 
-    /// Waits no longer for jobs that were cancelled and have not ended: one text each, also of those that were given up
-    /// before.
+    /// Gives up all cancelled jobs that have not ended. Returns one text for each, including those given up before.
     pub fn give_up(&self) -> Vec<String> {
         let mut entries = self.entries();
         let left = entries.iter_mut().filter(|entry| entry.is_stopping());
@@ -174,8 +173,8 @@ impl JobRegistry {
         .collect()
     }
 
-    /// What there is to say about jobs that go on although they were cancelled longer than `limit` ago, or that have
-    /// been in one step for ten times as long, and about the end of those. To be called every so often.
+    /// Reports jobs that have not ended `limit` after their cancel, jobs whose poll takes ten times as long, and the
+    /// end of these. Must be called periodically.
     pub fn look(&self, now: Time, limit: Duration) -> Vec<String> {
         let mut said = Vec::new();
         self.entries().retain_mut(|entry| {
@@ -259,7 +258,7 @@ mod tests {
             executor.run_until_stalled();
             assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Success));
         }
-        // One that is cancelled goes on until it ends.
+        // A cancelled job continues until it ends.
         run.tick(Time::ZERO).unwrap();
         drop(run);
         assert_eq!(job_registry.len(), 1);
@@ -267,7 +266,7 @@ mod tests {
         assert_eq!(job_registry.entries().len(), 0);
     }
 
-    /// A job that blocks its thread and looks at no token: it hangs until the test lets it go.
+    /// A job that blocks its thread and checks no token. It hangs until the test releases it.
     #[test]
     fn a_job_that_goes_on_after_its_cancel_is_named() {
         let (let_go, gate) = channel::<()>();

@@ -1,4 +1,4 @@
-//! The leaf that starts a job and waits for it.
+//! The leaf that starts a job and waits for its result.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,55 +9,55 @@ use crate::bt::{
     Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick, Time,
 };
 
-/// A node type whose work is an `async fn`.
+/// A node type with the work in an `async fn`.
 pub trait AsyncNode: Send + Sync + Sized + 'static {
-    /// What the work needs, by value.
+    /// The input of the work, by value.
     type Input: Send + 'static;
-    /// What the work finds.
+    /// The result of the work.
     type Output: Send + 'static;
     /// The ID in tree files.
     const ID: &'static str;
     /// One to three sentences for the reference page and the palette.
     const DOC: &'static str;
 
-    /// Declares every port and takes its binding.
+    /// Declares all ports and returns their bindings.
     fn bind(ports: &mut Ports<'_>) -> Self;
 
-    /// Reads the ports, at each activation.
+    /// Reads the ports at each activation.
     ///
     /// # Errors
     /// [`Thrown`], from a port that cannot be read.
     fn input(&self, cx: &mut Context<'_>) -> Result<Self::Input, Thrown>;
 
-    /// Does the work. `cancel` is set when the leaf was halted, or is about to be: the result is wanted no more, and what
-    /// was started elsewhere has to be stopped before the future ends. Where the work sets it itself, its leaf stays
-    /// RUNNING until it is halted. The leaf's next job is not started before that, unless it takes
-    /// longer than the [`JobRegistry::cancel_timeout`].
+    /// Does the work. `cancel` is set when the leaf was halted or is about to be halted: the result is no longer
+    /// needed, and the future must stop all started work before it ends. If the work itself sets `cancel`, its leaf
+    /// stays RUNNING until it is halted. The leaf starts its next job after the end of this one, or after
+    /// [`JobRegistry::cancel_timeout`].
     fn run(
         input: Self::Input,
         cancel: CancellationToken,
     ) -> impl Future<Output = Self::Output> + Send + 'static;
 
-    /// Writes the ports, and says how it ended. Not called for a job that was cancelled.
+    /// Writes the ports and returns the status. Not called for a cancelled job.
     ///
     /// # Errors
     /// [`Thrown`], from a port that cannot be written.
     fn output(&self, cx: &mut Context<'_>, output: Self::Output) -> Tick;
 }
 
-/// The behaviour of an [`AsyncNode`].
+/// The behavior of an [`AsyncNode`].
 pub struct AsyncLeaf<N> {
     node: N,
     executor: Arc<dyn Spawn>,
 }
 
-/// The job of a leaf in one tree. Dropped with the tree, which cancels it.
+/// The job of a leaf in one tree. Dropping the tree drops and cancels it.
 #[derive(Default)]
 enum Activation<T> {
     #[default]
     None,
     Running(Job<T>),
-    /// Cancelled at that time. What it finds is not looked at (guarantee G4), only that it has ended.
+    /// Cancelled at that time. Its result is ignored (guarantee G4); only its end matters.
     Stopping(Job<T>, Time),
 }
 
@@ -77,8 +77,8 @@ impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
     }
 }
 
-/// Starts a future when the tick has ended and the jobs that lose to it are cancelled (guarantee G2), under the eyes of a
-/// watchdog where the tree has one.
+/// Starts a future after the tick, when the preempted jobs are cancelled (guarantee G2). A watchdog monitors it if the
+/// tree has one.
 fn begin<F>(
     cx: &mut Context<'_>,
     executor: &Arc<dyn Spawn>,
@@ -99,7 +99,7 @@ where
     };
     let executor = Arc::clone(executor);
     cx.start_outside(move || {
-        // Halted in the tick in which it was started: then nobody ever sees it.
+        // A job that is halted in the tick of its start never runs.
         if !token.is_cancelled() {
             executor.spawn(future);
         }
@@ -107,7 +107,7 @@ where
     job
 }
 
-/// Cancels the job of a leaf that is halted.
+/// Cancels the job of a halted leaf.
 fn stop<T: Send + 'static>(cx: &mut Context<'_>) {
     let now = cx.now();
     let activation = cx.state::<Activation<T>>();
@@ -120,15 +120,15 @@ fn stop<T: Send + 'static>(cx: &mut Context<'_>) {
     };
 }
 
-/// Starts a job on activation, when the last one has ended or has had its time to stop (guarantee G5), then looks for its
-/// result at every tick. The first tick never completes, however fast the executor is: the same tree gives the same trace
-/// (guarantee G9).
+/// Starts a job on activation, after the last job has ended or its cancel timeout has passed (guarantee G5), then
+/// checks for the result in every tick. The first tick never completes, even with a fast executor, so the same tree
+/// gives the same trace (guarantee G9).
 fn advance<T: Send + 'static>(
     cx: &mut Context<'_>,
     start: impl FnOnce(&mut Context<'_>) -> Result<Job<T>, Thrown>,
     finish: impl FnOnce(&mut Context<'_>, T) -> Tick,
 ) -> Tick {
-    // Ticked again without a reset: the same answer, as BehaviorTree.CPP's StatefulActionNode gives it.
+    // A leaf that is ticked again without a reset repeats its result, as BehaviorTree.CPP's StatefulActionNode does.
     if let done @ (NodeStatus::Success | NodeStatus::Failure) = cx.status() {
         return Ok(done);
     }
@@ -138,7 +138,7 @@ fn advance<T: Send + 'static>(
         .map_or(CANCEL_TIMEOUT, |job_registry| job_registry.cancel_timeout());
     let activation = cx.state::<Activation<T>>();
     match activation {
-        // Cancelled without its leaf, which is about to be halted: what it finds is not looked at (guarantee G4).
+        // The job is cancelled and the leaf is about to be halted: the result is ignored (guarantee G4).
         Activation::Running(job) if job.is_cancelled() => return Ok(NodeStatus::Running),
         Activation::Running(job) => match job.poll() {
             Progress::Running => return Ok(NodeStatus::Running),
@@ -161,13 +161,13 @@ fn advance<T: Send + 'static>(
         Activation::None | Activation::Stopping(..) => {}
     }
     let job = start(cx)?;
-    // Later than its activation where it waited.
+    // Later than the activation if the leaf waited for its last job.
     cx.note_inputs_read();
     *cx.state::<Activation<T>>() = Activation::Running(job);
     Ok(NodeStatus::Running)
 }
 
-/// Adds an asynchronous node type, whose jobs run on `executor`.
+/// Adds an asynchronous node type with jobs on `executor`.
 ///
 /// # Errors
 /// [`RegistryError`].
@@ -181,7 +181,7 @@ pub fn register<N: AsyncNode>(registry: &mut Registry, executor: impl Spawn) -> 
     })
 }
 
-/// Adds an asynchronous action without ports, made of a function that returns a future.
+/// Adds an asynchronous action without ports, from a function that returns a future.
 ///
 /// # Errors
 /// [`RegistryError`].
@@ -239,7 +239,7 @@ mod tests {
     use crate::bt::builder::{forest, leaf, reactive_fallback, reactive_sequence, sequence, tree};
     use crate::bt::{HaltOrder, Input, NodeBuilder, Output, Tree, Value, compile};
 
-    /// How many jobs of `Add` noticed that they were cancelled.
+    /// The number of jobs of `Add` that noticed their cancel.
     static CANCELLED: AtomicU32 = AtomicU32::new(0);
 
     struct Add {
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(tree.get("sum"), Some(&Value::Int(2)));
     }
 
-    /// Guarantee G4 for jobs: what ends after the halt changes nothing, not even the next activation.
+    /// Guarantee G4 for jobs: a job that ends after the halt changes nothing, not even the next activation.
     #[test]
     fn g4_a_halted_job_is_cancelled_and_its_result_goes_nowhere() {
         let (mut tree, executor) = run(reactive_sequence([
@@ -347,7 +347,7 @@ mod tests {
         );
     }
 
-    /// A leaf whose jobs clean up until the gate opens, and how many of them are under way.
+    /// A leaf whose jobs clean up until the gate opens, and the number of running jobs.
     fn cleans_up() -> (Tree, Local, CancellationToken, Arc<AtomicU32>) {
         let (executor, gate) = (Local::new(), CancellationToken::new());
         let under_way: Arc<AtomicU32> = Arc::default();
@@ -426,8 +426,8 @@ mod tests {
         }
     }
 
-    /// What an executor sees when a reactive parent changes over from `Slow` to `Urgent`: whether the job that lost was
-    /// cancelled when the one that won was started.
+    /// What the executor observes when a reactive parent changes from `Slow` to `Urgent`: whether the preempted job was
+    /// cancelled before the start of the new one.
     fn loser_was_cancelled(order: HaltOrder) -> bool {
         let loser: Arc<Mutex<Option<CancellationToken>>> = Arc::default();
         let seen: Arc<Mutex<Option<bool>>> = Arc::default();

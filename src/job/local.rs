@@ -1,4 +1,4 @@
-//! An executor that runs only when it is told to: for tests, and for programs with a loop of their own.
+//! An executor that runs only on request: for tests, and for programs with their own loop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,12 +19,12 @@ impl Wake for Flag {
     }
 }
 
-/// A queue of futures. Clones are the same queue. Which future runs when depends on nothing but the calls (guarantee G9).
+/// A queue of futures. Clones share the queue. The order of execution depends only on the calls (guarantee G9).
 #[derive(Clone, Default)]
 pub struct Local(Arc<Mutex<Vec<Task>>>);
 
 impl Local {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,10 +33,10 @@ impl Local {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the futures, in the order in which they were started, until each is done or waits for something.
+    /// Runs the futures in the order of their start, until each is done or waits.
     pub fn run_until_stalled(&self) {
         loop {
-            // Not under the lock: a future may start others.
+            // Run without the lock, because a future may start others.
             let tasks = std::mem::take(&mut *self.tasks());
             let mut progress = false;
             let mut waiting = Vec::new();
@@ -65,12 +65,12 @@ impl Local {
         }
     }
 
-    /// How many futures are not done.
+    /// The number of futures that are not done.
     pub fn len(&self) -> usize {
         self.tasks().len()
     }
 
-    /// Whether all are done.
+    /// Whether all futures are done.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,20 +1,20 @@
 //! Leaves made of an `async fn`.
 //!
-//! A [`Job`] is the run of one future on somebody else's executor. The tick never polls the future: it looks whether the
-//! result is there (guarantee G1). A halt of its leaf, or dropping the job, cancels its [`CancellationToken`], and from then
-//! on nothing that the future does can reach the tree (guarantee G4): its result is not looked at.
+//! A [`Job`] is one run of a future on an external executor. The tick never polls the future; it only checks for the
+//! result (guarantee G1). A halt of the leaf, or dropping the job, cancels its [`CancellationToken`]. After that, the
+//! result of the future is ignored and cannot reach the tree (guarantee G4).
 //!
-//! A halt returns at once; the future may clean up until it ends. Until then, or for [`JobRegistry::cancel_timeout`], its leaf
-//! stays RUNNING before it starts the next job (guarantee G5). The navigator waits for it before a client is told the end
-//! of its navigation, at most for `stop_timeout`, and names the leaves whose jobs have not ended. The process waits for
-//! all jobs before it ends, for two seconds at most (guarantee G8), and then ends without them. This holds for jobs of
-//! leaves in trees that have a [`JobRegistry`], as the navigator's have; a [`Job`] that is started otherwise is its starter's
-//! affair.
+//! A halt returns at once; the future may clean up until it ends. Until then, for at most
+//! [`JobRegistry::cancel_timeout`], its leaf stays RUNNING before it starts the next job (guarantee G5). The navigator
+//! waits for the job before it sends the result of the navigation, for at most `stop_timeout`, and names the leaves
+//! whose jobs have not ended. At its end, the process waits for all jobs for at most two seconds (guarantee G8). This
+//! holds for leaves of trees with a [`JobRegistry`], such as the navigator's trees. The starter of any other [`Job`]
+//! must wait for it itself.
 //!
-//! [`AsyncNode`] is a node type with such a future: what it reads is taken before, by value, and what it found is written
-//! after, so the future and the tick share nothing. [`register`] and [`register_function`] add it to a registry together
-//! with the executor, which is anything that can [`Spawn`]: a tokio runtime's handle (feature `ros`), [`Threads`], a
-//! [`Local`] queue in tests, or a closure.
+//! [`AsyncNode`] is a node type with such a future. Inputs are read before it starts, by value, and outputs are written
+//! after its end, so the future and the tick share no data. [`register`] and [`register_function`] add it to a registry
+//! with an executor. An executor is any type that can [`Spawn`]: a handle of a tokio runtime (feature `ros`),
+//! [`Threads`], a [`Local`] queue in tests, or a closure.
 //!
 //! ```
 //! use navtree::bt::{NodeStatus, Registry, Time, Tree, builder, compile};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::thread::Thread;
 
-/// A future on its way to an executor.
+/// A future for an executor.
 pub type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Something that runs futures to their end. It must not run them within the call: the tick would wait for them.
+/// Runs futures to their end. It must not run them within the call, because the tick would wait for them.
 pub trait Spawn: Send + Sync + 'static {
-    /// Takes a future over.
+    /// Takes a future to run.
     fn spawn(&self, future: BoxFuture);
 }
 
@@ -28,7 +28,7 @@ impl Spawn for tokio::runtime::Handle {
     }
 }
 
-/// A thread for each future: the simplest executor there is, enough for a few leaves that wait for files or devices.
+/// An executor with one thread per future: simple, and sufficient for a few leaves that wait for files or devices.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Threads;
 
@@ -38,7 +38,7 @@ impl Spawn for Threads {
             .name("navtree job".to_owned())
             .spawn(move || block_on(future));
         if let Err(error) = started {
-            // The future was dropped with the closure, so its leaf learns that it is lost.
+            // The closure dropped the future, so the leaf learns that the job is lost.
             tracing::error!("no thread for a job: {error}");
         }
     }

@@ -1,21 +1,21 @@
-//! When something has been at it for too long.
+//! Detection of operations that take too long.
 
 use std::time::Duration;
 
 use crate::bt::Time;
 
-/// What has changed, to be said.
+/// A change to report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StallNotice {
-    /// It has been at it for so long.
+    /// The operation has taken this long and has not ended.
     Stalled(Duration),
-    /// It had been called hanging, and went on after so long.
+    /// A stalled operation has ended after this time.
     Recovered(Duration),
 }
 
-/// Follows a count of beginnings and ends, which is odd while something is being done: no clock is read by the one who
-/// is watched. Time counts from when the watcher first saw it. What hangs is said when the limit has passed, and again
-/// whenever the time has doubled.
+/// Watches a count of starts and ends that is odd during an operation, so the watched thread reads no clock. The time
+/// starts when the watcher first sees the operation. A stall is reported when the limit has passed, and again each time
+/// the duration has doubled.
 #[derive(Debug, Default)]
 pub(crate) struct StallDetector {
     beats: u64,
@@ -24,7 +24,7 @@ pub(crate) struct StallDetector {
 }
 
 impl StallDetector {
-    /// Whether it was said that it hangs, and not yet that it goes on.
+    /// Whether a stall was reported and its end was not.
     pub(crate) fn has_said(&self) -> bool {
         self.said.is_some()
     }

@@ -1,17 +1,17 @@
-//! A tree and what its nodes are doing, as lines for a terminal.
+//! The statuses of a tree's nodes, as lines for a terminal.
 
 use crate::bt::{NodeIndex, NodeStatus, TreeDef};
 
-/// The statuses of one run, as they are told.
+/// The current statuses of one run, updated by status changes.
 #[derive(Clone, Debug)]
 pub struct LiveTree {
     statuses: Vec<NodeStatus>,
-    /// What each node ended with since its parent last started: a reset to idle does not make one forget how it went.
+    /// The last status of each node except IDLE, kept after a reset to IDLE.
     last: Vec<NodeStatus>,
 }
 
 impl LiveTree {
-    /// All idle.
+    /// Creates a tree with all nodes IDLE.
     pub fn new(def: &TreeDef) -> Self {
         Self {
             statuses: vec![NodeStatus::Idle; def.len()],
@@ -19,7 +19,7 @@ impl LiveTree {
         }
     }
 
-    /// Takes a change in; the node by its uid, as `behavior_tree_log` has it. False for a node that is not there.
+    /// Applies a status change. `uid` is that of `behavior_tree_log`. False for an unknown node.
     pub fn change(&mut self, uid: u16, to: NodeStatus) -> bool {
         let Some(index) = usize::from(uid)
             .checked_sub(1)
@@ -34,7 +34,7 @@ impl LiveTree {
         true
     }
 
-    /// The leaves that run, outermost names first.
+    /// The running leaves, in the order of the tree.
     pub fn running_leaves<'d>(&self, def: &'d TreeDef) -> Vec<&'d str> {
         def.nodes()
             .filter(|(node, _)| self.is_running(*node) && def.children(*node).len() == 0)
@@ -46,7 +46,7 @@ impl LiveTree {
         self.statuses[node.index()] == NodeStatus::Running
     }
 
-    /// One line a node, indented; coloured by status where `colour` is set.
+    /// One indented line per node, coloured by status if `colour` is set.
     pub fn lines(&self, def: &TreeDef, colour: bool) -> Vec<String> {
         let mut lines = Vec::with_capacity(def.len());
         let mut waiting = vec![(NodeIndex::ROOT, 0_usize)];
@@ -79,7 +79,7 @@ impl LiveTree {
     }
 }
 
-/// The colours of BehaviorTree.CPP's console logger; what is over is dimmed.
+/// Applies the colours of BehaviorTree.CPP's console logger. Nodes that are not running any more are dimmed.
 fn paint(text: &str, status: NodeStatus, over: bool) -> String {
     let code = match status {
         NodeStatus::Success => "32",

@@ -1,4 +1,4 @@
-//! What shows a tree and its run: drawings, terminal view, logs, recordings, diagnostics.
+//! Displays of a tree and its run: drawings, node reference, terminal view, tracks, diagnostics.
 #![forbid(unsafe_code)]
 
 pub mod diagnostics;

@@ -1,23 +1,23 @@
-//! Where the robot went: a drawing for the terminal, and one for a file.
+//! The driven path of the robot, as text for the terminal and as a picture.
 
 use std::fmt::Write;
 
 use crate::msg::Point;
 
-/// The points of a drive, and where it was to lead.
+/// The points of a drive, and its goal.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     points: Vec<Point>,
     goal: Option<Point>,
-    /// The last plan that was seen.
+    /// The last received plan.
     plan: Vec<Point>,
 }
 
-/// Points closer than this to the last one say nothing new, metres.
+/// Minimum distance between two points, metres. Closer points are dropped.
 const STEP: f64 = 0.02;
 
 impl Track {
-    /// Nothing yet, towards `goal`.
+    /// Creates an empty track towards `goal`.
     pub fn towards(goal: Point) -> Self {
         Self {
             goal: Some(goal),
@@ -25,7 +25,7 @@ impl Track {
         }
     }
 
-    /// The robot was here.
+    /// Adds a position of the robot.
     pub fn add(&mut self, point: Point) {
         let far = self
             .points
@@ -36,12 +36,12 @@ impl Track {
         }
     }
 
-    /// The way it was to go.
+    /// Sets the planned path.
     pub fn set_plan(&mut self, plan: Vec<Point>) {
         self.plan = plan;
     }
 
-    /// Metres driven.
+    /// Driven distance, metres.
     pub fn length(&self) -> f64 {
         self.points
             .windows(2)
@@ -49,7 +49,7 @@ impl Track {
             .sum()
     }
 
-    /// Left, right, bottom and top of all there is to draw, with a margin.
+    /// The left, right, bottom and top bounds of the drawing, with a margin.
     fn bounds(&self) -> (f64, f64, f64, f64) {
         let all = || self.points.iter().chain(&self.goal).chain(&self.plan);
         let x = all().map(|point| point.x);
@@ -99,7 +99,7 @@ impl Track {
             .collect()
     }
 
-    /// A picture, a hundred pixels to the metre.
+    /// An SVG picture with 100 pixels per metre.
     pub fn svg(&self) -> String {
         let (left, right, bottom, top) = self.bounds();
         let (width, height) = ((right - left) * 100.0, (top - bottom) * 100.0);

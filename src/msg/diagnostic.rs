@@ -1,50 +1,50 @@
-//! `diagnostic_msgs`: how a node says how it is.
+//! `diagnostic_msgs`: the status reports of a node.
 
 use serde::{Deserialize, Serialize};
 
 use super::header::Header;
 
-/// How some parts of a node are.
+/// The statuses of several parts of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiagnosticArray {
-    /// When it was sent; there is no frame.
+    /// The time of sending. There is no frame.
     pub header: Header,
-    /// One entry a part.
+    /// One entry per part.
     pub status: Vec<DiagnosticStatus>,
 }
 
-/// How one part is.
+/// The status of one part.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiagnosticStatus {
-    /// How bad it is.
+    /// The level.
     pub level: DiagnosticLevel,
     /// Node and part: `navtree: ticks`.
     pub name: String,
-    /// In a sentence.
+    /// A summary in one sentence.
     pub message: String,
-    /// What tells several of the same name apart.
+    /// Distinguishes several parts with the same name.
     pub hardware_id: String,
-    /// In figures.
+    /// Details as key-value pairs.
     pub values: Vec<KeyValue>,
 }
 
-/// How bad it is, by the numbers of the interface.
+/// The level of a status, with the numbers of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum DiagnosticLevel {
-    /// As it should be.
+    /// No problem.
     #[default]
     Ok = 0,
-    /// Not as it should be; the robot gets along.
+    /// A problem; the robot can continue.
     Warn = 1,
-    /// Somebody has to look.
+    /// A problem that needs attention by a person.
     Error = 2,
-    /// Not known any more.
+    /// No current information.
     Stale = 3,
 }
 
 impl DiagnosticLevel {
-    /// From the number on the wire; one outside the definition says nothing that could be relied on.
+    /// Converts the number on the wire. A number outside the definition is [`DiagnosticLevel::Stale`].
     pub fn from_wire(number: u8) -> Self {
         match number {
             0 => Self::Ok,
@@ -55,12 +55,12 @@ impl DiagnosticLevel {
     }
 }
 
-/// A figure with its name.
+/// A value with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct KeyValue {
     /// The name.
     pub key: String,
-    /// The figure.
+    /// The value.
     pub value: String,
 }
 

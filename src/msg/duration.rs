@@ -1,8 +1,8 @@
-//! `builtin_interfaces/Duration` at the boundary; inside, durations are [`std::time::Duration`].
+//! `builtin_interfaces/Duration` for messages. The other code uses [`std::time::Duration`].
 //!
-//! A ROS duration may be negative, ours may not. Every duration of the interfaces mirrored here is an amount
-//! of time (an allowance, an elapsed or remaining time), so a negative one is clamped to zero. Nav2's
-//! behaviors take a time allowance of zero or less as "no limit", and a negative `time_left` is a late feedback.
+//! A ROS duration may be negative, a Rust duration may not. All durations of these interfaces are amounts of time (an
+//! allowance, an elapsed or remaining time), so negative ones are clamped to zero. Nav2's behaviors treat a time
+//! allowance of zero or less as "no limit", and a negative `time_left` is late feedback.
 //!
 //! Also a serde module: `#[serde(with = "duration")]` writes `{"sec": 1, "nanosec": 500000000}`.
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct RosDuration {
     /// Seconds, negative for negative durations.
     pub sec: i32,
-    /// Nanoseconds that add to the seconds, below 1 000 000 000.
+    /// Nanoseconds added to the seconds, below 1 000 000 000.
     pub nanosec: u32,
 }
 
@@ -27,7 +27,7 @@ impl From<RosDuration> for Duration {
 }
 
 impl From<Duration> for RosDuration {
-    /// Saturates at the end of the wire type, 68 years.
+    /// Saturates at the maximum of the wire type, 68 years.
     fn from(duration: Duration) -> Self {
         i32::try_from(duration.as_secs()).map_or(
             Self {
@@ -42,8 +42,8 @@ impl From<Duration> for RosDuration {
     }
 }
 
-/// The duration of `seconds`: zero for negative numbers and for those that are none, the longest wire
-/// duration for those beyond it. Ports and parameters give seconds as floating point.
+/// Converts `seconds`: zero for negative numbers and NaN, the maximum of the wire type for larger numbers. Ports and
+/// parameters give seconds in floating point.
 pub fn from_seconds(seconds: f64) -> Duration {
     if seconds.is_nan() {
         return Duration::ZERO;
@@ -59,7 +59,7 @@ pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S:
     RosDuration::from(*duration).serialize(serializer)
 }
 
-/// Reads the wire form; a negative duration reads as zero.
+/// Reads the wire form. A negative duration becomes zero.
 ///
 /// # Errors
 /// Those of the deserializer.

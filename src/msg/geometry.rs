@@ -18,13 +18,13 @@ pub struct Point {
 }
 
 impl Point {
-    /// A point on the plane.
+    /// A point in the plane.
     pub const fn planar(x: f64, y: f64) -> Self {
         Self { x, y, z: 0.0 }
     }
 }
 
-/// A direction with a length; the unit is that of the message around it.
+/// A vector. Its unit depends on the message that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Vector3 {
@@ -65,21 +65,21 @@ impl Quaternion {
         w: 1.0,
     };
 
-    /// The rotation by `yaw` radians about z.
+    /// The rotation by `yaw` radians around z.
     pub fn from_yaw(yaw: f64) -> Self {
         let (z, w) = (yaw / 2.0).sin_cos();
         Self { x: 0.0, y: 0.0, z, w }
     }
 
-    /// The heading: rotation about z of the roll-pitch-yaw form, radians in (−π, π]. A quaternion need not
-    /// have length one; one of length zero (a message nobody filled) has heading 0.
+    /// The heading: rotation around z in roll-pitch-yaw form, radians in (−π, π]. The quaternion need not have unit
+    /// length; one of length zero (an unset message field) has heading 0.
     pub fn yaw(self) -> f64 {
         let sine = 2.0 * (self.w * self.z + self.x * self.y);
         let cosine = self.w * self.w + self.x * self.x - self.y * self.y - self.z * self.z;
         normalize_angle(sine.atan2(cosine))
     }
 
-    /// The rotation that undoes this one, for a quaternion of length one.
+    /// The inverse rotation, for a unit quaternion.
     pub fn conjugate(self) -> Self {
         Self {
             x: -self.x,
@@ -89,7 +89,7 @@ impl Quaternion {
         }
     }
 
-    /// The rotation that does `other` first, then this one.
+    /// The combined rotation: `other` first, then this one.
     pub fn multiply(self, other: Self) -> Self {
         let (a, b) = (self, other);
         Self {
@@ -100,7 +100,7 @@ impl Quaternion {
         }
     }
 
-    /// `point` turned about the origin, for a quaternion of length one.
+    /// Rotates `point` around the origin, for a unit quaternion.
     pub fn rotate(self, point: Point) -> Point {
         let turned = self
             .multiply(Self {
@@ -122,14 +122,14 @@ impl Quaternion {
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pose {
-    /// Where.
+    /// The position.
     pub position: Point,
-    /// Facing where.
+    /// The orientation.
     pub orientation: Quaternion,
 }
 
 impl Pose {
-    /// A pose on the plane: metres, radians.
+    /// A pose in the plane: metres, radians.
     pub fn planar(x: f64, y: f64, yaw: f64) -> Self {
         Self {
             position: Point::planar(x, y),
@@ -174,7 +174,7 @@ pub struct Twist {
 }
 
 impl Twist {
-    /// A velocity on the plane: metres per second forward, radians per second to the left.
+    /// A velocity in the plane: metres per second forward, radians per second to the left.
     pub fn planar(forward: f64, turn: f64) -> Self {
         Self {
             linear: Vector3 {

@@ -1,4 +1,4 @@
-//! A list of poses to pass: `nav_msgs/Goals` of Nav2's main branch, a plain list on Jazzy.
+//! A list of goal poses: `nav_msgs/Goals` of Nav2's main branch, a plain list on Jazzy.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::geometry::PoseStamped;
 use super::header::{Header, Stamp};
 
-/// Poses in the order in which they are to be passed. Users share it as `Arc<Goals>`.
+/// Poses in driving order. Shared as `Arc<Goals>`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Goals(pub Vec<PoseStamped>);
 
 impl Goals {
-    /// The latest stamp of a pose; zero where none has one.
+    /// The latest stamp of a pose; zero if no pose has one.
     pub fn stamp(&self) -> Stamp {
         self.0
             .iter()
@@ -23,17 +23,17 @@ impl Goals {
     }
 }
 
-/// `nav_msgs/Goals` as a topic carries it. On the blackboard there are only the goals.
+/// `nav_msgs/Goals` on a topic. The blackboard contains only the goals.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StampedGoals {
-    /// Frame and time of all of them. Poses may have their own.
+    /// Frame and time of the list. Poses may have their own.
     pub header: Header,
     /// The goals.
     pub goals: Arc<Goals>,
 }
 
 impl StampedGoals {
-    /// When the list was made: the time of its header, or where that says nothing the latest of its poses.
+    /// The time of the list: the stamp of its header, or the latest stamp of its poses if that is zero.
     pub fn stamp(&self) -> Stamp {
         if self.header.stamp.is_zero() {
             self.goals.stamp()

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a coordinate frame. Shared text: a path of a thousand poses holds one copy of `map`.
+/// The name of a coordinate frame. Shared text: a path of a thousand poses contains one copy of `map`.
 pub type FrameId = Arc<str>;
 
-/// A point on the ROS clock (system or simulation time), as messages carry it. Not the clock that drives
-/// ticks: that one is [`crate::bt::Time`].
+/// A time on the ROS clock (system or simulation time), as in messages. Ticks use another clock: [`crate::bt::Time`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stamp {
@@ -20,15 +19,15 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp that means "the latest there is" to transform look-ups.
+    /// The zero stamp: "latest available" in transform lookups.
     pub const ZERO: Self = Self { sec: 0, nanosec: 0 };
 
-    /// Whether this is the zero stamp, that is "no particular time".
+    /// Whether this is the zero stamp, "no particular time".
     pub fn is_zero(self) -> bool {
         self == Self::ZERO
     }
 
-    /// The stamp `nanoseconds` after the epoch; saturates in 2038, where the message type ends.
+    /// The stamp `nanoseconds` after the epoch. Saturates in 2038, the end of the message type.
     pub fn from_nanos(nanoseconds: i64) -> Self {
         let seconds = nanoseconds.div_euclid(1_000_000_000);
         match i32::try_from(seconds) {
@@ -52,20 +51,20 @@ impl Stamp {
         i64::from(self.sec) * 1_000_000_000 + i64::from(self.nanosec)
     }
 
-    /// Time since `earlier`; zero where `earlier` is later.
+    /// Time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         let nanoseconds = self.as_nanos().saturating_sub(earlier.as_nanos());
         Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
     }
 }
 
-/// When and in which frame the data of a message holds.
+/// Time and frame of the data of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Header {
-    /// When the data was valid.
+    /// The time of the data.
     pub stamp: Stamp,
-    /// The frame the data is expressed in.
+    /// The frame of the data.
     pub frame_id: FrameId,
 }
 

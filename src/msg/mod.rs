@@ -1,16 +1,16 @@
-//! The messages that trees carry, as plain structs.
+//! The messages of trees, as plain structs.
 //!
-//! They mirror the ROS 2 interfaces of the Jazzy release: struct and field names, defaults and constants are
-//! those of the `.msg`, `.srv` and `.action` files, so that recordings and JSON read like `ros2 topic echo`.
-//! What differs, and why:
+//! They mirror the ROS 2 interfaces of the Jazzy release: names of structs and fields, defaults and constants are those
+//! of the `.msg`, `.srv` and `.action` files, so recordings and JSON look like the output of `ros2 topic echo`. The
+//! differences:
 //!
-//! - Frame names are [`FrameId`] (shared text) because every pose of a path repeats one.
-//! - Paths and routes inside goals and results are `Arc`: a goal that is re-sent every tick copies a pointer.
-//! - Durations are [`std::time::Duration`]; [`duration`] says what becomes of negative ones.
-//! - Fields that no tree node and no server of this project reads are left out (covariances, the
-//!   placeholder member of empty messages); the doc of each struct names them.
+//! - Frame names are [`FrameId`] (shared text), because every pose of a path repeats its frame.
+//! - Paths and routes in goals and results are `Arc`: a goal that is sent again in every tick copies a pointer.
+//! - Durations are [`std::time::Duration`]; [`duration`] describes the handling of negative ones.
+//! - Fields that no tree node and no server of this project reads are omitted (covariances, the placeholder member of
+//!   empty messages); the documentation of each struct lists them.
 //!
-//! The `ros` room converts to and from the wire once, at its boundary. Nothing here knows r2r.
+//! The `ros` room converts to and from the wire once, at its boundary. This room does not use r2r.
 
 pub mod action;
 pub mod diagnostic;
@@ -48,8 +48,8 @@ pub use transform::{Transform, TransformStamped};
 pub use tree_log::{BehaviorTreeLog, BehaviorTreeStatusChange};
 pub use waypoint::{WaypointStatus, WaypointStatuses};
 
-/// What anything that crosses a topic, an action or a service can do: be copied, compared, shown and moved
-/// between threads. Implemented for every type that qualifies.
+/// A message of a topic, action or service: it can be copied, compared, printed and moved between threads. Implemented
+/// for every type with these traits.
 pub trait Message: Any + Send + Sync + Debug + Clone + PartialEq + Default + 'static {}
 
 impl<T> Message for T where T: Any + Send + Sync + Debug + Clone + PartialEq + Default + 'static {}

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::geometry::{Pose, Twist};
 use super::header::{FrameId, Header};
 
-/// Where the robot is and how fast it moves. The covariances of the interface are left out, and with them one
-/// level: `pose.pose` of the interface is `pose` here. As JSON it has the interface's form.
+/// Pose and velocity of the robot. The covariances of the interface are omitted with one level of nesting: `pose.pose`
+/// of the interface is `pose` here. The JSON form is that of the interface.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Odometry {
-    /// Time, and the frame of the pose (usually `odom`).
+    /// Time and frame of the pose (usually `odom`).
     pub header: Header,
     /// The frame of the twist (usually `base_link`).
     pub child_frame_id: FrameId,
-    /// Where the child frame is in the header's frame.
+    /// The pose of the child frame in the header's frame.
     #[serde(with = "pose_with_covariance")]
     pub pose: Pose,
     /// The velocity, in the child frame.
@@ -23,13 +23,13 @@ pub struct Odometry {
 }
 
 impl Odometry {
-    /// Planar speed, metres per second, never negative.
+    /// Planar speed in metres per second, never negative.
     pub fn speed(&self) -> f64 {
         self.twist.linear.x.hypot(self.twist.linear.y)
     }
 }
 
-/// The level of JSON around a pose or a twist that holds the covariance too.
+/// The JSON object around a pose or twist, which also contains the covariance in the interface.
 macro_rules! with_covariance {
     ($module:ident, $field:ident: $type:ident) => {
         mod $module {

@@ -1,4 +1,4 @@
-//! `nav_msgs/Path` and the questions asked of one.
+//! `nav_msgs/Path` and its lengths and indices.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use super::geometry::{Point, Pose, PoseStamped};
 use super::header::Header;
 use super::planar::distance_xy;
 
-/// A sequence of poses to drive along. Users share it as `Arc<Path>`.
+/// A sequence of poses to drive along. Shared as `Arc<Path>`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Path {
-    /// Frame and time of the path. Poses may name frames of their own; Nav2's do not.
+    /// Frame and time of the path. Poses may have their own frames; Nav2's do not.
     pub header: Header,
     /// The poses, in driving order.
     pub poses: Vec<PoseStamped>,
@@ -33,22 +33,22 @@ impl Path {
         }
     }
 
-    /// Whether there is no pose.
+    /// Whether the path has no pose.
     pub fn is_empty(&self) -> bool {
         self.poses.is_empty()
     }
 
-    /// Metres along the whole path.
+    /// Length of the whole path, metres.
     pub fn length(&self) -> f64 {
         self.length_from(0)
     }
 
-    /// Metres along the path from pose `index` to its end; 0 beyond the end.
+    /// Length from pose `index` to the end, metres; 0 beyond the end.
     pub fn length_from(&self, index: usize) -> f64 {
         self.length_between(index..self.poses.len())
     }
 
-    /// Metres along the path from the first to the last pose of `range`, cut to the poses there are.
+    /// Length from the first to the last pose of `range`, metres. `range` is clamped to the path.
     pub fn length_between(&self, range: Range<usize>) -> f64 {
         self.slice(range)
             .windows(2)
@@ -56,13 +56,13 @@ impl Path {
             .sum()
     }
 
-    /// The index of the pose nearest to `point` on the plane, the first of equals; `None` for an empty path.
+    /// The index of the pose nearest to `point` in the plane, the first of equally near ones; `None` for an empty path.
     pub fn closest_index(&self, point: &Point) -> Option<usize> {
         self.closest_index_in(0..self.poses.len(), point)
     }
 
-    /// [`Path::closest_index`] among the poses of `range`. Followers search forward from their last match, so
-    /// that a path that crosses itself is not cut short.
+    /// Like [`Path::closest_index`], within `range`. Path followers search forward from their last match; otherwise
+    /// they would cut a self-crossing path short.
     pub fn closest_index_in(&self, range: Range<usize>, point: &Point) -> Option<usize> {
         self.slice(range.clone())
             .iter()
@@ -72,7 +72,7 @@ impl Path {
             .map(|(offset, _)| range.start + offset)
     }
 
-    /// The first index, from `start` on, at which the length driven since `start` reaches `distance` metres.
+    /// The first index at which the length since pose `start` reaches `distance` metres.
     pub fn index_after(&self, start: usize, distance: f64) -> Option<usize> {
         let mut driven = 0.0;
         let mut previous = self.poses.get(start)?;

@@ -1,15 +1,15 @@
-//! Geometry on the plane, for nodes and servers that ignore height.
+//! Geometry in the plane, for nodes and servers that ignore height.
 
 use std::f64::consts::{PI, TAU};
 
 use super::geometry::Point;
 
-/// Metres between two points, ignoring height.
+/// Distance of two points without height, metres.
 pub fn distance_xy(a: &Point, b: &Point) -> f64 {
     (a.x - b.x).hypot(a.y - b.y)
 }
 
-/// The same angle in (−π, π]. What is no finite number stays as it is.
+/// Normalizes an angle to (−π, π]. A number that is not finite is unchanged.
 pub fn normalize_angle(angle: f64) -> f64 {
     if angle > -PI && angle <= PI {
         return angle;

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::header::Header;
 
-/// The state of a battery, as far as trees ask. Left out: temperature, design capacity, technology, the state of
-/// single cells, location, serial number.
+/// The state of a battery. Omitted: temperature, design capacity, technology, the state of single cells, location,
+/// serial number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BatteryState {
-    /// When it was measured.
+    /// The time of the measurement.
     pub header: Header,
     /// Volts.
     pub voltage: f32,
@@ -25,7 +25,7 @@ pub struct BatteryState {
     pub power_supply_status: u8,
     /// One of the `POWER_SUPPLY_HEALTH_` values of the interface; 0 is unknown.
     pub power_supply_health: u8,
-    /// Whether the battery is there.
+    /// Whether the battery is present.
     pub present: bool,
 }
 
@@ -47,13 +47,13 @@ impl Default for BatteryState {
 }
 
 impl BatteryState {
-    /// Nobody knows.
+    /// Unknown.
     pub const POWER_SUPPLY_STATUS_UNKNOWN: u8 = 0;
-    /// On the charger, gaining.
+    /// Charging.
     pub const POWER_SUPPLY_STATUS_CHARGING: u8 = 1;
-    /// In use, losing.
+    /// Discharging.
     pub const POWER_SUPPLY_STATUS_DISCHARGING: u8 = 2;
-    /// On the charger, not gaining.
+    /// On the charger, not charging.
     pub const POWER_SUPPLY_STATUS_NOT_CHARGING: u8 = 3;
     /// Full.
     pub const POWER_SUPPLY_STATUS_FULL: u8 = 4;

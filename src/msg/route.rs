@@ -1,19 +1,19 @@
-//! `nav2_msgs/Route`: what the route server answers.
+//! `nav2_msgs/Route`: a route of the route server.
 
 use serde::{Deserialize, Serialize};
 
 use super::geometry::Point;
 use super::header::Header;
 
-/// A way along the route graph.
+/// A route along the route graph.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Route {
     /// Frame and time.
     pub header: Header,
-    /// The sum of the scores of its edges.
+    /// The sum of the scores of the edges.
     pub route_cost: f32,
-    /// The nodes passed, in order.
+    /// The nodes in driving order.
     pub nodes: Vec<RouteNode>,
     /// The edges between them; one fewer than the nodes.
     pub edges: Vec<RouteEdge>,
@@ -25,7 +25,7 @@ pub struct Route {
 pub struct RouteNode {
     /// The id in the graph file.
     pub nodeid: u16,
-    /// Where it is.
+    /// The position.
     pub position: Point,
 }
 
@@ -35,8 +35,8 @@ pub struct RouteNode {
 pub struct RouteEdge {
     /// The id in the graph file.
     pub edgeid: u16,
-    /// Where it starts.
+    /// The start.
     pub start: Point,
-    /// Where it ends.
+    /// The end.
     pub end: Point,
 }

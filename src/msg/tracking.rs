@@ -1,28 +1,28 @@
-//! `nav2_msgs/TrackingFeedback` of Nav2's main branch: how well a path is followed. Jazzy's interfaces lack it.
+//! `nav2_msgs/TrackingFeedback` of Nav2's main branch: the deviation from a path. Jazzy's interfaces lack it.
 
 use serde::{Deserialize, Serialize};
 
 use super::geometry::PoseStamped;
 use super::header::Header;
 
-/// Where the robot is with respect to its path.
+/// The position of the robot relative to its path.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrackingFeedback {
     /// Frame and time.
     pub header: Header,
-    /// Metres from the path; positive to its left.
+    /// Distance from the path in metres, positive to its left.
     pub position_tracking_error: f32,
-    /// Radians between the robot's heading and that of the path.
+    /// Angle between the headings of robot and path, radians.
     pub heading_tracking_error: f32,
-    /// The pose of the path that the robot is at.
+    /// The index of the path pose at the robot.
     pub current_path_index: u32,
-    /// Where the robot is.
+    /// The pose of the robot.
     pub robot_pose: PoseStamped,
-    /// Metres left, straight.
+    /// Straight distance to the goal, metres.
     pub distance_to_goal: f32,
-    /// Metres per second.
+    /// Speed, metres per second.
     pub speed: f32,
-    /// Metres left along the path.
+    /// Remaining length of the path, metres.
     pub remaining_path_length: f32,
 }

@@ -1,22 +1,22 @@
-//! `geometry_msgs/Transform`: from one frame to another.
+//! `geometry_msgs/Transform`: the transform between two frames.
 
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Point, Pose, Quaternion, Vector3};
 use super::header::{FrameId, Header};
 
-/// Turns what is given in the child frame into the parent frame: rotate, then shift.
+/// Converts coordinates of the child frame to the parent frame: rotates, then translates.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transform {
-    /// Where the child's origin is in the parent, metres.
+    /// Position of the child's origin in the parent, metres.
     pub translation: Vector3,
-    /// How the child is turned in the parent; length one.
+    /// Orientation of the child in the parent; unit length.
     pub rotation: Quaternion,
 }
 
 impl Transform {
-    /// No shift and no turn.
+    /// No translation and no rotation.
     pub const IDENTITY: Self = Self {
         translation: Vector3 {
             x: 0.0,
@@ -26,7 +26,7 @@ impl Transform {
         rotation: Quaternion::IDENTITY,
     };
 
-    /// The transform whose child frame sits at `pose`.
+    /// The transform of a child frame at `pose`.
     pub fn from_pose(pose: &Pose) -> Self {
         let Point { x, y, z } = pose.position;
         Self {
@@ -35,7 +35,7 @@ impl Transform {
         }
     }
 
-    /// Where the child frame sits in the parent.
+    /// The pose of the child frame in the parent.
     pub fn to_pose(&self) -> Pose {
         Pose {
             position: self.origin(),
@@ -43,7 +43,7 @@ impl Transform {
         }
     }
 
-    /// `point` of the child frame, in the parent.
+    /// Converts `point` from the child frame to the parent.
     pub fn apply_to_point(&self, point: Point) -> Point {
         let turned = self.rotation.rotate(point);
         Point {
@@ -53,7 +53,7 @@ impl Transform {
         }
     }
 
-    /// `pose` of the child frame, in the parent.
+    /// Converts `pose` from the child frame to the parent.
     pub fn apply(&self, pose: &Pose) -> Pose {
         Pose {
             position: self.apply_to_point(pose.position),
@@ -66,7 +66,7 @@ impl Transform {
         Self::from_pose(&self.apply(&inner.to_pose()))
     }
 
-    /// From parent to child.
+    /// The transform from parent to child.
     pub fn inverse(&self) -> Self {
         let rotation = self.rotation.conjugate();
         let origin = rotation.rotate(self.origin());
@@ -90,11 +90,11 @@ impl Transform {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TransformStamped {
-    /// Time, and the parent frame.
+    /// Time and parent frame.
     pub header: Header,
     /// The child frame.
     pub child_frame_id: FrameId,
-    /// Where the child is in the parent.
+    /// The pose of the child in the parent.
     pub transform: Transform,
 }
 

@@ -1,4 +1,4 @@
-//! `nav2_msgs/BehaviorTreeLog`: what a navigator publishes about its tree.
+//! `nav2_msgs/BehaviorTreeLog`: the status changes of a tree, as a navigator publishes them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use super::header::Stamp;
 /// The status changes of one tick.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BehaviorTreeLog {
-    /// When it was sent.
+    /// The time of sending.
     pub timestamp: Stamp,
     /// The changes, in order.
     pub event_log: Vec<BehaviorTreeStatusChange>,
 }
 
-/// One node changed its status.
+/// One status change of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BehaviorTreeStatusChange {
-    /// When it did.
+    /// The time of the change.
     pub timestamp: Stamp,
     /// The name of the node's instance.
     pub node_name: String,
@@ -24,6 +24,6 @@ pub struct BehaviorTreeStatusChange {
     pub uid: u16,
     /// `IDLE`, `RUNNING`, `SUCCESS`, `FAILURE` or `SKIPPED`.
     pub previous_status: String,
-    /// The same, after.
+    /// The status after the change, in the same form.
     pub current_status: String,
 }

@@ -1,31 +1,31 @@
-//! Goals of an earlier run on a server: for how long they are looked for, and when they are stopped.
+//! The search for goals of an earlier run on a server, and their cancels.
 
 use std::time::Duration;
 
 use crate::bt::Time;
 use crate::goal::GoalId;
 
-/// Goals of an earlier run that a server shows.
+/// The goals of an earlier run that a server shows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Adoption {
     window: Window,
     delay: Duration,
-    /// Those that its latest list shows active.
+    /// The active ones in its latest list.
     left: Vec<GoalId>,
-    /// From when on they are cancelled.
+    /// The time of their cancels.
     due: Option<Time>,
 }
 
-/// Whether goals of an earlier run that a server shows are stopped.
+/// The search window for goals of an earlier run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 enum Window {
-    /// Nobody asked for it.
+    /// No search was requested.
     #[default]
     Off,
-    /// So long from the first status list on that comes while the server is there. Until then nothing can be seen,
-    /// however long the wire is cut, but what was on its way.
+    /// The window of this length opens with the first status list that arrives while the server is present. Before
+    /// that, however long the wire is cut, only old messages can arrive.
     Awaiting(Duration),
-    /// Until then.
+    /// The window is open until this time.
     Open { until: Time, length: Duration },
 }
 
@@ -38,7 +38,7 @@ impl Adoption {
         }
     }
 
-    /// A status list has come that shows these active. They are kept while they may not be stopped.
+    /// Handles a status list that shows these goals active. They are kept while adoption is not allowed.
     pub(super) fn see(&mut self, left: Vec<GoalId>, present: bool, allowed: bool, now: Time) {
         if self.window == Window::Off || allowed && !self.look(present, now) {
             return;
@@ -51,7 +51,7 @@ impl Adoption {
         self.left = left;
     }
 
-    /// Whether what a list shows of an earlier run is to be stopped.
+    /// Whether goals of an earlier run in a list are to be cancelled.
     fn look(&mut self, present: bool, now: Time) -> bool {
         match self.window {
             Window::Off => false,
@@ -66,12 +66,12 @@ impl Adoption {
         }
     }
 
-    /// When goals are to be stopped, if they may be.
+    /// The time of the cancels, if adoption is allowed.
     pub(super) fn due(&self) -> Option<Time> {
         self.due
     }
 
-    /// The goals to be stopped now, if they may be.
+    /// Takes the goals to cancel now, if adoption is allowed.
     pub(super) fn take_due(&mut self, now: Time) -> Vec<GoalId> {
         if self.due.is_none_or(|due| due > now) {
             return Vec::new();
@@ -80,7 +80,7 @@ impl Adoption {
         std::mem::take(&mut self.left)
     }
 
-    /// What the server shows from now on is new again: it was out of reach, or its goals were not to be stopped.
+    /// Restarts the search: the server was out of reach, or adoption was not allowed.
     pub(super) fn look_anew(&mut self) {
         if let Window::Open { length, .. } = self.window {
             self.window = Window::Awaiting(length);
@@ -90,7 +90,7 @@ impl Adoption {
 
 #[cfg(test)]
 impl Adoption {
-    /// Until when new goals are looked for, where that has an end.
+    /// The end of the search window, if it has one.
     pub(super) fn until(&self) -> Option<Time> {
         match self.window {
             Window::Open { until, .. } => Some(until),
@@ -98,7 +98,7 @@ impl Adoption {
         }
     }
 
-    /// When a window was over makes no difference, nor when goals became due.
+    /// Removes the times of a closed window and of goals that are due, which have no effect any more.
     pub(super) fn forget_history(&mut self, now: Time) {
         if let Window::Open { until, .. } = &mut self.window
             && *until < now
@@ -108,7 +108,7 @@ impl Adoption {
         self.due = self.due.map(|due| due.max(now));
     }
 
-    /// As if everything had happened that much earlier.
+    /// Shifts all times back by `by`.
     pub(super) fn shift_back(&mut self, by: Duration) {
         let back = |time: Time| Time::from_nanos(time.as_nanos().saturating_sub(by.as_nanos() as u64));
         if let Window::Open { until, .. } = &mut self.window {

@@ -1,18 +1,17 @@
-//! What a GoalTracker has seen happen, in numbers.
+//! The counters of a GoalTracker.
 
-/// What has happened so far, for diagnostics. At rest `accepted + adopted` equals
-/// `ended + abandoned + unreachable`.
+/// Counters for diagnostics. At rest, `accepted + adopted` equals `ended + abandoned + unreachable`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Counters {
     /// Goal requests sent.
     pub sent: u64,
-    /// Goals that a server took.
+    /// Goals that a server accepted.
     pub accepted: u64,
-    /// Goals of an earlier run, or given up before, that were found on a server.
+    /// Goals found on a server that an earlier run had left or that were given up before.
     pub adopted: u64,
-    /// Goals known to be over, of those accepted or adopted.
+    /// Accepted or adopted goals that are known to have ended.
     pub ended: u64,
-    /// Accepted or adopted goals given up while they may have been executing.
+    /// Accepted or adopted goals that were given up and may have been executing.
     pub abandoned: u64,
     /// Accepted or adopted goals whose server vanished and did not come back.
     pub unreachable: u64,
@@ -20,12 +19,12 @@ pub struct Counters {
     pub unanswered: u64,
     /// Cancel requests sent.
     pub cancels: u64,
-    /// Results that could not be had.
+    /// Results that were not available.
     pub results_lost: u64,
     /// Service requests sent.
     pub calls: u64,
-    /// Service requests never answered: what a transport may have leaked.
+    /// Service requests never answered. The transport may have leaked their data.
     pub calls_abandoned: u64,
-    /// Answers to goals and calls that nobody waited for any more.
+    /// Answers to goals and calls for which no leaf waited any more.
     pub late: u64,
 }

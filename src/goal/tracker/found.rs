@@ -1,4 +1,4 @@
-//! Goals that are on a server and should not be: left by an earlier run, given up, or denied.
+//! Adopted goals: left by an earlier run, given up, or denied.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::goal::{
     ActionGoal, AfterHalt, Effect, Found, GoalEvent, GoalId, GoalStatus, IncidentKind, ServerId,
 };
 
-/// How many goals that no leaf of this run looks after may be looked after. A server may show any number; the rest is in a later
-/// list, once some of these have ended.
+/// Maximum number of adopted goals. A server may show any number; a later list shows the remaining ones after some of
+/// these have ended.
 const MOST_ADOPTED: usize = 256;
 
 impl<P> GoalTracker<P> {
@@ -28,8 +28,8 @@ impl<P> GoalTracker<P> {
             } else if !status.is_active() {
                 self.forget_lost(*goal);
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
-                // Given up, whatever became of its acceptance or of its server. A list that was overtaken by the goal's
-                // end shows it too.
+                // The goal was given up, with or without its acceptance and its server. A list that was sent before the
+                // goal's end shows it too.
                 if !self.ended.contains(goal) && self.room_for_adopted() > 0 {
                     self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
                 }
@@ -39,7 +39,7 @@ impl<P> GoalTracker<P> {
         }
         let known = self.servers.entry(server).or_default();
         known.adoption.see(left, known.present, self.may_adopt, now);
-        // Unless it was never accepted, and may be yet.
+        // A lost goal that the list lacks has ended, unless it may still be accepted.
         self.lost.retain(|lost| {
             lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
         });
@@ -52,7 +52,7 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// What servers have shown meanwhile counts: they may not show it twice.
+    /// Starts or stops adoption. Status lists received before count, because servers may not repeat them.
     pub(super) fn allow_adoption(&mut self, allowed: bool, now: Time, out: &mut Vec<Effect<P>>) {
         let allowed = allowed && self.shut_down.is_none();
         if allowed != self.may_adopt {
@@ -64,7 +64,7 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// Cancels the goals of an earlier run that have been shown for long enough.
+    /// Cancels the goals of an earlier run whose delay has passed.
     pub(super) fn adopt_due(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
         if !self.may_adopt {
             return;
@@ -74,7 +74,7 @@ impl<P> GoalTracker<P> {
             let goals = known.adoption.take_due(now).into_iter();
             due.extend(goals.map(|goal| (*server, goal)));
         }
-        // What has been heard of one since, its list says no more.
+        // A newer event about a goal overrides the list.
         due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.ended.contains(goal));
         due.truncate(self.room_for_adopted());
         for (server, goal) in due {
@@ -96,15 +96,15 @@ impl<P> GoalTracker<P> {
         self.lost.remove(index)
     }
 
-    /// A server is back that was out of reach. A cancel that was sent meanwhile is lost, and its list is not new: some
-    /// middleware (Fast DDS 2.14) shows no list twice to a reader that has had it, however long they were apart. So
-    /// whatever it may be executing is cancelled again.
+    /// Cancels the lost goals of a server that is back. A cancel that was sent during its absence is lost, and its list
+    /// is not new: some middleware (Fast DDS 2.14) never delivers a list twice to the same reader, however long the
+    /// connection was lost.
     pub(super) fn retry_lost(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
         let lost: Vec<GoalId> = self
             .lost
             .iter()
-            // Cancelled again in vain and never seen, it most likely never arrived. It is not tried at every return of its
-            // server; accepted after all, it is stopped all the same.
+            // A goal whose repeated cancels had no effect and that was never seen most likely never arrived. It is not
+            // tried at every return of its server; if it is accepted later, it is cancelled anyway.
             .filter(|lost| lost.server == server && (lost.accepted || !lost.retried))
             .map(|lost| lost.goal)
             .collect();
@@ -113,7 +113,7 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// Takes over a goal that is on a server and should not be, or may be.
+    /// Adopts a goal that is or may be on a server and must stop.
     pub(super) fn adopt(
         &mut self,
         server: ServerId,
@@ -180,7 +180,7 @@ mod tests {
         rig.assert_at_rest();
         rig.accept(goal);
         assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #65537"]);
-        // An answer to a cancel of its first life is still under way.
+        // An answer to a cancel from before the adoption is still under way.
         rig.cancel_answer(goal, 3, CancelCode::UnknownGoal);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
         rig.status(&[(goal, GoalStatus::Canceled)]);
@@ -201,7 +201,7 @@ mod tests {
         rig.assert_at_rest();
     }
 
-    /// Looks for goals of an earlier run for a second.
+    /// A rig that searches for goals of an earlier run for one second.
     fn adopting() -> Rig {
         let mut rig = Rig::new();
         rig.command(Command::Adopt {
@@ -326,7 +326,7 @@ mod tests {
     {
         let mut rig = adopting();
         allow(&mut rig, true);
-        // The wire is cut, for longer than the window and for longer than anything is tracked.
+        // The wire is cut for longer than the search window and any tracking.
         rig.pass(100_000);
         let mut before = GoalIds::new(1, 77);
         let (early, late) = (before.next_id(), before.next_id());
@@ -346,7 +346,7 @@ mod tests {
         rig.assert_at_rest();
     }
 
-    /// The ways in which a goal is given up that may be executing, and what is said of it.
+    /// The ways to give up a goal that may be executing, each with its incident.
     type Loss = fn(&mut Rig, GoalId);
     const LOSSES: [(Loss, &str); 4] = [
         (|rig, _| rig.gone(), "GaveUpUnreachable"),
@@ -416,7 +416,7 @@ mod tests {
         let (mut rig, _, goal) = lose(|_, _| {}, "GaveUpUnanswered");
         rig.gone();
         rig.back();
-        // Not yet; and it is given up once more.
+        // Too early; the goal is given up once more.
         rig.cancel_answer(goal, 65_537, CancelCode::UnknownGoal);
         rig.pass(10_000);
         assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
@@ -430,10 +430,10 @@ mod tests {
         );
         rig.accept(goal);
         assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #131073"]);
-        // From before the acceptance: no proof.
+        // The cancel was sent before the acceptance: no proof.
         rig.cancel_answer(goal, 65_599, CancelCode::UnknownGoal);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
-        // At once: it may not have noted the goal.
+        // The server answered at once and may not have noted the goal.
         rig.cancel_answer(goal, 131_073, CancelCode::UnknownGoal);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
         rig.pass(50);

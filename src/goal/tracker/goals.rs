@@ -1,4 +1,4 @@
-//! Events reach the state machine of their goal, and what it wants is carried out.
+//! Events for the state machines of goals, and the execution of their steps.
 
 use super::{ENDED_REMEMBERED, GoalTracker, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
@@ -8,7 +8,7 @@ use crate::goal::{
 };
 
 impl<P> GoalTracker<P> {
-    /// An answer to a request of ours: late if its goal is no longer known.
+    /// Handles an answer to a request. It counts as late if its goal is no longer known.
     pub(super) fn answer(
         &mut self,
         goal: GoalId,
@@ -21,7 +21,7 @@ impl<P> GoalTracker<P> {
             self.apply(goal, event, payload, now, out);
         } else {
             self.counters.late += 1;
-            // Whatever it says, it says of a goal that is over, or that the server does not know.
+            // In every case the goal has ended, or the server does not know it.
             self.forget_lost(goal);
         }
     }
@@ -129,7 +129,7 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// The activation that waits for this goal's outcome.
+    /// The activation that waits for the outcome of this goal.
     pub(super) fn waiting_leaf(&self, goal: GoalId) -> Option<Ticket> {
         let ticket = self.goals.get(&goal)?.ticket?;
         (self.leaves.get(&ticket)?.current == goal).then_some(ticket)
@@ -152,7 +152,7 @@ impl<P> GoalTracker<P> {
             .is_some_and(|entry| entry.goal.was_canceled_by_another());
         let has_update = self.leaves.get(&ticket).is_some_and(|leaf| leaf.update.is_some());
         let outcome = match (verdict, payload) {
-            // Somebody asked the robot to stop: neither an update nor a recovery is to set it going again.
+            // Another client requested a stop: neither an update nor a recovery may restart the robot.
             (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) if was_canceled => {
                 Outcome::Canceled(payload)
             }
@@ -176,7 +176,7 @@ impl<P> GoalTracker<P> {
             updates,
             outcome,
         }));
-        // What this activation has besides: a goal that the update, now failed, should have replaced.
+        // Stops the other goals of the activation: a goal that the failed update should have replaced.
         for other in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
             let left_behind = self
                 .goals
@@ -188,8 +188,8 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// Another client cancelled a goal before it knew of the one that replaces it. That one is stopped too: somebody asked
-    /// the robot to stop.
+    /// Stops the newer goal of an activation. Another client cancelled the older goal before it knew of the newer one,
+    /// to stop the robot.
     fn stop_newer(&mut self, older: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
         let ticket = self.goals.get(&older).and_then(|entry| entry.ticket);
         let Some(newest) = ticket
@@ -245,7 +245,7 @@ impl<P> GoalTracker<P> {
     }
 }
 
-/// The latest feedback replaces an earlier one that has not left yet.
+/// Adds feedback. It replaces earlier feedback that has not left yet.
 fn push_feedback<P>(ticket: Ticket, payload: P, out: &mut Vec<Effect<P>>) {
     let waiting = out.iter_mut().rev().find_map(|effect| match effect {
         Effect::Notify(Notice::Feedback {
@@ -320,7 +320,7 @@ mod tests {
             rig.wanted(),
             ["send 7", "AcceptTimedOut", "tell AcceptTimeout", "cancel #1"]
         );
-        // The blind cancel overtook the goal request; "unknown" must not end the matter.
+        // The early cancel overtook the goal request; "unknown" must not end the tracking.
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.accept(goal);
         assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #2", "ask"]);
@@ -356,11 +356,11 @@ mod tests {
         let (mut rig, goal) = denied();
         rig.status(&[(goal, GoalStatus::Canceled)]);
         rig.assert_at_rest();
-        // It is alone.
+        // The server is the only one.
         let (mut rig, goal) = denied();
         rig.cancel_answer(goal, 4, CancelCode::UnknownGoal);
         rig.assert_at_rest();
-        // The other one answers first for once.
+        // The other server answers first once.
         let (mut rig, goal) = denied();
         rig.cancel_answer(goal, 4, CancelCode::Rejected);
         assert_eq!(rig.wanted(), ["CancelRefused"]);
@@ -373,7 +373,7 @@ mod tests {
         rig.command(Command::ShutDown { deadline });
         assert_eq!(rig.wanted(), ["cancel #5"]);
         rig.assert_at_rest();
-        // A third one comes, and more of them: each has no more to do for it.
+        // A third and further servers appear. They cause no additional cancels.
         let (mut rig, goal) = denied();
         rig.gone();
         rig.back();
@@ -428,7 +428,7 @@ mod tests {
         rig.halt(ticket);
         rig.pass(50);
         rig.out.clear();
-        // rcl says so of a goal that is cancelling already.
+        // This is rcl's answer for a goal that is already cancelling.
         rig.cancel_answer(goal, 2, CancelCode::GoalTerminated);
         assert_eq!(rig.wanted(), ["ask"]);
         assert!(!rig.is_stopped());
@@ -496,7 +496,7 @@ mod tests {
         assert!(!rig.is_stopped());
         rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
         rig.assert_at_rest();
-        // One that was not answered.
+        // One goal was not answered.
         let _ = rig.start(7);
         rig.out.clear();
         rig.gone();
@@ -678,7 +678,7 @@ mod tests {
         rig.halt(ticket);
         rig.gone();
         rig.back();
-        // Of a cancel that came before the server had noted the goal.
+        // The answer to a cancel that arrived before the server had noted the goal.
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         assert!(!rig.is_stopped());
         rig.status(&[(goal, GoalStatus::Canceled)]);

@@ -1,4 +1,4 @@
-//! The owner of every goal: those that a leaf waits for, and those that their leaf has left.
+//! The GoalTracker: the owner of all goals, with and without a waiting leaf.
 
 mod adoption;
 mod calls;
@@ -24,64 +24,65 @@ use adoption::Adoption;
 pub use counters::Counters;
 pub use live::LiveGoal;
 
-/// Sees every goal to its end.
+/// Tracks every goal to its end.
 ///
-/// One thread or task owns it, calls [`GoalTracker::command`], [`GoalTracker::wire`] and, when
-/// [`GoalTracker::next_deadline`] has come, [`GoalTracker::advance`], and carries out the effects in their order. It may
-/// do so after several calls of the same time, into the same list: what is halted before it has left is taken from it.
-/// It keeps no clock, no lock and no thread, so the same calls give the same effects (G9).
+/// One thread or task owns it. The owner calls [`GoalTracker::command`], [`GoalTracker::wire`] and, when
+/// [`GoalTracker::next_deadline`] has come, [`GoalTracker::advance`], and carries out the effects in their order. It
+/// may collect the effects of several calls with the same time in one list: a request that is halted before it has left
+/// is removed from the list. The GoalTracker has no clock, no lock and no thread, so the same calls give the same
+/// effects (G9).
 ///
-/// Memory is bounded: every goal and call without a leaf has a deadline at which it is given up.
+/// Memory is bounded: every goal and call without a leaf has a deadline for giving up.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GoalTracker<P> {
     ids: GoalIds,
-    /// For goals that no leaf of this run configured: adopted ones.
+    /// The options of adopted goals, which no leaf of this run configured.
     options: GoalOptions,
     goals: BTreeMap<GoalId, Entry<P>>,
     leaves: BTreeMap<Ticket, Leaf<P>>,
     calls: BTreeMap<Ticket, Call<P>>,
     servers: BTreeMap<ServerId, Server>,
-    /// Goals of which their servers said a moment ago that they are over: an answer about one of these is merely late.
+    /// Goals that ended recently by the answer of their servers. An answer about one of these only counts as late.
     ended: VecDeque<GoalId>,
-    /// Goals that were given up and may be executing: they are cancelled again when there is a new chance.
+    /// Goals that were given up and may be executing. They are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
-    /// Goals of an earlier run may be cancelled.
+    /// Whether goals of an earlier run may be cancelled.
     may_adopt: bool,
     shut_down: Option<Time>,
     started: u64,
     counters: Counters,
 }
 
-/// How many ended goals are remembered. An answer later than that is taken for one to a goal that was given
-/// up, and the goal is cancelled: harmless if it is over. So is one about a goal of which its server said that it knows
-/// none: a server that shows it afterwards was wrong.
+/// Maximum number of remembered ended goals. A later answer counts as one about a goal that was given up, and the goal
+/// is cancelled, which is harmless after its end. The same holds for a goal that its server did not know: if the server
+/// shows it afterwards, that answer was wrong.
 const ENDED_REMEMBERED: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Entry<P> {
-    /// Orders goals by their start; ids order them by chance.
+    /// Orders goals by their start; ids have a random order.
     order: u64,
     server: ServerId,
-    /// The activation that it may concern; `None` for one that was found.
+    /// The activation that gets its notices; `None` for an adopted goal.
     ticket: Option<Ticket>,
-    /// The activation that started it, for reports: known also when it was given up and found again.
+    /// The activation that started it, for reports. Kept when the goal was given up and found again.
     started_by: Option<Ticket>,
     leaf: Arc<str>,
     after_halt: AfterHalt,
     goal: ActionGoal,
-    /// Until it is sent.
+    /// `Some` until it is sent.
     payload: Option<P>,
     halted: Option<HaltReason>,
-    /// The status topic has shown it, so its absence there means something.
+    /// Whether the status topic has shown it. Only then its absence from a list is significant.
     seen: bool,
-    /// Given up rather than known to be over.
+    /// Whether it was given up before a proof of its end.
     abandoned: bool,
 }
 
-/// How many goals that were given up are remembered. Beyond that, one is stopped when its server shows it.
+/// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.
 const LOST_REMEMBERED: usize = 64;
 
-/// What is known of a goal that was given up.
+/// A goal that was given up.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Lost {
     goal: GoalId,
@@ -94,22 +95,22 @@ struct Lost {
     cancels: u32,
 }
 
-/// An activation whose outcome is open. Gone as soon as its leaf was told the outcome, or was halted: this is
-/// what keeps late events from it (G4).
+/// An activation with an open outcome. Removed when its leaf gets the outcome or is halted, which keeps late events
+/// from the leaf (G4).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Leaf<P> {
     options: GoalOptions,
     current: GoalId,
     /// The newest update, until it is applied.
     update: Option<P>,
-    /// How many updates have come.
+    /// The number of updates so far.
     updates: u64,
-    /// How many of them the current goal includes.
+    /// The number of updates that the current goal includes.
     applied: u64,
 }
 
 impl<P> Leaf<P> {
-    /// The update that waits, which the current goal includes from now on.
+    /// Takes the waiting update. The current goal includes it from now on.
     fn apply_update(&mut self) -> Option<P> {
         self.applied = self.updates;
         self.update.take()
@@ -121,7 +122,7 @@ struct Call<P> {
     server: ServerId,
     leaf: Arc<str>,
     call: ServiceCall,
-    /// Until it is sent.
+    /// `Some` until it is sent.
     request: Option<Request<P>>,
     is_cancel: bool,
     halted: Option<HaltReason>,
@@ -140,7 +141,7 @@ struct Server {
 }
 
 impl<P> GoalTracker<P> {
-    /// One that knows of no server and no goal. `options` are for goals that it finds rather than starts.
+    /// Creates a GoalTracker without servers and goals. `options` are for adopted goals.
     pub fn new(ids: GoalIds, options: GoalOptions) -> Self {
         Self {
             ids,
@@ -230,7 +231,7 @@ impl<P> GoalTracker<P> {
         self.settle(now, out);
     }
 
-    /// Handles something that a transport received.
+    /// Handles an event of a transport.
     pub fn wire(&mut self, event: WireEvent<P>, now: Time, out: &mut Vec<Effect<P>>) {
         match event {
             WireEvent::Accepted { server, goal, .. } => {
@@ -287,7 +288,7 @@ impl<P> GoalTracker<P> {
         self.settle(now, out);
     }
 
-    /// Handles what is due. Harmless when nothing is.
+    /// Handles the timers that are due. Harmless if none is.
     pub fn advance(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
         for goal in self.goals_in_order(|entry| entry.goal.next_deadline().is_some_and(|due| due <= now)) {
             self.apply(goal, GoalEvent::Deadline, None, now, out);
@@ -305,7 +306,7 @@ impl<P> GoalTracker<P> {
         self.settle(now, out);
     }
 
-    /// When [`GoalTracker::advance`] should be called next. `None` only where there is nothing to look after.
+    /// The next time to call [`GoalTracker::advance`]. `None` if nothing has a deadline.
     pub fn next_deadline(&self) -> Option<Time> {
         let goals = self.goals.values().filter_map(|entry| entry.goal.next_deadline());
         let calls = self.calls.values().filter_map(|call| call.call.next_deadline());
@@ -317,8 +318,8 @@ impl<P> GoalTracker<P> {
             .min()
     }
 
-    /// Goals that have not ended, oldest first. A goal whose server vanished is listed in
-    /// [`Phase::Unreachable`]; it counts as stopped, see [`LiveGoal::holds_up`].
+    /// Goals that have not ended, oldest first. A goal whose server vanished has [`Phase::Unreachable`] and counts as
+    /// stopped, see [`LiveGoal::holds_up`].
     pub fn live_goals(&self) -> Vec<LiveGoal> {
         self.goals_in_order(|_| true)
             .into_iter()
@@ -337,7 +338,7 @@ impl<P> GoalTracker<P> {
             .collect()
     }
 
-    /// The activations whose outcome is open, those of goals and those of calls: what a halt of everything halts.
+    /// The activations of goals and calls with an open outcome: those that a halt of all leaves halts.
     pub fn open_tickets(&self) -> Vec<Ticket> {
         let calls = self.calls.iter().filter(|(_, call)| call.call.phase().has_leaf());
         self.leaves
@@ -347,17 +348,17 @@ impl<P> GoalTracker<P> {
             .collect()
     }
 
-    /// Whether nothing is left to look after: after a shut-down, the moment to exit.
+    /// Whether no goal or call is left. After a shut-down, the process can exit then.
     pub fn is_idle(&self) -> bool {
         self.goals.is_empty() && self.calls.is_empty()
     }
 
-    /// Whether a server was said to be there.
+    /// Whether a server is present.
     pub fn is_present(&self, server: ServerId) -> bool {
         self.servers.get(&server).is_some_and(|server| server.present)
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -440,7 +441,7 @@ impl<P> GoalTracker<P> {
     }
 }
 
-/// For the proofs: situations that differ only in when they happen, or in what happened before, are one.
+/// For the proofs: situations that differ only in time or history are equal.
 #[cfg(test)]
 impl<P> GoalTracker<P> {
     pub(in crate::goal) fn shift_back(&mut self, by: std::time::Duration) {
@@ -462,7 +463,7 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// Until when goals of an earlier run are stopped that a server shows, where that has an end.
+    /// The end of the search for goals of an earlier run on a server, if it has one.
     pub(in crate::goal) fn adopts_until(&self, server: ServerId) -> Option<Time> {
         self.servers.get(&server)?.adoption.until()
     }
@@ -486,14 +487,14 @@ mod tests {
         rig.command(Command::ShutDown {
             deadline: Time::from_millis(1_000),
         });
-        // One was accepted, the other is not answered yet.
+        // One goal was accepted, the other is not answered yet.
         assert_eq!(rig.wanted(), ["cancel #1", "cancel #1"]);
         let late = rig.start(4);
         assert_eq!(rig.wanted(), ["tell ShuttingDown"]);
         rig.halt(late);
         rig.pass(999);
         assert!(!rig.goal_tracker.is_idle());
-        // Neither a vanished server nor one that comes back prolongs it.
+        // Neither the loss nor the return of the server extends the wait.
         rig.gone();
         rig.back();
         rig.pass(1);
@@ -527,7 +528,7 @@ mod tests {
             assert_eq!(rig.wanted(), ["GaveUpUnanswered"]);
             rig.assert_at_rest();
         }
-        // Its server has vanished, and is back.
+        // Its server has vanished and come back.
         let mut rig = Rig::new();
         let _ = rig.start_with(1, slow);
         rig.gone();
@@ -596,7 +597,7 @@ mod tests {
                 "only what is known to execute is named"
             );
         }
-        // A goal of another world that nobody wants stopped is none of the session's business.
+        // The session ignores a goal of another session that is not being stopped.
         let mut rig = Rig::new();
         let _ = rig.run(1);
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();

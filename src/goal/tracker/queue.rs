@@ -1,4 +1,4 @@
-//! Who may be sent when: goals behind others that are stopping (G5), behind an absent server, and updates.
+//! The order of requests: goals behind stopping goals (G5), goals behind an absent server, and updates.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl<P> GoalTracker<P> {
         id
     }
 
-    /// When the last of the goals that are stopping on a server lets the next one go (G5).
+    /// The time when the last stopping goal on a server releases the next one (G5).
     pub(super) fn held_back_until(&self, server: ServerId) -> Option<Time> {
         self.goals
             .values()
@@ -67,7 +67,7 @@ impl<P> GoalTracker<P> {
             }
         }
         for ticket in self.calls_on(server) {
-            // One that had not left is not counted as unanswered, and its leaf is told all the same.
+            // A call that has not left does not count as unanswered; its leaf is notified anyway.
             self.take_back_call(ticket, out);
             self.apply_call(ticket, CallEvent::ServerGone, None, now, out);
         }
@@ -79,7 +79,7 @@ impl<P> GoalTracker<P> {
             return;
         }
         entry.present = true;
-        // Cancels for what it may still be executing go first (G2), then what has waited for it, behind them.
+        // Cancels of goals that it may still be executing go first (G2), then the goals that waited for the server.
         for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() != Phase::Absent)
         {
             self.apply(goal, GoalEvent::ServerBack, None, now, out);
@@ -104,7 +104,7 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// After every event: drops what has ended, lets go what may go, sends the updates that may be sent.
+    /// Called after every event: removes ended goals, and sends the goals and updates that may be sent.
     pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
         self.drop_ended(out);
         self.release(now, out);
@@ -119,7 +119,7 @@ impl<P> GoalTracker<P> {
             };
             let over = entry.goal.queued_until().is_none_or(|until| until <= now);
             let free = self.held_back_until(entry.server).is_none();
-            // An update that must not overtake its predecessor waits whatever the policy says.
+            // An update that must not overtake the goal before it waits under any policy.
             let impatient = entry.after_halt == AfterHalt::Immediately && !self.has_predecessor(goal);
             if over || free || impatient {
                 let present = self.is_present(entry.server);
@@ -139,9 +139,9 @@ impl<P> GoalTracker<P> {
         })
     }
 
-    /// Sends coalesced updates. One waits while the goal before it is unanswered, and while the one before
-    /// that is still ending: an activation never has more than two goals on its server. One of a goal that another client
-    /// cancels waits for the result: the robot is to stop.
+    /// Sends coalesced updates. An update waits while the goal before it is unanswered, and while the goal before that
+    /// is ending: an activation has at most two goals on its server. If another client cancels the goal, the update
+    /// waits for the result, because the robot should stop.
     pub(super) fn update(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
         let waiting: Vec<Ticket> = self
             .leaves
@@ -161,7 +161,7 @@ impl<P> GoalTracker<P> {
                 continue;
             }
             match entry.goal.phase() {
-                // Not sent yet: send the newer one instead.
+                // Not sent yet: the newer goal is sent in its place.
                 Phase::Queued | Phase::Absent => entry.payload = leaf.apply_update(),
                 Phase::Sent => {
                     if let Some(unsent) = Self::unsent_payload(current, out)
@@ -170,7 +170,7 @@ impl<P> GoalTracker<P> {
                         *unsent = newer;
                     }
                 }
-                // Over, with its result under way: that is the result of the earlier goal.
+                // The goal has ended and its result is under way. That result belongs to the earlier goal.
                 Phase::Executing | Phase::Finishing => {
                     let (server, name) = (entry.server, entry.leaf.clone());
                     let two = self
@@ -265,7 +265,7 @@ mod tests {
             rig.halt(second);
             third = Some(rig.start(3));
         });
-        // Nothing was sent that it would have to wait for.
+        // No sent request delays it.
         assert_eq!(rig.wanted(), ["send 3"]);
         assert_eq!(rig.goal_tracker.counters().sent, 2);
         assert_eq!(rig.goal_tracker.open_tickets(), third.as_slice());
@@ -392,7 +392,7 @@ mod tests {
         );
         rig.pass(1);
         assert_eq!(rig.wanted(), ["NotStoppedInTime", "cancel #4", "send 2"]);
-        // It was on its way all the same.
+        // It was under way nevertheless.
         rig.accept(lost);
         assert_eq!(rig.wanted()[..2], ["AcceptedLate", "cancel #5"]);
     }
@@ -518,7 +518,7 @@ mod tests {
         let second = rig.sent_goal();
         rig.status(&[(first, GoalStatus::Accepted)]);
         rig.out.clear();
-        // Answered before the server noted the goal.
+        // The server answered before it noted the goal.
         rig.wire(WireEvent::ResultUnknown { goal: first });
         assert_eq!(rig.wanted(), ["cancel #1"]);
         rig.wire(WireEvent::Rejected { goal: second });
@@ -583,7 +583,7 @@ mod tests {
                 &[GoalStatus::Canceled],
                 &[GoalStatus::Canceling, GoalStatus::Canceled],
             ] {
-                // Whether the server answers the goal request before it shows the goal, or never.
+                // The server answers the goal request before it shows the goal, or never.
                 for is_answered in [true, false] {
                     let mut rig = Rig::new();
                     let ticket = rig.start_with(1, GoalOptions { update, ..options() });
@@ -603,7 +603,7 @@ mod tests {
                 }
             }
         }
-        // The cancel is seen while the goal is looked for: a status list lacked it.
+        // The status shows the cancel after a list without the goal.
         let mut rig = Rig::new();
         let (ticket, first) = rig.run(1);
         rig.status(&[(first, GoalStatus::Executing)]);
@@ -714,7 +714,7 @@ mod tests {
             rig.update(ticket, 2);
         });
         assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
-        // It came while the update waited for the answer to the goal request.
+        // The update arrived before the answer to the goal request.
         let mut rig = Rig::new();
         let ticket = rig.start(1);
         let goal = rig.sent_goal();
@@ -722,7 +722,7 @@ mod tests {
         rig.out.clear();
         rig.result(goal, TerminalStatus::Aborted);
         assert_eq!(rig.wanted(), ["tell Aborted(9)"]);
-        // Updates that are coalesced are included, all of them.
+        // All coalesced updates are included.
         let mut rig = Rig::new();
         let (ticket, _) = rig.run(1);
         rig.batch(|rig| {
@@ -731,7 +731,7 @@ mod tests {
         });
         let second = rig.sent_goal();
         rig.accept(second);
-        // This one waits for the first goal to end.
+        // This update waits for the end of the first goal.
         rig.update(ticket, 4);
         rig.out.clear();
         rig.result(second, TerminalStatus::Succeeded);

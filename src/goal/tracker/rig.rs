@@ -1,4 +1,4 @@
-//! For the tests: a GoalTracker on a virtual clock, and what it wants in words.
+//! Test support: a GoalTracker on a virtual clock, with its effects as text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::goal::{
     ServerId, Stamp, TerminalStatus, Ticket, WireEvent,
 };
 
-/// A GoalTracker, its clock in milliseconds, and everything it wanted done.
+/// A GoalTracker, its clock in milliseconds, and its effects.
 pub(super) struct Rig {
     pub(super) goal_tracker: GoalTracker<u32>,
     pub(super) now: Time,
-    /// What has left.
+    /// Effects that have left.
     pub(super) out: Vec<Effect<u32>>,
     pub(super) tickets: u64,
-    /// What has not, while its owner takes further inputs.
+    /// Effects that have not left, while the owner takes further inputs.
     batch: Vec<Effect<u32>>,
     is_late: bool,
     sent: Option<GoalId>,
@@ -50,7 +50,7 @@ impl Rig {
         self.carry_out();
     }
 
-    /// Several inputs at once, of a time: the owner was late.
+    /// Several inputs with the same time, as from a late owner.
     pub(super) fn batch(&mut self, inputs: impl FnOnce(&mut Self)) {
         self.is_late = true;
         inputs(self);
@@ -66,13 +66,13 @@ impl Rig {
         }
     }
 
-    /// Whether no goal of ours can be executing anywhere.
+    /// Whether no goal of ours can be executing on any server.
     pub(super) fn is_stopped(&self) -> bool {
         let goals = self.goal_tracker.live_goals();
         !goals.iter().any(|goal| goal.phase.may_execute())
     }
 
-    /// Lets time pass, deadline by deadline.
+    /// Advances time, deadline by deadline.
     pub(super) fn pass(&mut self, milliseconds: u64) {
         let until = self.now + Duration::from_millis(milliseconds);
         while let Some(due) = self.goal_tracker.next_deadline().filter(|due| *due <= until) {
@@ -100,7 +100,7 @@ impl Rig {
         self.start_with(payload, options())
     }
 
-    /// Starts a goal and has it accepted.
+    /// Starts a goal, which the server accepts.
     pub(super) fn run(&mut self, payload: u32) -> (Ticket, GoalId) {
         let ticket = self.start(payload);
         let goal = self.sent_goal();
@@ -184,7 +184,7 @@ impl Rig {
         self.wire(WireEvent::ServerBack { server: SERVER });
     }
 
-    /// Nothing is left, and the counters agree with each other.
+    /// Asserts that no goal or call is left and that the counters agree.
     pub(super) fn assert_at_rest(&self) {
         assert!(
             self.goal_tracker.is_idle(),
@@ -200,14 +200,14 @@ impl Rig {
         );
     }
 
-    /// As if nobody had ever wanted anything: nothing is to be sent or said, nothing was counted, nothing is left.
+    /// Asserts the state before any request: no effects, zero counters, no goals and calls.
     pub(super) fn assert_untouched(&mut self, why: &str) {
         assert_eq!(self.wanted(), Vec::<String>::new(), "{why}");
         assert_eq!(self.goal_tracker.counters(), Counters::default(), "{why}");
         self.assert_at_rest();
     }
 
-    /// What was wanted since the last call, in words.
+    /// The effects since the last call, as text.
     pub(super) fn wanted(&mut self) -> Vec<String> {
         self.out
             .drain(..)
@@ -233,7 +233,7 @@ impl Rig {
             .collect()
     }
 
-    /// The latest goal that was sent.
+    /// The last goal that was sent.
     pub(super) fn sent_goal(&self) -> GoalId {
         self.sent.expect("no goal was sent")
     }

@@ -1,14 +1,14 @@
-//! What is wanted and has not left: requests that are taken back before anybody carries them out.
+//! Requests that are withdrawn before the owner carries them out.
 
 use super::{GoalTracker, Request};
 use crate::bt::Time;
 use crate::goal::{CallEvent, CancelTag, Effect, GoalEvent, GoalId, Phase, Ticket};
 
-/// The owner of a GoalTracker may hand over several commands and events before it carries out what follows from the first
-/// of them. What is halted meanwhile must not be sent first and stopped then: the robot would start to move, and a
-/// service do what nobody wants any more. Nothing was sent, so nothing is counted, cancelled, or waited for.
+/// The owner of a GoalTracker may pass several commands and events before it carries out their effects. A request that
+/// is halted in between must not be sent and then stopped: the robot would start to move, or a service would have an
+/// unwanted effect. Such a request was not sent, so it is not counted, cancelled, or waited for.
 impl<P> GoalTracker<P> {
-    /// A goal of which its leaf lets go: ended as never sent, or told of it.
+    /// Ends a goal that its leaf leaves as never sent, or applies the event to a goal that was sent.
     pub(super) fn withdraw_or(
         &mut self,
         goal: GoalId,
@@ -24,7 +24,7 @@ impl<P> GoalTracker<P> {
         self.apply(goal, event, None, now, out);
     }
 
-    /// As [`GoalTracker::withdraw_or`], for a call.
+    /// Like [`GoalTracker::withdraw_or`], for a call.
     pub(super) fn withdraw_call_or(
         &mut self,
         ticket: Ticket,
@@ -40,7 +40,7 @@ impl<P> GoalTracker<P> {
         self.apply_call(ticket, event, None, now, out);
     }
 
-    /// Whether the goal had been wanted sent and has not left. It does not any more.
+    /// Removes the request of a goal that has not left. True if there was one.
     pub(super) fn take_back(&mut self, goal: GoalId, out: &mut Vec<Effect<P>>) -> bool {
         let Some(entry) = self.goals.get_mut(&goal).filter(|entry| {
             matches!(
@@ -59,7 +59,7 @@ impl<P> GoalTracker<P> {
             entry.payload = Some(payload);
             self.counters.sent = self.counters.sent.saturating_sub(1);
         }
-        // Nothing is there to be cancelled.
+        // There is nothing to cancel.
         let kept = out.len();
         out.retain(|effect| {
             !matches!(effect, Effect::SendCancel { tag: CancelTag::Goal { goal: other, .. }, .. } if *other == goal)
@@ -68,7 +68,7 @@ impl<P> GoalTracker<P> {
         true
     }
 
-    /// As [`GoalTracker::take_back`], for a call or a leaf's cancel request.
+    /// Like [`GoalTracker::take_back`], for a call or a leaf's cancel request.
     pub(super) fn take_back_call(&mut self, ticket: Ticket, out: &mut Vec<Effect<P>>) -> bool {
         let Some(call) = self.calls.get_mut(&ticket).filter(|call| call.request.is_none()) else {
             return false;
@@ -98,7 +98,7 @@ impl<P> GoalTracker<P> {
         true
     }
 
-    /// What a newer goal replaces that has not left.
+    /// The payload of a goal that has not left, for replacement by a newer one.
     pub(super) fn unsent_payload(goal: GoalId, out: &mut [Effect<P>]) -> Option<&mut P> {
         out.iter_mut().rev().find_map(|effect| match effect {
             Effect::SendGoal {

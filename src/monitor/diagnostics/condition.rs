@@ -1,10 +1,10 @@
-//! What every part says of itself.
+//! The condition of one part.
 
 use std::fmt::Display;
 
 use crate::msg::{DiagnosticLevel, KeyValue};
 
-/// How one part is, before it has its name.
+/// The condition of one part, without its name.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct Condition {
     pub(super) level: DiagnosticLevel,
@@ -13,7 +13,7 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    /// As it should be, until somebody finds otherwise.
+    /// Creates a condition with level OK.
     pub(super) fn ok(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -21,14 +21,14 @@ impl Condition {
         }
     }
 
-    /// Finds it at least so bad; the worst finding is the message, of equals the first.
+    /// Adds a problem. The worst problem gives the message; of equal ones, the first.
     pub(super) fn find(&mut self, level: DiagnosticLevel, message: impl Into<String>) {
         if level > self.level {
             (self.level, self.message) = (level, message.into());
         }
     }
 
-    /// Adds a figure.
+    /// Adds a value.
     pub(super) fn value(&mut self, key: impl Into<String>, value: impl Display) {
         self.values.push(KeyValue {
             key: key.into(),

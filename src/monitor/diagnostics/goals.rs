@@ -1,4 +1,4 @@
-//! `navtree: goals`: what the GoalTracker looks after, and what it had to give up (G3).
+//! `navtree: goals`: the goals that the GoalTracker tracks or has given up (G3).
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use super::condition::Condition;
 use crate::goal::{AbandonedGoal, Counters, GoalId, GoalIncident, IncidentKind, LiveGoal, Phase};
 use crate::msg::DiagnosticLevel as Level;
 
-/// What is known of the goals; each with the name of its server.
+/// The observed goals, each with the name of its server.
 #[derive(Clone, Debug, Default)]
 pub struct GoalsSeen {
-    /// Those that have not ended, oldest first.
+    /// Goals that have not ended, oldest first.
     pub live: Vec<(LiveGoal, Arc<str>)>,
-    /// Those that were given up and may be executing, oldest first.
+    /// Goals that were given up and may be executing, oldest first.
     pub abandoned: Vec<(AbandonedGoal, Arc<str>)>,
-    /// What has happened so far.
+    /// The counters so far.
     pub counters: Counters,
-    /// What people were last told, and of which server.
+    /// The last report, with the name of its server.
     pub last_report: Option<(GoalIncident, Arc<str>)>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     let mut named = Vec::new();
     for (abandoned, server) in &seen.abandoned {
         let goal = words(server, &abandoned.leaf, abandoned.goal);
-        // What is known to have executed is worse than what may have been lost on the way, or with its server.
+        // A goal that has certainly executed is worse than one that may have been lost in transit or with its server.
         let (level, how) = match abandoned.what {
             IncidentKind::GaveUpUnanswered => (Level::Warn, "was never answered"),
             IncidentKind::GaveUpUnreachable => (Level::Warn, "was lost with its server"),

@@ -1,4 +1,4 @@
-//! How the node is, for `/diagnostics`: one status a part, each in a file of its own, and when they are worth sending.
+//! The statuses of the node for `/diagnostics`: one file per part. Also decides when to send them.
 //!
 //! | status | worse than OK |
 //! |---|---|
@@ -29,7 +29,7 @@ pub use tree::TreeSeen;
 use crate::bt::Time;
 use crate::msg::{DiagnosticLevel, DiagnosticStatus};
 
-/// What is known of the node at one moment.
+/// The observed state of the node at one moment.
 #[derive(Clone, Debug)]
 pub struct Seen<'s> {
     /// The tick thread.
@@ -42,10 +42,10 @@ pub struct Seen<'s> {
     pub tree: TreeSeen,
 }
 
-/// Judges what is seen, and decides when that is news.
+/// Evaluates the observed state and decides when to send it.
 #[derive(Debug)]
 pub struct Diagnostics {
-    /// Which of several nodes.
+    /// The full name of the node.
     hardware_id: String,
     period: Duration,
     window: ticks::Window,
@@ -53,7 +53,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Those of a node with that full name, to be told every `period`.
+    /// Creates the diagnostics of a node with this full name, sent every `period`.
     pub fn new(hardware_id: impl Into<String>, period: Duration) -> Self {
         Self {
             hardware_id: hardware_id.into(),
@@ -63,12 +63,12 @@ impl Diagnostics {
         }
     }
 
-    /// Somebody listens who was told nothing yet.
+    /// Makes the next statuses due at once, for a new subscriber.
     pub fn forget(&mut self) {
         self.told = None;
     }
 
-    /// The statuses, where it is time to send them: after a period, and at once where one has got worse.
+    /// The statuses, if they are due: after a period, and at once if one got worse.
     pub fn look(&mut self, seen: &Seen<'_>, now: Time) -> Option<Vec<DiagnosticStatus>> {
         let conditions = [
             ("navtree: ticks", self.window.status(seen.ticks, now)),
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::navigator::{NavigatorKind, Snapshot, TickStatistics, TickStatus};
 
-    /// Of a thread that has done nothing.
+    /// The status of a thread that has done nothing.
     pub(super) fn tick_status() -> TickStatus {
         TickStatus {
             statistics: TickStatistics::default(),
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// A figure of a condition.
+    /// A value of a condition.
     pub(super) fn value<'c>(condition: &'c Condition, key: &str) -> &'c str {
         let found = condition.values.iter().find(|value| value.key == key);
         found.map_or_else(|| panic!("no `{key}` in {condition:#?}"), |value| &value.value)
@@ -137,7 +137,7 @@ mod tests {
         let mut told = Vec::new();
         for tenth in 0..40_u64 {
             let now = Time::from_millis(100 * tenth);
-            // A server that is absent from 1.3 s to 2.6 s.
+            // The server is absent from 1.3 s to 2.6 s.
             let absent = (13..26).contains(&tenth).then(|| "spin".into());
             let seen = Seen {
                 ticks: TicksSeen {

@@ -1,4 +1,4 @@
-//! Puts them on the wire.
+//! The publisher of `/diagnostics`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use crate::msg::{DiagnosticArray, Header};
 use crate::navigator::{NodeHandles, Pending, TickStatus, Unacknowledged};
 use crate::ros::{GoalsView, KnownServer, RosError, TopicPublisher};
 
-/// Where the field looks for them.
+/// The usual topic of diagnostics.
 const TOPIC: &str = "/diagnostics";
-/// Between two looks whether something got worse.
+/// Interval between two checks for a worse status.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a new listener is kept waiting for what the tick thread says.
+/// Maximum delay for a new subscriber, to wait for the tick thread's answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(1);
-/// How long the node's thread may take to make the publisher.
+/// Maximum time for the node's thread to create the publisher.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Publishes how a node is on `/diagnostics`, every `period`. Nothing is looked at and nothing is made while nobody
-/// subscribes; the tick thread is asked between two ticks, and nobody waits for its answer (G1).
+/// Publishes the status of the node on `/diagnostics`, every `period`. Without a subscriber, nothing is collected. The
+/// tick thread gets its request between two ticks, and no thread waits for the answer (G1).
 ///
 /// # Errors
 /// [`RosError`].
@@ -32,11 +32,11 @@ pub fn publish(node_handles: &NodeHandles, period: Duration) -> Result<(), RosEr
             let publisher = TopicPublisher::<DiagnosticArray>::new(node, TOPIC)?;
             let mut observer = Observer::new(node_handles, period);
             let mut next = Time::ZERO;
-            // With what the node's thread wakes for anyway, to look for servers: a clock of its own woke an idle node five times
-            // a second more, half as often again.
+            // Runs when the node's thread wakes anyway to look for servers. A separate timer woke an idle node five
+            // times a second more, half as often again.
             node.every(period, || {});
             node.every(Duration::ZERO, move || {
-                // Steady: a simulation that stands still is to be told of as well.
+                // The steady clock, because a paused simulation also gets diagnostics.
                 let now = observer.node_handles.clock.steady();
                 if now < next {
                     return;
@@ -56,11 +56,11 @@ pub fn publish(node_handles: &NodeHandles, period: Duration) -> Result<(), RosEr
         })?
 }
 
-/// Looks at the parts of a node.
+/// Collects the states of the parts of a node.
 struct Observer {
     node_handles: NodeHandles,
     diagnostics: Diagnostics,
-    /// The question to the tick thread that is open, and since when.
+    /// The open request to the tick thread, with its time.
     question: Option<(Pending<TickStatus>, Time)>,
     tick_status: Option<TickStatus>,
 }
@@ -76,7 +76,7 @@ impl Observer {
         }
     }
 
-    /// Nobody listens.
+    /// Resets the state while there is no subscriber.
     fn rest(&mut self) {
         if self.tick_status.is_some() || self.question.is_some() {
             (self.tick_status, self.question) = (None, None);
@@ -84,10 +84,10 @@ impl Observer {
         }
     }
 
-    /// The message, where one is due.
+    /// The message, if one is due.
     fn look(&mut self, now: Time) -> Option<DiagnosticArray> {
         let asked = self.ask(now);
-        // It answers between two ticks: before the next look, unless something keeps it.
+        // The thread answers between two ticks: before the next check, unless a leaf occupies it.
         if self.tick_status.is_none() && now.since(asked) < FIRST_ANSWER {
             return None;
         }
@@ -110,7 +110,7 @@ impl Observer {
         })
     }
 
-    /// Takes the tick thread's answer and asks it anew; since when it owes the next.
+    /// Takes the tick thread's answer and sends a new request. Returns the time of the open request.
     fn ask(&mut self, now: Time) -> Time {
         let answer = self.question.as_ref().map(|(pending, _)| pending.look());
         match answer {
@@ -118,7 +118,7 @@ impl Observer {
             Some(Err(Unacknowledged::NotYet)) => {
                 return self.question.as_ref().map_or(now, |(_, asked)| *asked);
             }
-            // A thread that has ended ends the process.
+            // If the tick thread has ended, the process ends.
             Some(Err(Unacknowledged::Never)) | None => {}
         }
         self.question = Some((self.node_handles.ticks.tick_status(), now));

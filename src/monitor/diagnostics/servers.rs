@@ -1,16 +1,16 @@
-//! `navtree: servers`: whether everything is there that the tree calls.
+//! `navtree: servers`: whether all servers that the tree calls are present.
 
 use std::sync::Arc;
 
 use super::condition::Condition;
 use crate::msg::DiagnosticLevel as Level;
 
-/// What is known of the servers of the tree that runs, or ran last.
+/// The observed servers of the current or last tree.
 #[derive(Clone, Debug, Default)]
 pub struct ServersSeen {
-    /// Those that are there.
+    /// The present servers.
     pub present: Vec<Arc<str>>,
-    /// Those that are not.
+    /// The absent servers.
     pub absent: Vec<Arc<str>>,
 }
 
@@ -18,7 +18,7 @@ pub(super) fn status(seen: &ServersSeen) -> Condition {
     let total = seen.present.len() + seen.absent.len();
     let mut condition = Condition::ok(format!("all {total} are there"));
     if !seen.absent.is_empty() {
-        // A leaf that wants one fails with an error code (G6), and the tree may well have an answer to that.
+        // A leaf without its server fails with an error code (G6), and the tree may handle this.
         condition.find(Level::Warn, format!("absent: {}", seen.absent.join(", ")));
     }
     condition.value("absent", seen.absent.len());

@@ -1,4 +1,4 @@
-//! `navtree: ticks`: whether the tree is ticked as often as it should be (G10), and how long that takes.
+//! `navtree: ticks`: whether the tree is ticked at its rate (G10), and the durations of ticks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use crate::bt::Time;
 use crate::msg::DiagnosticLevel as Level;
 use crate::navigator::{TickStatistics, TickStatus};
 
-/// What is judged: the ticks of so long.
+/// The evaluated period.
 const SPAN: Duration = Duration::from_secs(10);
-/// Between two states that are kept.
+/// The interval between two stored states.
 const STEP: Duration = Duration::from_secs(1);
-/// A thread that has not answered for so long is not between two ticks.
+/// A thread that has not answered for this time is not between two ticks.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The share of a whole span's ticks that may be missed: one in a hundred is what a desktop's scheduler does now and then.
+/// The tolerated share of missed ticks in a whole period. The scheduler of a desktop sometimes misses one in a hundred.
 const TOLERABLE: f64 = 0.01;
-/// From this share of those that were due on a robot no longer reacts as its tree was written.
+/// From this share of missed ticks on, a robot no longer reacts as its tree specifies.
 const INTOLERABLE: f64 = 0.5;
 
-/// What is known of the tick thread.
+/// The observed state of the tick thread.
 #[derive(Clone, Copy, Debug)]
 pub struct TicksSeen<'s> {
     /// Its last answer.
     pub tick_status: Option<&'s TickStatus>,
-    /// Since when it has owed the next.
+    /// The time of the request for the next answer.
     pub asked: Time,
-    /// The leaf that has it, where one does.
+    /// The leaf that occupies the tick thread, if there is one.
     pub leaf: Option<&'s Arc<str>>,
 }
 
-/// The latest states of the figures, so that what is long past is not held against the node.
+/// The latest states of the counters. Older ticks do not affect the status.
 #[derive(Debug, Default)]
 pub(super) struct Window(VecDeque<(Time, TickStatistics)>);
 
 impl Window {
-    /// Takes in the present state.
+    /// Stores the current state.
     fn take(&mut self, tick_status: &TickStatus, now: Time) {
         if self.0.back().is_none_or(|(at, ..)| now.since(*at) >= STEP) {
             self.0.push_back((now, tick_status.statistics.clone()));
@@ -130,7 +130,7 @@ mod tests {
         tick_status
     }
 
-    /// At second `at`, when the thread was last asked at second `asked`.
+    /// The condition at second `at`, with the last request to the thread at second `asked`.
     fn look(window: &mut Window, tick_status: &TickStatus, (asked, at): (u64, u64)) -> Condition {
         let leaf: Arc<str> = "Drive/arm".into();
         let seen = TicksSeen {

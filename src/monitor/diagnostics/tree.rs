@@ -1,4 +1,4 @@
-//! `navtree: tree`: which tree is loaded, from where, and which was refused last (G7).
+//! `navtree: tree`: the loaded tree, its file, and the tree that was refused last (G7).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use crate::bt::{NodeIndex, TreeDef};
 use crate::msg::DiagnosticLevel as Level;
 use crate::navigator::{NavigationResult, NavigatorKind, Refusal};
 
-/// For so long a tree that was refused is held against the node: whoever asked for it was told.
+/// The time for which a refused tree affects the status. Its requester got the reason.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// What is known of the trees.
+/// The observed trees.
 #[derive(Clone, Debug, Default)]
 pub struct TreeSeen {
-    /// The tree that runs, or ran last, and whose.
+    /// The current or last tree, with its navigator.
     pub current: Option<(NavigatorKind, Arc<TreeDef>)>,
-    /// For each navigator, what its parameter says.
+    /// The parameter of each navigator.
     pub defaults: [Option<String>; 2],
-    /// What was refused last, unless something was taken since, and how long ago.
+    /// The last refusal and its age, unless a tree was accepted since then.
     pub refused: Option<(Refusal, Duration)>,
-    /// How the last navigation ended.
+    /// The end of the last navigation.
     pub last_end: Option<(NavigatorKind, NavigationResult)>,
 }
 
@@ -68,10 +68,10 @@ pub(super) fn status(seen: &TreeSeen) -> Condition {
     condition
 }
 
-/// Where the main tree stands.
+/// The file of the main tree.
 fn file(def: &TreeDef) -> Option<String> {
     let place = def.place(NodeIndex::ROOT)?;
-    // `file:line:column`, and a file name may have colons.
+    // The format is `file:line:column`, and a file name may contain colons.
     let file = place.rsplitn(3, ':').nth(2)?;
     Some(file.to_owned())
 }

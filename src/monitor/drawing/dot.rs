@@ -1,11 +1,11 @@
-//! Graphviz.
+//! Drawings for Graphviz.
 
 use std::fmt::Write;
 
 use super::{label, ports};
 use crate::bt::{NodeKind, TreeDef};
 
-/// A `digraph` whose node names are the nodes' uids.
+/// A `digraph` whose node names are the uids of the tree nodes.
 pub fn dot(def: &TreeDef) -> String {
     let mut out = format!(
         "digraph \"{}\" {{\n  node [fontname=\"sans-serif\"];\n",

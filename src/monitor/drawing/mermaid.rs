@@ -1,4 +1,4 @@
-//! Mermaid, for Markdown pages.
+//! Drawings in Mermaid, for Markdown pages.
 
 use std::fmt::Write;
 
@@ -25,7 +25,8 @@ pub fn mermaid(def: &TreeDef) -> String {
     out
 }
 
-/// Mermaid's own entities: a label is read as HTML, and one that begins with a backtick as Markdown.
+/// Escapes a label with Mermaid's entities. Mermaid reads labels as HTML, and a label that begins with a backtick as
+/// Markdown.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

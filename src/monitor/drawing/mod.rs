@@ -1,4 +1,4 @@
-//! A definition as text or as a picture: one file a format.
+//! Drawings of a tree definition: one file per format.
 
 use crate::bt::{NodeIndex, TreeDef};
 
@@ -12,7 +12,7 @@ pub use mermaid::mermaid;
 pub use svg::svg;
 pub use text::text;
 
-/// `Name (ID)`, or the ID alone where they are the same.
+/// `Name (ID)`, or only the ID if they are equal.
 fn label(def: &TreeDef, node: NodeIndex) -> String {
     let info = def.node(node);
     if info.name == info.id {

@@ -1,4 +1,4 @@
-//! A picture that needs no other program.
+//! Drawings as SVG, without an external program.
 
 use std::fmt::Write;
 
@@ -11,24 +11,24 @@ const CHARACTER: f64 = 7.2;
 const GAP_X: f64 = 16.0;
 const GAP_Y: f64 = 34.0;
 
-/// Where a node is drawn.
+/// The box of a node.
 struct Cell {
     lines: Vec<String>,
     x: f64,
     y: f64,
     width: f64,
     height: f64,
-    /// Of the whole subtree.
+    /// The width of the whole subtree.
     span: f64,
 }
 
-/// The tree from the root down, each node with its ports; subtrees side by side.
+/// The tree from the root downwards, each node with its ports. Subtrees are side by side.
 pub fn svg(def: &TreeDef) -> String {
     let nodes: Vec<NodeIndex> = def.nodes().map(|(node, _)| node).collect();
     let children =
         |index: usize| -> Vec<usize> { def.children(nodes[index]).map(NodeIndex::index).collect() };
     let mut cells: Vec<Cell> = nodes.iter().map(|node| measure(def, *node)).collect();
-    // Pre-order: children come after their parents, so one sweep backwards sums the widths.
+    // Pre-order: children come after their parents, so one backward pass sums the widths.
     for index in (0..cells.len()).rev() {
         let children = children(index);
         let gaps = GAP_X * children.len().saturating_sub(1) as f64;

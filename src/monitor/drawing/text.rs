@@ -1,11 +1,11 @@
-//! Indented lines.
+//! Drawings as indented text.
 
 use std::fmt::Write;
 
 use super::{label, ports};
 use crate::bt::{NodeIndex, TreeDef};
 
-/// One line a node, with its ports, below lines that show the shape.
+/// One line per node with its ports, and lines that show the structure.
 pub fn text(def: &TreeDef) -> String {
     let mut out = String::new();
     write_node(def, NodeIndex::ROOT, "", "", &mut out);

@@ -1,4 +1,4 @@
-//! What node types declare of themselves, in three forms: one file a form.
+//! The declarations of node types in three formats: one file per format.
 
 mod palette;
 mod reference;
@@ -27,7 +27,7 @@ mod tests {
         golden_file::check("docs/tree.xsd", &xsd(&registry));
     }
 
-    /// What Groot gets is what the checker reads back.
+    /// The checker reads the same nodes and ports back from the palette.
     #[test]
     fn the_palette_names_every_node_and_port() {
         let registry = crate::nav::registry();
@@ -50,8 +50,8 @@ mod tests {
         assert_eq!(names(&registry), names(&read));
     }
 
-    /// By xmllint; where it is not installed, this test and `scripts/test` say that nothing was tested.
-    /// `NAVTREE_TREES` names more directories.
+    /// Validates trees with xmllint. If it is not installed, this test and `scripts/test` report that no tree was
+    /// validated. `NAVTREE_TREES` adds directories.
     #[test]
     fn trees_are_valid_by_the_schema() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -75,7 +75,7 @@ mod tests {
         );
     }
 
-    /// Every tree that comes with navtree, without a warning.
+    /// Every tree in this repository has no error and no warning.
     #[test]
     fn the_trees_of_this_repository_are_good() {
         let registry = crate::nav::registry();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::bt::{Direction, Manifest, NodeKind, Registry};
 
-/// One section a kind, one entry a node, as Markdown.
+/// One section per kind and one entry per node, as Markdown.
 pub fn reference(registry: &Registry) -> String {
     let mut out =
         "# Nodes\n\nMade from the nodes' own declarations: `navtree models --markdown`.\n".to_owned();
@@ -75,7 +75,7 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
     }
 }
 
-/// A text that stays within its cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\r', '\n'], " ")
 }

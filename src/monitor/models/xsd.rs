@@ -37,7 +37,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
   </xs:element>
 "#;
 
-/// The schema of files that use these node types.
+/// The schema of files with these node types.
 pub fn xsd(registry: &Registry) -> String {
     let mut out = HEAD.to_owned();
     out.push_str("  <xs:group name=\"node\">\n    <xs:choice>\n");
@@ -84,7 +84,7 @@ fn write_type(manifest: &Manifest, out: &mut String) {
         }
     }
     out.push_str("    <xs:attributeGroup ref=\"common\"/>\n");
-    // Metadata (`_uid`, `_fullpath`) and, for controls and decorators, whatever a user's own tool adds.
+    // Metadata (`_uid`, `_fullpath`) and, for controls and decorators, attributes of user tools.
     out.push_str("    <xs:anyAttribute processContents=\"skip\"/>\n");
     debug_assert!(
         manifest.kind != NodeKind::SubTree,
@@ -104,7 +104,7 @@ fn write_attribute(port: &PortDecl, name: &str, out: &mut String) {
     };
     let usage = match &port.default {
         Some(text) => format!(" default=\"{}\"", escape(text)),
-        // An alias may stand in its place.
+        // The alias may be set instead.
         None if port.required && port.alias.is_none() => " use=\"required\"".to_owned(),
         None => String::new(),
     };

@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/AssistedTeleop`: let a person drive, with collisions prevented.
+//! `nav2_msgs/action/AssistedTeleop`: manual driving with collision avoidance.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ impl Action for AssistedTeleop {
 }
 
 error_codes! { AssistedTeleop {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 730,
     /// The time allowance ran out.
     TIMEOUT = 731,
@@ -30,33 +30,33 @@ error_codes! { AssistedTeleop {
     TF_ERROR = 732,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AssistedTeleopGoal {
-    /// Abort when it takes longer.
+    /// Maximum time; the server aborts the goal afterwards.
     #[serde(with = "crate::msg::duration")]
     pub time_allowance: Duration,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AssistedTeleopResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub total_elapsed_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AssistedTeleopFeedback {
-    /// Time driven so far.
+    /// Driving time so far.
     #[serde(with = "crate::msg::duration")]
     pub current_teleop_duration: Duration,
 }

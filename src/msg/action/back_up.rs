@@ -21,47 +21,47 @@ impl Action for BackUp {
 }
 
 error_codes! { BackUp {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 710,
     /// The time allowance ran out.
     TIMEOUT = 711,
     /// A transform was missing or too old.
     TF_ERROR = 712,
-    /// The target has a `y` or `z`.
+    /// `y` or `z` of the target is set.
     INVALID_INPUT = 713,
-    /// Something is in the way.
+    /// An obstacle is in the way.
     COLLISION_AHEAD = 714,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackUpGoal {
-    /// Metres to drive in `x`; servers take its absolute value backwards.
+    /// Distance in `x`, metres. Servers drive its absolute value backwards.
     pub target: Point,
-    /// Metres per second.
+    /// Speed, metres per second.
     pub speed: f32,
-    /// Abort when it takes longer.
+    /// Maximum time; the server aborts the goal afterwards.
     #[serde(with = "crate::msg::duration")]
     pub time_allowance: Duration,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackUpResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub total_elapsed_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackUpFeedback {

@@ -1,4 +1,5 @@
-//! `nav2_msgs/action/ComputeAndTrackRoute`: find a way along the route graph and follow the robot's progress on it. The Jazzy result has no message.
+//! `nav2_msgs/action/ComputeAndTrackRoute`: compute a route along the route graph and track the robot's progress on it.
+//! The Jazzy result has no error message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,27 +23,27 @@ impl Action for ComputeAndTrackRoute {
 }
 
 error_codes! { ComputeAndTrackRoute {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 400,
     /// A transform was missing or too old.
     TF_ERROR = 401,
-    /// There is no graph.
+    /// No valid graph is loaded.
     NO_VALID_GRAPH = 402,
-    /// The start or goal node could not be told.
+    /// The start or goal node could not be determined.
     INDETERMINANT_NODES_ON_GRAPH = 403,
     /// The route search was too slow.
     TIMEOUT = 404,
-    /// There is no way along the graph.
+    /// The graph contains no route.
     NO_VALID_ROUTE = 405,
     /// A route operation failed.
     OPERATION_FAILED = 406,
-    /// An edge scorer was misused.
+    /// An edge scorer was used wrongly.
     INVALID_EDGE_SCORER_USE = 407,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputeAndTrackRouteGoal {
@@ -54,39 +55,39 @@ pub struct ComputeAndTrackRouteGoal {
     pub goal_id: u16,
     /// Goal pose, if `use_poses`.
     pub goal: PoseStamped,
-    /// Start from `start` instead of from the robot.
+    /// Whether the route starts at `start` and not at the robot.
     pub use_start: bool,
-    /// Go by poses instead of by node ids.
+    /// Whether start and goal are poses and not node ids.
     pub use_poses: bool,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputeAndTrackRouteResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub execution_duration: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputeAndTrackRouteFeedback {
-    /// The node passed last.
+    /// The last passed node.
     pub last_node_id: u16,
-    /// The node aimed at.
+    /// The next node.
     pub next_node_id: u16,
-    /// The edge the robot is on.
+    /// The current edge.
     pub current_edge_id: u16,
-    /// The route in use.
+    /// The current route.
     pub route: Arc<Route>,
-    /// The route in use as a path.
+    /// The current route as a path.
     pub path: Arc<Path>,
     /// Route operations run since the last feedback.
     pub operations_triggered: Vec<String>,
-    /// The route changed since the last feedback.
+    /// Whether the route changed since the last feedback.
     pub rerouted: bool,
 }

@@ -22,9 +22,9 @@ impl Action for ComputePathToPose {
 }
 
 error_codes! { ComputePathToPose {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 200,
     /// No planner of that name is loaded.
     INVALID_PLANNER = 201,
@@ -40,39 +40,39 @@ error_codes! { ComputePathToPose {
     GOAL_OCCUPIED = 206,
     /// The planner was too slow.
     TIMEOUT = 207,
-    /// There is no way.
+    /// No path exists.
     NO_VALID_PATH = 208,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputePathToPoseGoal {
-    /// Where to.
+    /// The goal pose.
     pub goal: PoseStamped,
-    /// Where from, if `use_start`.
+    /// The start pose, if `use_start`.
     pub start: PoseStamped,
-    /// The planner plugin; empty when there is only one.
+    /// The planner plugin; empty if there is only one.
     pub planner_id: Arc<str>,
-    /// Plan from `start` instead of from the robot.
+    /// Whether the path starts at `start` and not at the robot.
     pub use_start: bool,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputePathToPoseResult {
     /// The path, in the frame of the goal.
     pub path: Arc<Path>,
-    /// Time the planner took.
+    /// Duration of planning.
     #[serde(with = "crate::msg::duration")]
     pub planning_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// Nothing: the interface's feedback is empty.
+/// The empty feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ComputePathToPoseFeedback {}

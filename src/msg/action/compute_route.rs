@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/ComputeRoute`: find a way along the route graph. The Jazzy result has no message.
+//! `nav2_msgs/action/ComputeRoute`: compute a route along the route graph. The Jazzy result has no error message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,25 +22,25 @@ impl Action for ComputeRoute {
 }
 
 error_codes! { ComputeRoute {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 400,
     /// A transform was missing or too old.
     TF_ERROR = 401,
-    /// There is no graph.
+    /// No valid graph is loaded.
     NO_VALID_GRAPH = 402,
-    /// The start or goal node could not be told.
+    /// The start or goal node could not be determined.
     INDETERMINANT_NODES_ON_GRAPH = 403,
     /// The route search was too slow.
     TIMEOUT = 404,
-    /// There is no way along the graph.
+    /// The graph contains no route.
     NO_VALID_ROUTE = 405,
-    /// An edge scorer was misused.
+    /// An edge scorer was used wrongly.
     INVALID_EDGE_SCORER_USE = 407,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputeRouteGoal {
@@ -52,27 +52,27 @@ pub struct ComputeRouteGoal {
     pub goal_id: u16,
     /// Goal pose, if `use_poses`.
     pub goal: PoseStamped,
-    /// Start from `start` instead of from the robot.
+    /// Whether the route starts at `start` and not at the robot.
     pub use_start: bool,
-    /// Go by poses instead of by node ids.
+    /// Whether start and goal are poses and not node ids.
     pub use_poses: bool,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputeRouteResult {
-    /// Time the search took.
+    /// Duration of the search.
     #[serde(with = "crate::msg::duration")]
     pub planning_time: Duration,
     /// The route as a path.
     pub path: Arc<Path>,
     /// The route.
     pub route: Arc<Route>,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
 }
 
-/// Nothing: the interface's feedback is empty.
+/// The empty feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ComputeRouteFeedback {}

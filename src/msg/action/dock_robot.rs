@@ -21,21 +21,21 @@ impl Action for DockRobot {
 }
 
 error_codes! { DockRobot {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// No dock of that name is known.
+    /// The dock database has no dock with that name.
     DOCK_NOT_IN_DB = 901,
     /// The dock's type is unknown.
     DOCK_NOT_VALID = 902,
     /// The staging pose was not reached.
     FAILED_TO_STAGE = 903,
-    /// The dock was not seen.
+    /// The dock was not detected.
     FAILED_TO_DETECT_DOCK = 904,
     /// The drive into the dock failed.
     FAILED_TO_CONTROL = 905,
-    /// Docked, but no charge arrives.
+    /// The robot is docked but not charging.
     FAILED_TO_CHARGE = 906,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 999,
 } }
 
@@ -50,25 +50,25 @@ impl DockRobot {
     pub const STATE_CONTROLLING: u16 = 3;
     /// Feedback state: waiting for charge.
     pub const STATE_WAIT_FOR_CHARGE: u16 = 4;
-    /// Feedback state: backing off to try again.
+    /// Feedback state: backing off for another attempt.
     pub const STATE_RETRY: u16 = 5;
 }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DockRobotGoal {
-    /// Use `dock_id` and the dock database instead of `dock_pose`.
+    /// Whether to use `dock_id` and the dock database, and not `dock_pose`.
     pub use_dock_id: bool,
-    /// The dock in the database.
+    /// The name of the dock in the database.
     pub dock_id: String,
-    /// Where the dock is, unless `use_dock_id`.
+    /// The pose of the dock, unless `use_dock_id`.
     pub dock_pose: PoseStamped,
     /// The dock plugin, unless `use_dock_id`.
     pub dock_type: String,
-    /// Seconds the drive to the staging pose may take.
+    /// Maximum time of the drive to the staging pose, seconds.
     pub max_staging_time: f32,
-    /// Drive to the staging pose first.
+    /// Whether to drive to the staging pose first.
     pub navigate_to_staging_pose: bool,
 }
 
@@ -86,17 +86,17 @@ impl Default for DockRobotGoal {
     }
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DockRobotResult {
-    /// The robot is docked.
+    /// Whether the robot is docked.
     pub success: bool,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// Tries after the first.
+    /// Attempts after the first.
     pub num_retries: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
@@ -112,7 +112,7 @@ impl Default for DockRobotResult {
     }
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DockRobotFeedback {
@@ -121,6 +121,6 @@ pub struct DockRobotFeedback {
     /// Time since acceptance.
     #[serde(with = "crate::msg::duration")]
     pub docking_time: Duration,
-    /// Tries after the first.
+    /// Attempts after the first.
     pub num_retries: u16,
 }

@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/DriveOnHeading`: drive straight on.
+//! `nav2_msgs/action/DriveOnHeading`: drive straight ahead.
 
 use std::time::Duration;
 
@@ -21,47 +21,47 @@ impl Action for DriveOnHeading {
 }
 
 error_codes! { DriveOnHeading {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 720,
     /// The time allowance ran out.
     TIMEOUT = 721,
     /// A transform was missing or too old.
     TF_ERROR = 722,
-    /// Something is in the way.
+    /// An obstacle is in the way.
     COLLISION_AHEAD = 723,
-    /// The target has a `y` or `z`, or speed and distance differ in sign.
+    /// `y` or `z` of the target is set, or the signs of speed and distance differ.
     INVALID_INPUT = 724,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DriveOnHeadingGoal {
-    /// Metres to drive in `x`; its sign must be that of the speed.
+    /// Distance in `x`, metres. Its sign must be that of the speed.
     pub target: Point,
-    /// Metres per second.
+    /// Speed, metres per second.
     pub speed: f32,
-    /// Abort when it takes longer.
+    /// Maximum time; the server aborts the goal afterwards.
     #[serde(with = "crate::msg::duration")]
     pub time_allowance: Duration,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DriveOnHeadingResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub total_elapsed_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DriveOnHeadingFeedback {

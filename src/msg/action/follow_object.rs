@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/FollowObject`: follow a moving object. Jazzy has the interface and no tree node for it.
+//! `nav2_msgs/action/FollowObject`: follow a moving object. Jazzy has the interface but no tree node.
 
 use std::time::Duration;
 
@@ -20,17 +20,17 @@ impl Action for FollowObject {
 }
 
 error_codes! { FollowObject {
-    /// It went well.
+    /// No error.
     NONE = 0,
     /// A transform was missing or too old.
     TF_ERROR = 901,
-    /// The object was not seen.
+    /// The object was not detected.
     FAILED_TO_DETECT_OBJECT = 902,
     /// The drive failed.
     FAILED_TO_CONTROL = 903,
-    /// The limit ran out.
+    /// The time limit was reached.
     TIMEOUT = 904,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 999,
 } }
 
@@ -41,41 +41,41 @@ impl FollowObject {
     pub const STATE_INITIAL_PERCEPTION: u16 = 1;
     /// Feedback state: following.
     pub const STATE_CONTROLLING: u16 = 2;
-    /// Feedback state: coming to rest.
+    /// Feedback state: stopping.
     pub const STATE_STOPPING: u16 = 3;
-    /// Feedback state: trying again.
+    /// Feedback state: another attempt.
     pub const STATE_RETRY: u16 = 4;
 }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FollowObjectGoal {
-    /// Topic of the object's pose; empty to follow a frame.
+    /// Topic with the object's pose; empty to follow a frame.
     pub pose_topic: String,
-    /// Frame of the object, if no topic is given.
+    /// Frame of the object, if the topic is empty.
     pub tracked_frame: String,
-    /// How long to follow; zero without limit.
+    /// Maximum duration; zero: no limit.
     #[serde(with = "crate::msg::duration")]
     pub max_duration: Duration,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FollowObjectResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub total_elapsed_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// Tries after the first.
+    /// Attempts after the first.
     pub num_retries: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FollowObjectFeedback {
@@ -84,6 +84,6 @@ pub struct FollowObjectFeedback {
     /// Time since acceptance.
     #[serde(with = "crate::msg::duration")]
     pub following_time: Duration,
-    /// Tries after the first.
+    /// Attempts after the first.
     pub num_retries: u16,
 }

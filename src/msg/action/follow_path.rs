@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/FollowPath`: drive along a path. The result of the interface also holds an empty message, left out here.
+//! `nav2_msgs/action/FollowPath`: drive along a path. The empty message in the interface's result is omitted.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ impl Action for FollowPath {
 }
 
 error_codes! { FollowPath {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 100,
     /// No controller of that name is loaded.
     INVALID_CONTROLLER = 101,
@@ -33,44 +33,44 @@ error_codes! { FollowPath {
     INVALID_PATH = 103,
     /// The controller failed for longer than its patience.
     PATIENCE_EXCEEDED = 104,
-    /// The robot does not get on.
+    /// The robot makes no progress.
     FAILED_TO_MAKE_PROGRESS = 105,
-    /// The controller found no command.
+    /// The controller found no valid command.
     NO_VALID_CONTROL = 106,
     /// The controller was too slow.
     CONTROLLER_TIMED_OUT = 107,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FollowPathGoal {
     /// The path.
     pub path: Arc<Path>,
-    /// The controller plugin; empty when there is only one.
+    /// The controller plugin; empty if there is only one.
     pub controller_id: Arc<str>,
-    /// The goal checker plugin; empty when there is only one.
+    /// The goal checker plugin; empty if there is only one.
     pub goal_checker_id: Arc<str>,
-    /// The progress checker plugin; empty when there is only one.
+    /// The progress checker plugin; empty if there is only one.
     pub progress_checker_id: Arc<str>,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FollowPathResult {
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FollowPathFeedback {
-    /// Metres left.
+    /// Remaining distance, metres.
     pub distance_to_goal: f32,
-    /// Metres per second.
+    /// Speed, metres per second.
     pub speed: f32,
 }

@@ -1,5 +1,4 @@
-//! Actions: one file each, all with the same skeleton: the marker type with its error codes, then goal, result
-//! and feedback.
+//! Actions: one file each, with a marker type and its error codes, the goal, the result and the feedback.
 
 mod assisted_teleop;
 mod back_up;
@@ -50,29 +49,29 @@ pub use spin::{Spin, SpinFeedback, SpinGoal, SpinResult};
 pub use undock_robot::{UndockRobot, UndockRobotFeedback, UndockRobotGoal, UndockRobotResult};
 pub use wait::{Wait, WaitFeedback, WaitGoal, WaitResult};
 
-/// The client never got the goal accepted. A code of Nav2's main branch for every action; Jazzy has none for it.
+/// The goal was not accepted. Nav2's main branch has this code for every action; Jazzy has none.
 pub const GOAL_REJECTED: u16 = 1;
-/// The goal could not be sent, or nobody answered. A code of Nav2's main branch for every action.
+/// The goal could not be sent or got no answer. Nav2's main branch has this code for every action.
 pub const SEND_GOAL_FAILURE: u16 = 2;
 
-/// An action type. Its messages are plain structs; the `ros` room knows how to carry them.
+/// An action type. Its messages are plain structs; the `ros` room converts them.
 pub trait Action: 'static {
-    /// What a client sends.
+    /// The goal type.
     type Goal: Message;
-    /// What a client gets at the end.
+    /// The result type.
     type Result: Message;
-    /// What a client gets in between.
+    /// The feedback type.
     type Feedback: Message;
     /// The ROS type, as `ros2 action list -t` prints it: `nav2_msgs/action/FollowPath`.
     const TYPE: &'static str;
     /// The error codes of the result with their names in the interface, `NONE` first.
     const ERROR_CODES: &'static [(u16, &'static str)];
 
-    /// The error code of `result`; 0 is none.
+    /// The error code of `result`; 0 means no error.
     fn error_code(result: &Self::Result) -> u16;
-    /// The error message of `result`; empty where the interface has none.
+    /// The error message of `result`; empty if the interface has none.
     fn error_message(result: &Self::Result) -> &str;
-    /// A result that says only what went wrong. Where the interface has no message, it is dropped.
+    /// A result with only an error. The message is dropped if the interface has no field for it.
     fn failure(code: u16, message: &str) -> Self::Result;
 
     /// The name of an error code: `PATIENCE_EXCEEDED`.
@@ -88,7 +87,7 @@ pub trait Action: 'static {
     }
 }
 
-/// Associated constants for the error codes of an action, and the list of them.
+/// Defines associated constants for the error codes of an action, and the list of them.
 macro_rules! error_codes {
     ($action:ident { $($(#[$doc:meta])* $name:ident = $code:literal,)* }) => {
         impl $action {
@@ -99,7 +98,7 @@ macro_rules! error_codes {
 }
 use error_codes;
 
-/// The error functions of [`Action`], from the names of the result's fields.
+/// Defines the error functions of [`Action`] from the field names of the result.
 macro_rules! error_in_result {
     ($code:ident) => {
         fn error_code(result: &Self::Result) -> u16 {

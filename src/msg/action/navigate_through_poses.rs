@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/NavigateThroughPoses`: drive through poses to the last of them.
+//! `nav2_msgs/action/NavigateThroughPoses`: drive through several poses to the last one.
 
 use std::time::Duration;
 
@@ -21,46 +21,46 @@ impl Action for NavigateThroughPoses {
 }
 
 error_codes! { NavigateThroughPoses {
-    /// It went well.
+    /// No error.
     NONE = 0,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NavigateThroughPosesGoal {
-    /// Where to, in order.
+    /// The goal poses, in driving order.
     pub poses: Vec<PoseStamped>,
     /// A tree file for this goal; empty for the default tree.
     pub behavior_tree: String,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NavigateThroughPosesResult {
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NavigateThroughPosesFeedback {
-    /// Where the robot is.
+    /// The pose of the robot.
     pub current_pose: PoseStamped,
     /// Time since the goal was accepted.
     #[serde(with = "crate::msg::duration")]
     pub navigation_time: Duration,
-    /// Time to the goal at the present speed; zero when unknown.
+    /// Time to the goal at the current speed; zero if unknown.
     #[serde(with = "crate::msg::duration")]
     pub estimated_time_remaining: Duration,
-    /// Recoveries so far.
+    /// Number of recoveries so far.
     pub number_of_recoveries: i16,
-    /// Metres left along the path.
+    /// Remaining path length, metres.
     pub distance_remaining: f32,
-    /// Poses not yet passed.
+    /// Number of poses not passed yet.
     pub number_of_poses_remaining: i16,
 }

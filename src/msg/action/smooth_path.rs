@@ -22,54 +22,54 @@ impl Action for SmoothPath {
 }
 
 error_codes! { SmoothPath {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 500,
     /// No smoother of that name is loaded.
     INVALID_SMOOTHER = 501,
     /// The smoother was too slow.
     TIMEOUT = 502,
-    /// The smoothed path hits something.
+    /// The smoothed path is in collision.
     SMOOTHED_PATH_IN_COLLISION = 503,
-    /// The smoother gave up.
+    /// The smoother failed.
     FAILED_TO_SMOOTH_PATH = 504,
     /// The path is empty or unusable.
     INVALID_PATH = 505,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SmoothPathGoal {
     /// The path to smooth.
     pub path: Arc<Path>,
-    /// The smoother plugin; empty when there is only one.
+    /// The smoother plugin; empty if there is only one.
     pub smoother_id: String,
-    /// Time the smoother may take.
+    /// Maximum smoothing time.
     #[serde(with = "crate::msg::duration")]
     pub max_smoothing_duration: Duration,
-    /// Refuse a smoothed path that hits something.
+    /// Whether to reject a smoothed path in collision.
     pub check_for_collisions: bool,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SmoothPathResult {
     /// The smoothed path.
     pub path: Arc<Path>,
-    /// Time the smoother took.
+    /// Duration of smoothing.
     #[serde(with = "crate::msg::duration")]
     pub smoothing_duration: Duration,
-    /// It ended by itself, not by the time limit.
+    /// Whether the smoother finished before its time limit.
     pub was_completed: bool,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// Nothing: the interface's feedback is empty.
+/// The empty feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SmoothPathFeedback {}

@@ -1,4 +1,4 @@
-//! `nav2_msgs/action/Spin`: turn on the spot.
+//! `nav2_msgs/action/Spin`: rotate in place.
 
 use std::time::Duration;
 
@@ -20,46 +20,46 @@ impl Action for Spin {
 }
 
 error_codes! { Spin {
-    /// It went well.
+    /// No error.
     NONE = 0,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 700,
     /// The time allowance ran out.
     TIMEOUT = 701,
     /// A transform was missing or too old.
     TF_ERROR = 702,
-    /// Something is in the way.
+    /// An obstacle is in the way.
     COLLISION_AHEAD = 703,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpinGoal {
-    /// Radians to turn, positive to the left, also beyond one turn.
+    /// Angle in radians, positive to the left. May exceed one turn.
     pub target_yaw: f32,
-    /// Abort when it takes longer.
+    /// Maximum time; the server aborts the goal afterwards.
     #[serde(with = "crate::msg::duration")]
     pub time_allowance: Duration,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpinResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub total_elapsed_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpinFeedback {
-    /// Radians turned so far.
+    /// Angle turned so far, radians.
     pub angular_distance_traveled: f32,
 }

@@ -18,23 +18,23 @@ impl Action for UndockRobot {
 }
 
 error_codes! { UndockRobot {
-    /// It went well.
+    /// No error.
     NONE = 0,
     /// The dock's type is unknown.
     DOCK_NOT_VALID = 902,
     /// The drive failed.
     FAILED_TO_CONTROL = 905,
-    /// What no other code says.
+    /// An error without its own code.
     UNKNOWN = 999,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UndockRobotGoal {
-    /// The dock plugin; empty for the one docked with.
+    /// The dock plugin; empty for the plugin used for docking.
     pub dock_type: String,
-    /// Seconds it may take.
+    /// Maximum time, seconds.
     pub max_undocking_time: f32,
 }
 
@@ -48,15 +48,15 @@ impl Default for UndockRobotGoal {
     }
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UndockRobotResult {
-    /// The robot has left the dock.
+    /// Whether the robot has left the dock.
     pub success: bool,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
@@ -71,6 +71,6 @@ impl Default for UndockRobotResult {
     }
 }
 
-/// Nothing: the interface's feedback is empty.
+/// The empty feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UndockRobotFeedback {}

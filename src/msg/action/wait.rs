@@ -20,37 +20,37 @@ impl Action for Wait {
 }
 
 error_codes! { Wait {
-    /// It went well.
+    /// No error.
     NONE = 0,
 } }
 
-/// What to do.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WaitGoal {
-    /// How long.
+    /// Duration of the wait.
     #[serde(with = "crate::msg::duration")]
     pub time: Duration,
 }
 
-/// How it ended.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WaitResult {
     /// Time from acceptance to the end.
     #[serde(with = "crate::msg::duration")]
     pub total_elapsed_time: Duration,
-    /// 0 or one of the action's error codes.
+    /// 0, or an error code of the action.
     pub error_code: u16,
-    /// The reason in words; Jazzy servers often leave it empty.
+    /// The error message; Jazzy servers often leave it empty.
     pub error_msg: String,
 }
 
-/// How it is going.
+/// The feedback.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WaitFeedback {
-    /// How much longer.
+    /// Remaining time.
     #[serde(with = "crate::msg::duration")]
     pub time_left: Duration,
 }

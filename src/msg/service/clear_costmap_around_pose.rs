@@ -15,16 +15,16 @@ impl Service for ClearCostmapAroundPose {
     const TYPE: &'static str = "nav2_msgs/srv/ClearCostmapAroundPose";
 }
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClearCostmapAroundPoseRequest {
-    /// The middle of the square.
+    /// The centre of the square.
     pub pose: PoseStamped,
     /// Side of the square that is cleared, metres.
     pub reset_distance: f64,
 }
 
-/// Nothing: the interface's response is empty.
+/// The empty response.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClearCostmapAroundPoseResponse {}

@@ -14,7 +14,7 @@ impl Service for ClearCostmapAroundRobot {
     const TYPE: &'static str = "nav2_msgs/srv/ClearCostmapAroundRobot";
 }
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClearCostmapAroundRobotRequest {
@@ -22,6 +22,6 @@ pub struct ClearCostmapAroundRobotRequest {
     pub reset_distance: f32,
 }
 
-/// Nothing: the interface's response is empty.
+/// The empty response.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClearCostmapAroundRobotResponse {}

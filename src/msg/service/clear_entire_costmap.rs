@@ -14,10 +14,10 @@ impl Service for ClearEntireCostmap {
     const TYPE: &'static str = "nav2_msgs/srv/ClearEntireCostmap";
 }
 
-/// Nothing: the interface's request is empty.
+/// The empty request.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClearEntireCostmapRequest {}
 
-/// Nothing: the interface's response is empty.
+/// The empty response.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClearEntireCostmapResponse {}

@@ -14,10 +14,10 @@ impl Service for Empty {
     const TYPE: &'static str = "std_srvs/srv/Empty";
 }
 
-/// Nothing: the interface's request is empty.
+/// The empty request.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EmptyRequest {}
 
-/// Nothing: the interface's response is empty.
+/// The empty response.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EmptyResponse {}

@@ -1,5 +1,5 @@
-//! `nav2_msgs/srv/GetCosts`: the costs of poses. Nav2's main branch has it, Jazzy does not: opening it there fails
-//! with a sentence that says so.
+//! `nav2_msgs/srv/GetCosts`: the costs of poses. Exists in Nav2's main branch and not in Jazzy: opening it on Jazzy
+//! fails with an error message about this.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,22 +16,22 @@ impl Service for GetCosts {
     const TYPE: &'static str = "nav2_msgs/srv/GetCosts";
 }
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GetCostsRequest {
-    /// The cost of the robot's footprint at the pose, else that of its centre.
+    /// Whether to return the cost of the robot's footprint at the pose, and not of its centre.
     pub use_footprint: bool,
-    /// Where.
+    /// The poses.
     pub poses: Vec<PoseStamped>,
 }
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GetCostsResponse {
-    /// One cost a pose; 255 is unknown.
+    /// One cost per pose; 255 is unknown.
     pub costs: Vec<f32>,
-    /// Whether they could be told.
+    /// Whether the costs could be determined.
     pub success: bool,
 }

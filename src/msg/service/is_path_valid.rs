@@ -1,4 +1,4 @@
-//! `nav2_msgs/srv/IsPathValid`: ask whether a path is still free.
+//! `nav2_msgs/srv/IsPathValid`: check whether a path is still free.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Service for IsPathValid {
     const TYPE: &'static str = "nav2_msgs/srv/IsPathValid";
 }
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IsPathValidRequest {
@@ -25,12 +25,12 @@ pub struct IsPathValidRequest {
     pub path: Arc<Path>,
 }
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IsPathValidResponse {
-    /// Nothing is in its way.
+    /// Whether the path is free.
     pub is_valid: bool,
-    /// The poses that are not free.
+    /// The indices of the poses that are not free.
     pub invalid_pose_indices: Vec<i32>,
 }

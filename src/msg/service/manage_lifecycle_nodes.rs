@@ -1,4 +1,4 @@
-//! `nav2_msgs/srv/ManageLifecycleNodes`: what the lifecycle manager is told.
+//! `nav2_msgs/srv/ManageLifecycleNodes`: commands for the lifecycle manager.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl ManageLifecycleNodes {
     pub const CLEANUP: u8 = 6;
 }
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ManageLifecycleNodesRequest {
@@ -39,10 +39,10 @@ pub struct ManageLifecycleNodesRequest {
     pub command: u8,
 }
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ManageLifecycleNodesResponse {
-    /// It was done.
+    /// Whether the request succeeded.
     pub success: bool,
 }

@@ -1,4 +1,4 @@
-//! Services: one file each, all with the same skeleton: the marker type, then request and response.
+//! Services: one file each, with a marker type, the request and the response.
 
 mod clear_costmap_around_pose;
 mod clear_costmap_around_robot;
@@ -32,11 +32,11 @@ pub use manage_lifecycle_nodes::{
 pub use toggle::{Toggle, ToggleRequest, ToggleResponse};
 pub use trigger::{Trigger, TriggerRequest, TriggerResponse};
 
-/// A service type. Its messages are plain structs; the `ros` room knows how to carry them.
+/// A service type. Its messages are plain structs; the `ros` room converts them.
 pub trait Service: 'static {
-    /// What a client sends.
+    /// The request type.
     type Request: Message;
-    /// What a client gets.
+    /// The response type.
     type Response: Message;
     /// The ROS type, as `ros2 service list -t` prints it: `nav2_msgs/srv/IsPathValid`.
     const TYPE: &'static str;

@@ -14,20 +14,20 @@ impl Service for Toggle {
     const TYPE: &'static str = "nav2_msgs/srv/Toggle";
 }
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToggleRequest {
-    /// On or off.
+    /// True for on.
     pub enable: bool,
 }
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToggleResponse {
-    /// It was done.
+    /// Whether the request succeeded.
     pub success: bool,
-    /// Why not.
+    /// The reason of a failure.
     pub message: String,
 }

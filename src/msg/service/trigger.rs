@@ -1,4 +1,4 @@
-//! `std_srvs/srv/Trigger`: do it.
+//! `std_srvs/srv/Trigger`: trigger an operation.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +14,16 @@ impl Service for Trigger {
     const TYPE: &'static str = "std_srvs/srv/Trigger";
 }
 
-/// Nothing: the interface's request is empty.
+/// The empty request.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TriggerRequest {}
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TriggerResponse {
-    /// It was done.
+    /// Whether the request succeeded.
     pub success: bool,
-    /// Why not, or a remark.
+    /// The reason of a failure, or a remark.
     pub message: String,
 }
