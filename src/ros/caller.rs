@@ -100,8 +100,8 @@ impl<R: 'static> Caller<R> {
         Ok(())
     }
 
-    /// Whether another request without a limit of its own may be sent. A full client may send one every
-    /// [`TRIAL_PERIOD`]: the absence of a server that is killed and restarted may go unnoticed.
+    /// Whether another request without a limit of its own may be sent. A full client may send one every `TRIAL_PERIOD`:
+    /// the absence of a server that is killed and restarted may go unnoticed.
     ///
     /// # Errors
     /// [`RosError::Unanswered`].
@@ -168,7 +168,7 @@ fn lock<R>(pending: &Mutex<Pending<R>>) -> MutexGuard<'_, Pending<R>> {
 
 struct Pending<R> {
     calls: Vec<PendingCall<R>>,
-    /// Requests that are forgotten or written off; checked only every [`SWEEP`] spins.
+    /// Requests that are forgotten or written off; checked only every `SWEEP` spins.
     set_aside: Vec<PendingCall<R>>,
     written_off: u64,
     /// Spins since the last check of `set_aside`.

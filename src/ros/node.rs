@@ -557,7 +557,7 @@ const LOOK: Duration = Duration::from_millis(400);
 const EARLY_LOOK: Duration = Duration::from_millis(250);
 /// The same for servers that have a goal.
 const BUSY_LOOK: Duration = Duration::from_millis(100);
-/// The same during [`HASTE`] after a server was opened or lost: a goal may be waiting for it.
+/// The same during `HASTE` after a server was opened or lost: a goal may be waiting for it.
 const HASTY_LOOK: Duration = Duration::from_millis(10);
 /// The maximum number of checks of a server that answers but lacks endpoints: half a second of frequent checks.
 const MOST_INCOMPLETE: u32 = 50;
