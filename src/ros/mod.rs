@@ -1,7 +1,7 @@
 //! The only room that knows r2r.
 //!
-//! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with services and
-//! topics. There are four threads; the waits of the others do not delay a tick:
+//! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with services
+//! and topics. There are four threads; the waits of the others do not delay a tick:
 //!
 //! ```text
 //!                 tasks                          messages
@@ -13,8 +13,8 @@
 //!                                 (owns goals, clients, publishers; sends)
 //! ```
 //!
-//! `ros-listen` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two more
-//! threads only write: `answers` repeats answers that the middleware refused, and `console` writes the log.
+//! `ros-listen` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two
+//! more threads only write: `answers` repeats answers that the middleware refused, and `console` writes the log.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] gives access to it.
 //! - [`GoalTrackerThread`] and [`Endpoints`]: for trees; [`RosLink`] is the `Link` of one world.

@@ -15,8 +15,9 @@ use crate::msg::{
 };
 use crate::ros::checked::Texts;
 
-/// A message type that topics support. The payload is `Self`, or `String` and `bool` for those of `std_msgs`: the
-/// struct of room `msg` if there is one, or a marker of this room if one Rust type is used for several ROS types.
+/// A message type that topics support. Structs of room `msg` implement it with `Self` as the payload. Markers of this
+/// room implement it with another payload: `String` and `bool` for those of `std_msgs`, or one Rust type for several
+/// ROS types.
 pub trait TopicType: Sized + Send + Sync + 'static {
     /// The ROS type: `nav_msgs/msg/Path`.
     const TYPE: &'static str;
