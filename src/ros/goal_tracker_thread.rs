@@ -752,7 +752,7 @@ impl Owner {
     }
 
     fn report(&mut self, report: GoalIncident) {
-        // A goal that does not stop in time is known only from a deadline.
+        // Only a deadline shows that a goal did not stop in time.
         self.changed = true;
         self.abandoned.report(&report);
         let name = self.name(report.server);

@@ -1,7 +1,7 @@
 //! The only room that knows r2r.
 //!
-//! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with services
-//! and topics. There are four threads; the waits of the others do not delay a tick:
+//! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with
+//! services and topics. There are four threads; the waits of the others do not delay a tick:
 //!
 //! ```text
 //!                 tasks                          messages
