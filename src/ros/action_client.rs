@@ -1,4 +1,4 @@
-//! The client side of an action: three services and two topics of it.
+//! The client side of an action: three services and two topics.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -21,25 +21,25 @@ type SendGoal<C> = <<C as ActionCodec>::Wire as WrappedActionTypeSupport>::SendG
 type GetResult<C> = <<C as ActionCodec>::Wire as WrappedActionTypeSupport>::GetResult;
 type Response<S> = <S as WrappedServiceTypeSupport>::Response;
 
-/// The wire id of a goal. r2r has a vector for it and panics on any length but 16: it is made here only.
+/// The wire id of a goal. In r2r it is a vector, and r2r panics on any length but 16, so it is made only here.
 pub(super) fn uuid(goal: GoalId) -> UUID {
     UUID {
         uuid: goal.0.to_vec(),
     }
 }
 
-/// How many questions for the result of one goal may be open: one that executes for hours is asked after every few
-/// seconds, and its server answers them all when it ends.
+/// The maximum number of open result requests for one goal. The result of a goal that executes for hours is requested
+/// every few seconds, and the server answers all requests when the goal ends.
 const QUESTIONS_KEPT: usize = 8;
 
-/// Under which key the pending calls of a goal are kept.
+/// The key of a goal's pending calls.
 fn key(goal: GoalId) -> u64 {
     let [.., a, b, c, d, e, f, g, h] = goal.0;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// One action server as its client sees it. It decides nothing: it sends what it is told to and passes on
-/// everything that comes, also twice, also late. Sorting that out is the GoalTracker's business.
+/// The client of one action server. It makes no decisions: it sends the given requests and forwards all incoming
+/// messages, including repeated and late ones. The GoalTracker handles those.
 pub(super) struct ActionClient<C: ActionCodec> {
     server: ServerId,
     name: Arc<str>,
@@ -47,13 +47,14 @@ pub(super) struct ActionClient<C: ActionCodec> {
     send_goal: Caller<Response<SendGoal<C>>>,
     get_result: Caller<Response<GetResult<C>>>,
     cancel_goal: Caller<action_msgs::srv::CancelGoal::Response>,
-    /// Goals of ours, and the form in which their leaves have results and feedback. Everybody's feedback comes on one
-    /// topic, at any rate, and converting that of others would be work for nothing.
+    /// The goals of this client, and the form of results and feedback for their leaves. The feedback of all clients'
+    /// goals is on one topic, at any rate; feedback of other clients' goals is not converted.
     ours: Arc<Mutex<FxHashMap<GoalId, Form>>>,
 }
 
 impl<C: ActionCodec> ActionClient<C> {
-    /// Makes three clients and listens to the goals' states, and sends an input when the server is there and when it is gone.
+    /// Creates three clients, subscribes to the status of goals, and sends an input when the server appears or
+    /// disappears.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,
@@ -142,7 +143,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
                 QosProfile::default(),
                 callback,
             );
-            // Its leaves go without.
+            // The leaves run without feedback.
             if let Err(error) = made {
                 tracing::error!("{name}: {error}");
             }
@@ -150,7 +151,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError> {
-        // What follows a goal, cancels and questions for its result, is bounded by the GoalTracker's deadlines.
+        // The GoalTracker's deadlines bound the later requests of a goal: cancels and result requests.
         let now = Instant::now();
         self.send_goal.make_room(now)?;
         self.get_result.make_room(now)?;
@@ -160,7 +161,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         lock(&self.ours).insert(goal, form);
         let (inputs, server) = (self.inputs.clone(), self.server);
         self.send_goal.call(key(goal), &request, move |answer| {
-            // An answer that cannot be had says nothing about the goal: it stays unanswered.
+            // A failed answer gives no information about the goal: the request stays unanswered.
             let Ok(answer) = answer else { return };
             let (accepted, stamp) = C::Wire::destructure_goal_response_msg(answer);
             inputs.wire(if accepted {
@@ -180,7 +181,8 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         let key = match tag {
             CancelTag::Goal { goal, .. } => key(goal),
             CancelTag::Leaf(ticket) => {
-                // Those of goals are bounded by the GoalTracker's deadlines; a tree may ask for these as often as it ticks.
+                // The GoalTracker's deadlines bound cancels of single goals; a tree may send these cancels in every
+                // tick.
                 self.cancel_goal.make_room(Instant::now())?;
                 ticket.0
             }
@@ -204,13 +206,13 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 
     fn request_result(&mut self, goal: GoalId) -> Result<(), RosError> {
-        // Asked again: the server has all questions and answers each, and one answer is enough. The earlier ones
-        // stay, because the answer may take longer than the time between two of them.
+        // A repeated request: the server answers each of them, and one answer is enough. The earlier requests stay
+        // open, because the answer may take longer than the time between two requests.
         self.get_result.forget_but(QUESTIONS_KEPT - 1, key(goal));
         let request = C::Wire::make_result_request_msg(uuid(goal));
         let inputs = self.inputs.clone();
         let service = format!("{}/_action/get_result", self.name);
-        // Of one that was found rather than sent, nobody reads the result.
+        // No leaf reads the result of a goal that was found and not sent.
         let form = lock(&self.ours).get(&goal).copied().unwrap_or_default();
         self.get_result.call(key(goal), &request, move |answer| {
             let Ok(answer) = answer else { return };
@@ -231,7 +233,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         lock(&self.ours).remove(&goal);
         self.get_result.forget(key(goal));
         self.cancel_goal.forget(key(goal));
-        // The goal request stays: accepted after all, it must be cancelled, however late that is.
+        // The goal request stays open: if the goal is accepted later, it must be cancelled, however late that is.
     }
 
     fn pending_requests(&self) -> PendingRequests {
@@ -242,7 +244,7 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     }
 }
 
-/// The request that cancels some goals of a server.
+/// The request that cancels the selected goals of a server.
 pub(super) fn cancel_request(selection: Selection) -> action_msgs::srv::CancelGoal::Request {
     let (goal, stamp) = selection.to_wire();
     action_msgs::srv::CancelGoal::Request {
@@ -253,7 +255,7 @@ pub(super) fn cancel_request(selection: Selection) -> action_msgs::srv::CancelGo
     }
 }
 
-/// rcl's servers answer with zero and an empty list where they accepted nothing.
+/// The code of a cancel answer. rcl's servers answer with zero and an empty list if they accepted nothing.
 pub(super) fn cancel_code(
     selection: Selection,
     answer: &action_msgs::srv::CancelGoal::Response,

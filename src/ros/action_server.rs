@@ -1,7 +1,7 @@
 //! The server side of an action: three services and two topics, over the goal table of room `goal`.
 //!
-//! r2r's own action server is not used: it keeps every goal for ever, takes a core ten seconds after the first one has
-//! ended, and reads freed memory when a client asks for an old one.
+//! r2r's own action server is not used: it keeps every goal forever, uses a whole core from ten seconds after the first
+//! goal has ended, and reads freed memory when a client requests an old goal.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,40 +21,40 @@ type GetResult<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::GetRe
 type FeedbackMessage<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::FeedbackMessage;
 type CancelGoal = action_msgs::srv::CancelGoal::Service;
 
-/// What the owner of an action server decides. Every method is called on the node's thread and must not wait; a
-/// decision that takes longer is made elsewhere, with the [`GoalRequest`].
+/// The decisions of the owner of an action server. Every method is called on the node's thread and must not wait. A
+/// slow decision can be made elsewhere, with the [`GoalRequest`].
 pub trait ActionHandler<A: ServedAction>: Send + 'static {
-    /// Somebody wants a goal: accept it, now or later and from any thread, or drop it, which rejects it.
+    /// A client requests a goal. Accept it, now or later and from any thread, or drop it, which rejects it.
     fn goal(&mut self, request: GoalRequest<A>);
 
-    /// Somebody wants a goal cancelled that is neither over nor cancelling. Must not use any goal of the server: its
-    /// table is locked, because one request may mean several. By default accepted.
+    /// A client requests a cancel of a goal that has not ended and is not canceling. Must not use any goal of the
+    /// server: its table is locked, because one request may select several goals. Accepts by default.
     fn may_cancel(&mut self, _goal: GoalId) -> CancelDecision {
         CancelDecision::Accept
     }
 
-    /// A cancel was accepted and answered, the goal's status is CANCELING: end it as soon as it has stopped.
+    /// A cancel was accepted and answered, and the goal's status is CANCELING. End the goal as soon as it has stopped.
     fn cancel(&mut self, goal: GoalId);
 
-    /// Whether to answer a request for the result of a goal. For simulated faults.
+    /// Whether to answer a request for a goal's result. For simulated faults.
     fn may_answer(&mut self, _goal: GoalId) -> bool {
         true
     }
 }
 
-/// The answer to a cancel request, as far as one goal goes.
+/// The answer to a cancel request, for one goal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CancelDecision {
-    /// The goal is cancelling from now on.
+    /// The goal is canceling from now on.
     Accept,
-    /// It goes on.
+    /// The goal continues.
     Reject,
-    /// The request is not answered at all. For simulated faults.
+    /// The request is never answered. For simulated faults.
     Ignore,
 }
 
-/// An action server, answering as `rcl_action`'s do: cancel of a finished goal 3, of an unknown one 2, the result of an
-/// unknown one status 0. Cheap to clone; it lives as long as its node.
+/// An action server with the answers of `rcl_action`: cancel of an ended goal 3, of an unknown one 2, the result of an
+/// unknown one status 0. Cheap to clone; it exists as long as its node.
 pub struct ActionServer<A: ServedAction> {
     shared: Arc<Shared<A>>,
 }
@@ -83,10 +83,10 @@ struct Shared<A: ServedAction> {
 }
 
 impl<A: ServedAction> ActionServer<A> {
-    /// How long results are kept by default. Ten seconds are rcl's own, since Jazzy.
+    /// How long results are kept by default. Ten seconds is rcl's default since Jazzy.
     pub const RETENTION: Duration = Duration::from_secs(10);
 
-    /// Serves an action under a name. `retention`: how long a result is kept after its goal ended.
+    /// Serves an action under a name. `retention`: how long a result is kept after the end of its goal.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -155,11 +155,12 @@ impl<A: ServedAction> ActionServer<A> {
         Ok(Self { shared })
     }
 
-    /// Takes a goal that no client has sent, and begins work on it: it is listed, can be cancelled and has feedback as
-    /// any other; but it is forgotten as soon as everybody can have seen its end, because nobody asks for its result.
+    /// Accepts a goal without a client, and starts its execution. It is listed, can be cancelled and has feedback like
+    /// any other goal. It is removed as soon as all clients can have seen its end, because no client requests its
+    /// result.
     ///
     /// # Errors
-    /// [`TableError::Duplicate`], [`TableError::TooMany`]; [`TableError::Over`] where somebody has ended it already.
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]; [`TableError::Over`] if the goal has already ended.
     pub fn begin(&self, id: GoalId, goal: A::Goal) -> Result<ServerGoal<A>, TableError> {
         let (goal, _) = self.shared.accept(id, Arc::new(goal))?;
         self.shared.table().keep_for(id, Self::RETENTION);
@@ -167,16 +168,16 @@ impl<A: ServedAction> ActionServer<A> {
         Ok(goal)
     }
 
-    /// Goals that are not over, oldest first.
+    /// Goals that have not ended, oldest first.
     pub fn active(&self) -> Vec<GoalId> {
         self.shared.table().active()
     }
 
-    /// Aborts whatever is not over: for the end of a process, where those who work on the goals can no longer be
-    /// reached.
+    /// Aborts all goals that have not ended. For the end of a process, when the threads that execute the goals can no
+    /// longer be reached.
     pub fn abort_active(&self, message: &str) {
         for goal in self.active() {
-            // Over in the meantime: then it has its result.
+            // If the goal has ended meanwhile, it has its result.
             let _ = self.shared.abort(goal, message);
         }
     }
@@ -187,7 +188,7 @@ impl<A: ServedAction> Shared<A> {
         lock(&self.table)
     }
 
-    /// Takes a goal; with it when that was, by its own clock.
+    /// Accepts a goal. Also returns its time of acceptance, by the table's clock.
     fn accept(
         self: &Arc<Self>,
         id: GoalId,
@@ -205,9 +206,9 @@ impl<A: ServedAction> Shared<A> {
         self.publish_status_with(&[]);
     }
 
-    /// With goals besides those of the table.
+    /// Publishes the status of the table's goals and of others.
     fn publish_status_with(&self, others: &[(GoalId, GoalStatus)]) {
-        // Under the publisher's lock from the reading on, so that an older list never follows a newer one.
+        // Read under the publisher's lock, so an older list never follows a newer one.
         let status = lock(&self.status);
         let status_list = self
             .table()
@@ -281,9 +282,9 @@ impl<A: ServedAction> Shared<A> {
     }
 }
 
-/// Room for a burst of requests. r2r takes one a spin, and where more come meanwhile than the service quality has depth,
-/// the middleware drops the oldest without a word to anybody: of a hundred clients with a goal each, 46 waited for ever
-/// with the default of ten. It makes room when requests come, not before.
+/// Quality of service with room for a burst of requests. r2r takes one request per spin. If more arrive meanwhile than
+/// the depth, the middleware drops the oldest without notice: of a hundred clients with one goal each, 46 waited
+/// forever with the default of ten. The memory is allocated when requests arrive, not before.
 fn many_at_once() -> QosProfile {
     QosProfile::services_default().keep_last(1000)
 }
@@ -299,7 +300,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A goal that somebody wants. Dropped without an answer it is rejected.
+/// A request for a goal. Dropping it without an answer rejects the goal.
 pub struct GoalRequest<A: ServedAction> {
     id: GoalId,
     goal: Arc<A::Goal>,
@@ -315,25 +316,25 @@ impl<A: ServedAction> std::fmt::Debug for GoalRequest<A> {
 }
 
 impl<A: ServedAction> GoalRequest<A> {
-    /// The id the client chose.
+    /// The id that the client chose.
     pub fn id(&self) -> GoalId {
         self.id
     }
 
-    /// What is wanted.
+    /// The requested goal.
     pub fn goal(&self) -> &Arc<A::Goal> {
         &self.goal
     }
 
-    /// What is wrong with the texts of the goal, if they are not what the client has sent.
+    /// The error in the goal's texts, if they differ from those that the client sent.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
 
-    /// Takes the goal and answers the client; its status is ACCEPTED until [`ServerGoal::execute`].
+    /// Accepts the goal and answers the client. Its status is ACCEPTED until [`ServerGoal::execute`].
     ///
     /// # Errors
-    /// [`TableError::Duplicate`], [`TableError::TooMany`]: it was rejected.
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected.
     pub fn accept(self) -> Result<ServerGoal<A>, TableError> {
         let (goal, answer) = self.take()?;
         answer.send();
@@ -341,12 +342,13 @@ impl<A: ServedAction> GoalRequest<A> {
         Ok(goal)
     }
 
-    /// As [`GoalRequest::accept`], but the client is told only by the answer that is handed out. For simulated faults.
+    /// Like [`GoalRequest::accept`], but the client is answered only by the returned [`Acceptance`]. For simulated
+    /// faults.
     ///
     /// # Errors
     /// As [`GoalRequest::accept`].
     pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
-        // Dropped, this refuses a goal that is not accepted.
+        // On an error, the drop of `self` rejects the goal.
         let (goal, stamp) = self.server.accept(self.id, Arc::clone(&self.goal))?;
         let request = self.answer.take();
         Ok((goal, Acceptance { request, stamp }))
@@ -362,10 +364,10 @@ impl<A: ServedAction> GoalRequest<A> {
         Ok(goal)
     }
 
-    /// Refuses the goal; the same as dropping it, in words.
+    /// Rejects the goal, like dropping it.
     pub fn reject(self) {}
 
-    /// Never answers: the client waits until it gives up. For simulated faults.
+    /// Never answers: the client waits until its timeout. For simulated faults.
     pub fn ignore(mut self) {
         self.answer = None;
     }
@@ -386,7 +388,7 @@ impl<A: ServedAction> Drop for GoalRequest<A> {
     }
 }
 
-/// The answer to the request of a goal that was taken. Dropped, the client waits until it gives up.
+/// The answer to the request of an accepted goal. If it is dropped, the client waits until its timeout.
 pub struct Acceptance<A: ServedAction> {
     request: Option<ServiceRequest<SendGoal<A>>>,
     stamp: Stamp,
@@ -402,7 +404,7 @@ impl<A: ServedAction> Acceptance<A>
 where
     ServiceRequest<SendGoal<A>>: Clone,
 {
-    /// The same answer once more. For simulated faults.
+    /// A second copy of the answer. For simulated faults.
     pub fn again(&self) -> Self {
         Self {
             request: self.request.clone(),
@@ -412,7 +414,7 @@ where
 }
 
 impl<A: ServedAction> Acceptance<A> {
-    /// Tells the client.
+    /// Sends the answer.
     pub fn send(self) {
         if let Some(request) = self.request {
             answers::answer(
@@ -423,7 +425,7 @@ impl<A: ServedAction> Acceptance<A> {
     }
 }
 
-/// Who waits for the result of a goal that is over, and the result. Dropped, they wait until they give up.
+/// The result of an ended goal, and the requests for it. If it is dropped, the clients wait until their timeout.
 pub struct Results<A: ServedAction> {
     waiters: Vec<ServiceRequest<GetResult<A>>>,
     end: TerminalStatus,
@@ -437,11 +439,11 @@ impl<A: ServedAction> std::fmt::Debug for Results<A> {
 }
 
 impl<A: ServedAction> Results<A> {
-    /// Tells them.
+    /// Sends the result to all clients that requested it.
     pub fn send(self) {
         let status = self.end.status() as i8;
         for waiter in self.waiters {
-            // From the thread that ticks, mostly.
+            // Usually called from the tick thread.
             answers::answer_later(
                 waiter,
                 A::Wire::make_result_response_msg(status, self.result.clone()),
@@ -450,8 +452,8 @@ impl<A: ServedAction> Results<A> {
     }
 }
 
-/// A goal that was accepted. Cheap to clone, usable from any thread. When the last clone is dropped before the goal has
-/// ended, it is aborted: no client waits for a goal that nobody works on.
+/// An accepted goal. Cheap to clone, usable from any thread. If the last clone is dropped before the goal has ended,
+/// the goal is aborted, so no client waits for a goal without an owner.
 pub struct ServerGoal<A: ServedAction> {
     inner: Arc<GoalInner<A>>,
 }
@@ -477,27 +479,27 @@ struct GoalInner<A: ServedAction> {
 }
 
 impl<A: ServedAction> ServerGoal<A> {
-    /// The id the client chose.
+    /// The id that the client chose.
     pub fn id(&self) -> GoalId {
         self.inner.id
     }
 
-    /// What is wanted.
+    /// The requested goal.
     pub fn goal(&self) -> &Arc<A::Goal> {
         &self.inner.goal
     }
 
-    /// Where it is in its life.
+    /// The current status.
     pub fn status(&self) -> GoalStatus {
         self.inner.server.table().status(self.inner.id)
     }
 
-    /// Whether a cancel was accepted and the goal is not over.
+    /// Whether a cancel was accepted and the goal has not ended.
     pub fn is_canceling(&self) -> bool {
         self.status() == GoalStatus::Canceling
     }
 
-    /// Work on it begins: its status is EXECUTING.
+    /// Starts the execution: the status becomes EXECUTING.
     ///
     /// # Errors
     /// [`TableError::Over`], [`TableError::Unknown`].
@@ -507,7 +509,7 @@ impl<A: ServedAction> ServerGoal<A> {
         Ok(())
     }
 
-    /// Publishes feedback. Of a goal that is over nothing is said: another thread may have ended it meanwhile.
+    /// Publishes feedback. Does nothing if the goal has ended: another thread may have ended it meanwhile.
     ///
     /// # Errors
     /// [`RosError::Send`].
@@ -522,16 +524,16 @@ impl<A: ServedAction> ServerGoal<A> {
             .map_err(|error| RosError::Send(error.to_string()))
     }
 
-    /// It is over: everybody who asked for the result gets it.
+    /// Ends the goal, and sends the result to all clients that requested it.
     ///
     /// # Errors
-    /// [`TableError::Over`], [`TableError::Unknown`]; [`TableError::NotCanceling`] for an end as cancelled that
-    /// nobody asked for.
+    /// [`TableError::Over`], [`TableError::Unknown`]; [`TableError::NotCanceling`] if `end` is canceled and no client
+    /// requested a cancel.
     pub fn finish(&self, end: TerminalStatus, result: A::Result) -> Result<(), TableError> {
         self.inner.server.finish(self.inner.id, end, result)
     }
 
-    /// As [`ServerGoal::finish`], but who asked for the result gets it only when it is sent. For simulated faults.
+    /// Like [`ServerGoal::finish`], but the result is sent only by [`Results::send`]. For simulated faults.
     ///
     /// # Errors
     /// As [`ServerGoal::finish`].
@@ -541,7 +543,7 @@ impl<A: ServedAction> ServerGoal<A> {
         Ok(results)
     }
 
-    /// Publishes the status of goals that nobody sent, among those of the others, and feedback on one of them. For
+    /// Publishes the status of goals that no client sent, together with the real ones, and feedback on one of them. For
     /// simulated faults.
     pub fn mislead(&self, feedback: &A::Feedback) {
         let server = &self.inner.server;

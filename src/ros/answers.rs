@@ -1,10 +1,10 @@
-//! Answers to requests, given again when the middleware refuses them.
+//! Sends answers to requests, and sends them again when the middleware refuses them.
 //!
-//! A client may see a service as ready before the service has found the reader of the client's answers, and a client whose
-//! quality of service does not fit never gets one. rmw_fastrtps refuses the answer then: the client would wait for ever.
-//! With the profile of [`super::middleware`] it does so at once. With a profile of the user it first waits for a tenth of a
-//! second, within the call, and the node's thread with it. It takes and drops the answer to a client that has left the
-//! graph: that is no refusal.
+//! A client may see a service as ready before the service has discovered the client's reader for answers. A client with
+//! an incompatible quality of service is never discovered. rmw_fastrtps then refuses the answer, and the client would
+//! wait forever. With the profile of [`super::middleware`], it refuses at once. With a profile of the user, it first
+//! waits for a tenth of a second within the call, which blocks the node's thread. An answer to a client that has left
+//! the graph is taken and dropped, not refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -15,32 +15,33 @@ use r2r::{ServiceRequest, WrappedServiceTypeSupport};
 
 use crate::fault;
 
-/// After a refusal, and then each time twice as long: the reader is found within a few milliseconds, mostly.
+/// The pause after the first refusal, doubled after each one: usually the reader is found within a few milliseconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
-/// After so long an answer is given up: its client is gone, or not of this network.
+/// The time after which an answer is abandoned: its client is gone, or belongs to another network.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// So many wait at most: clients that ask again and again and cannot hear take no more memory, nor, with a profile of the
-/// user, more of the time of the node's thread.
+/// The maximum number of refused answers. It limits the memory for clients that request repeatedly and cannot receive
+/// answers and, with a profile of the user, the time on the node's thread.
 const MOST: usize = 64;
 
-/// So many wait for their first attempt. More are dropped, and their clients are not told: at a tenth of a second for each that
-/// is refused, clients that cannot hear would fill the memory with answers.
+/// The maximum number of answers that wait for their first attempt. Further ones are dropped without notice to their
+/// clients: each refusal may take a tenth of a second, so clients that cannot receive would fill the memory with
+/// answers.
 const MOST_QUEUED: usize = 4096;
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Attempt {
     Given,
-    /// Worth another one.
+    /// Worth another attempt.
     Refused(String),
-    /// The service is gone.
+    /// The service no longer exists.
     Pointless,
 }
 
 type Give = Box<dyn FnMut() -> Attempt + Send>;
 
-/// Answers from a thread that may wait a moment: the node's own. What is refused is given again from another thread.
+/// Answers from a thread that may wait briefly: the node's own. Another thread repeats a refused answer.
 pub(super) fn answer<S>(request: ServiceRequest<S>, response: S::Response)
 where
     S: WrappedServiceTypeSupport + 'static,
@@ -52,7 +53,7 @@ where
     }
 }
 
-/// Answers from a thread that must not wait at all, such as the one that ticks.
+/// Answers from a thread that must not wait, such as the tick thread.
 pub(super) fn answer_later<S>(request: ServiceRequest<S>, response: S::Response)
 where
     S: WrappedServiceTypeSupport + 'static,
@@ -61,16 +62,16 @@ where
     hand_on(giving(request, response));
 }
 
-/// When the last answer was given.
+/// The time of the last answer.
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// How long the middleware may take to get an answer to its client before the service that gave it ends. A client hears of
-/// that end on another socket than of the answer, and drops what it reads of a service that it takes for gone: on a machine
-/// with ten processes for each core one in ten navigations that a signal ended had no result.
+/// The time for the middleware to deliver an answer before the service that sent it ends. A client receives that end on
+/// another socket than the answer, and drops messages of a service that it considers gone: on a machine with ten
+/// processes per core, one in ten navigations that a signal ended had no result.
 const ON_ITS_WAY: Duration = Duration::from_millis(150);
 
-/// Waits until every answer was tried at least once, at most so long, and until the last has had the time to arrive: for
-/// the end of a process.
+/// Waits, for `patience` at most, until every answer was tried once, and then until the last one has had time to
+/// arrive. For the end of a process.
 pub(super) fn flush(patience: Duration) {
     try_all(patience);
     let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,9 +95,9 @@ where
     S::Response: Send,
 {
     let type_name = std::any::type_name::<S>();
-    // Copied with each attempt, and of no use for it.
+    // The message is copied with each attempt and not needed for it.
     request.message = S::Request::default();
-    // The request is `Send`, its message need not be: the closure takes the whole of it.
+    // The request is `Send`, but its message may not be: the closure captures the whole request.
     Box::new(move || {
         let request: &ServiceRequest<S> = &request;
         match request.clone().respond(response.clone()) {
@@ -115,7 +116,7 @@ enum Task {
     Flush(Sender<()>),
 }
 
-/// One thread a process, made when it is first needed; `None` where none could be had.
+/// One thread per process, started on first use; `None` if it could not be started.
 static QUEUE: OnceLock<Option<SyncSender<Task>>> = OnceLock::new();
 
 fn hand_on(give: Give) {
@@ -123,7 +124,7 @@ fn hand_on(give: Give) {
         let (queue, tasks) = mpsc::sync_channel(MOST_QUEUED);
         std::thread::Builder::new()
             .name("answers".to_owned())
-            // A thread that has panicked begins again: an answer that cannot be given must not cost the others.
+            // The thread starts again after a panic: an answer that cannot be sent must not affect the others.
             .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&tasks))).is_err() {})
             .map_err(|error| tracing::error!("no thread for answers: {error}"))
             .ok()
@@ -157,25 +158,25 @@ fn run(tasks: &Receiver<Task>) {
                     );
                 }
             }
-            // Whatever came before it was tried when it was taken.
+            // All earlier answers were tried when they were taken.
             Ok(Task::Flush(done)) => drop(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        // One, and then whatever has come meanwhile: a result must not wait for ten clients that cannot hear.
+        // Try one, then read the queue again: a result must not wait for ten clients that cannot receive.
         if let Some(reason) = refused.try_again(started.elapsed()) {
             tracing::warn!("an answer is given up after {PATIENCE:?}, its client does not take it: {reason}");
         }
     }
 }
 
-/// The answers that were refused. Times are those since the thread's start.
+/// The refused answers. All times are since the start of the thread.
 #[derive(Default)]
 struct Refused(Vec<Waiting>);
 
 struct Waiting {
     give: Give,
-    /// Of the last refusal.
+    /// The reason of the last refusal.
     reason: String,
     first: Duration,
     due: Duration,
@@ -184,12 +185,12 @@ struct Waiting {
 }
 
 impl Refused {
-    /// Tries an answer, and keeps it if it is refused; a reason where another had to make room for it.
+    /// Tries an answer and keeps it if it is refused. Returns the reason of another one that was dropped to make room.
     fn take(&mut self, mut give: Give, now: Duration) -> Option<String> {
         let Attempt::Refused(reason) = give() else {
             return None;
         };
-        // The one that was refused most often makes room: most likely its client cannot hear.
+        // The answer with the most refusals is dropped: most likely its client cannot receive.
         let worst = (0..self.0.len()).max_by_key(|index| self.0[*index].attempts);
         let abandoned = worst.filter(|_| self.0.len() >= MOST);
         let abandoned = abandoned.map(|worst| self.0.swap_remove(worst).reason);
@@ -208,7 +209,7 @@ impl Refused {
         self.0.iter().map(|waiting| waiting.due).min()
     }
 
-    /// Tries the one again that has been due for longest; the reason, where it is given up.
+    /// Tries the answer again that has been due for longest. Returns the reason if it is abandoned.
     fn try_again(&mut self, now: Duration) -> Option<String> {
         let due = self
             .0
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(tasks.try_iter().count(), MOST_QUEUED);
     }
 
-    /// An answer that is taken at the given attempt, and how often it was tried.
+    /// An answer that is accepted at the given attempt, and its number of attempts.
     fn taken_at(number: usize) -> (Give, Arc<AtomicUsize>) {
         let tried = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&tried);
@@ -267,7 +268,7 @@ mod tests {
         (give, tried)
     }
 
-    /// Every moment at which something was tried, in milliseconds, and what was given up.
+    /// The times of all attempts, in milliseconds, and the reasons of abandoned answers.
     fn run_through(give: Give) -> (Vec<u128>, Vec<String>) {
         let mut refused = Refused::default();
         assert_eq!(refused.take(give, Duration::ZERO), None);

@@ -1,4 +1,4 @@
-//! What the process's arguments say of nodes, as far as the number of nodes matters.
+//! The rules for nodes in the process's arguments, as far as they affect the number of nodes.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -6,13 +6,13 @@ use std::process::Command;
 
 use super::names::Kind;
 
-/// One rule of `-r` or `--remap`: `node:from:=to`, with `rostopic://` or `rosservice://` before `from` where it is for one
-/// kind of names.
+/// One rule of `-r` or `--remap`: `node:from:=to`, with `rostopic://` or `rosservice://` before `from` if it applies to
+/// one kind of names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Rule<'a> {
-    /// Whom it is for; everybody where it is missing.
+    /// The node of the rule. `None`: all nodes.
     node: Option<&'a str>,
-    /// What it is for; topics and services where it is missing.
+    /// The kind of names. `None`: topics and services.
     kind: Option<Kind>,
     from: &'a str,
     to: &'a str,
@@ -40,7 +40,7 @@ impl<'a> Rule<'a> {
         matches!(self.from, "__node" | "__name")
     }
 
-    /// Whether one of its names is another for each node: `~/x`, or with `{node}` in it.
+    /// Whether one of its names differs between nodes: `~/x`, or a name with `{node}`.
     fn depends_on_the_node(self) -> bool {
         [self.from, self.to]
             .iter()
@@ -48,7 +48,7 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// The rules for the names of topics or of services of one node, in their order: each from what to what.
+/// The rules for the names of topics or of services of one node, in their order: each pair is (from, to).
 pub(super) fn name_rules<'a>(
     arguments: &'a [String],
     kind: Kind,
@@ -63,7 +63,7 @@ pub(super) fn name_rules<'a>(
         .map(|rule| (rule.from, rule.to))
 }
 
-/// The places of all rules in the arguments: those behind `-r` or `--remap`, between `--ros-args` and `--`.
+/// The indices of all rules in the arguments: those after `-r` or `--remap`, between `--ros-args` and `--`.
 fn rules(arguments: &[String]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -80,9 +80,9 @@ fn rules(arguments: &[String]) -> Vec<usize> {
     found
 }
 
-/// Whether a second node of the process would have the name that it is given, and see every topic as the node `name`
-/// does. A rule for all nodes (`__node:=x`) would give both one name; a rule for the topics of one (`x:/tf:=/y`), or with
-/// private names (`~/x:=/y`, `/x:=~/y`), would mean that one alone.
+/// Whether a second node of the process would have its given name and see every topic like the node `name`. A rule for
+/// all nodes (`__node:=x`) would give both the same name. A rule for the topics of one node (`x:/tf:=/y`), or with
+/// private names (`~/x:=/y`, `/x:=~/y`), would apply to that node only.
 pub(super) fn allow_a_second_node(arguments: &[String]) -> bool {
     rules(arguments)
         .into_iter()
@@ -90,8 +90,8 @@ pub(super) fn allow_a_second_node(arguments: &[String]) -> bool {
         .all(|rule| rule.names_a_node() == rule.node.is_some() && !rule.depends_on_the_node())
 }
 
-/// The arguments with every rule that names all nodes (`__node:=x`, what launch files write for `name=`) made one for
-/// the node `name`. `None` where there is nothing to change.
+/// The arguments, with every rule that names all nodes (`__node:=x`, written by launch files for `name=`) limited to
+/// the node `name`. `None` if no change is needed.
 pub fn name_one_node(arguments: &[String], name: &str) -> Option<Vec<String>> {
     let mut changed = arguments.to_vec();
     for index in rules(arguments) {
@@ -103,8 +103,8 @@ pub fn name_one_node(arguments: &[String], name: &str) -> Option<Vec<String>> {
     (changed != arguments).then_some(changed)
 }
 
-/// The arguments without those of `--ros-args`, but for the enclave: for a process that has a node of another name, and no
-/// parameters.
+/// The arguments without those of `--ros-args`, except the enclave: for a process with a node of another name and
+/// without parameters.
 pub(super) fn without_nodes(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut kept = Vec::new();
     let mut enclave = None;
@@ -126,9 +126,9 @@ pub(super) fn without_nodes(arguments: impl IntoIterator<Item = OsString>) -> Ve
     kept
 }
 
-/// Starts the process anew, under the same process id, where its arguments name all nodes (`__node:=x`), with arguments
-/// that name `name` only: then it does not return. rcl takes such a rule for every node of a process, and r2r has no way to
-/// give a node arguments of its own. To be called first, before there is a thread or an open file.
+/// Restarts the program under the same process id if its arguments name all nodes (`__node:=x`), with arguments that
+/// name only `name`; then it does not return. rcl applies such a rule to every node of a process, and with r2r a node
+/// cannot have its own arguments. Call it first, before there is a thread or an open file.
 pub fn keep_for(name: &str) {
     let own: Option<Vec<String>> = std::env::args_os()
         .map(|argument| argument.into_string().ok())

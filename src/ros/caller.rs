@@ -1,4 +1,4 @@
-//! A client of one service: requests, their answers, and those that never come.
+//! A client of one service, with its pending and unanswered requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,14 +14,14 @@ pub(super) type Sender<R> =
     Box<dyn Fn(&dyn std::any::Any) -> Result<BoxFuture<'static, Answer<R>>, RosError> + Send + Sync>;
 type Done<R> = Box<dyn FnOnce(Answer<R>) + Send>;
 
-/// How many requests of one client may be unanswered before a new goal or call is refused. r2r keeps about a hundred
-/// bytes for each until its answer comes, for ever if none does, and what waits here is looked at in every spin.
+/// The number of unanswered requests of one client at which a new goal or call is refused. r2r keeps about a hundred
+/// bytes for each until its answer comes, forever if none comes. Pending requests here are checked in every spin.
 pub(super) const MOST_UNANSWERED: usize = 1_000;
 
-/// How often a client that is full asks all the same, to learn whether its server answers again.
+/// How often a full client still sends a request, to find out whether its server answers again.
 const TRIAL_PERIOD: Duration = Duration::from_secs(10);
 
-/// A client of one service: sends from any thread, and has the answers delivered on the node's thread.
+/// A client of one service. Sends from any thread; delivers the answers on the node's thread.
 pub struct Caller<R> {
     send: Sender<R>,
     pending: Arc<Mutex<Pending<R>>>,
@@ -29,12 +29,13 @@ pub struct Caller<R> {
     lives: Lives,
 }
 
-/// How often the server of some clients has vanished. What was asked of an earlier life is not answered by a later one.
+/// How often the server of some clients has disappeared. A restarted server does not answer requests to the earlier
+/// one.
 #[derive(Clone, Debug, Default)]
 pub struct Lives(Arc<AtomicU64>);
 
 impl Lives {
-    /// The server has vanished.
+    /// Records that the server has disappeared.
     pub fn end(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
@@ -60,7 +61,7 @@ impl<R: 'static> Caller<R> {
         }
     }
 
-    /// What is to be done after each spin: delivers the answers that have come, and says whether there were any.
+    /// The action after each spin: delivers the answers that have arrived. Returns whether there were any.
     pub(super) fn drain(&self) -> Box<dyn FnMut() -> bool + Send> {
         let pending = Arc::clone(&self.pending);
         Box::new(move || {
@@ -73,8 +74,8 @@ impl<R: 'static> Caller<R> {
         })
     }
 
-    /// Sends a request. `done` is called on the node's thread when the answer comes, unless the request is forgotten
-    /// before; if it never comes, never.
+    /// Sends a request. `done` is called on the node's thread when the answer arrives, unless the request is forgotten
+    /// before. Without an answer, `done` is never called.
     ///
     /// # Errors
     /// [`RosError::Send`]; then `done` is not called.
@@ -84,7 +85,7 @@ impl<R: 'static> Caller<R> {
         request: &Q,
         done: impl FnOnce(Answer<R>) + Send + 'static,
     ) -> Result<(), RosError> {
-        // Under the lock: the answer may be there before the future is in its place.
+        // Under the lock: the answer may arrive before the future is stored.
         let mut pending = lock(&self.pending);
         let future = (self.send)(request)?;
         pending.calls.push(PendingCall {
@@ -99,8 +100,8 @@ impl<R: 'static> Caller<R> {
         Ok(())
     }
 
-    /// Whether another request may be sent that nothing else bounds. A client that is full may ask once in a while: a
-    /// server that is killed and started again may never have been missed.
+    /// Whether another request without a limit of its own may be sent. A full client may send one every `TRIAL_PERIOD`:
+    /// the absence of a server that is killed and restarted may go unnoticed.
     ///
     /// # Errors
     /// [`RosError::Unanswered`].
@@ -124,8 +125,8 @@ impl<R: 'static> Caller<R> {
         }
     }
 
-    /// Forgets the requests sent under a key: their answers are dropped. They are unanswered all the same, because r2r
-    /// goes on waiting.
+    /// Forgets the requests with a key: their answers are dropped. They still count as unanswered, because r2r keeps
+    /// waiting.
     pub fn forget(&self, key: u64) {
         let mut pending = lock(&self.pending);
         pending.forget(0, key);
@@ -135,13 +136,13 @@ impl<R: 'static> Caller<R> {
         }
     }
 
-    /// Forgets all but the newest so many requests sent under a key, which ask for the same and will be answered with
-    /// them: the older ones do not count as unanswered before the last is forgotten.
+    /// Forgets all requests with a key except the newest `newest`. They request the same, and the server answers them
+    /// together, so the older ones count as unanswered only after the last one is forgotten.
     pub fn forget_but(&self, newest: usize, key: u64) {
         lock(&self.pending).forget(newest, key);
     }
 
-    /// How many requests have had no answer.
+    /// The number of unanswered requests.
     pub fn pending_requests(&self) -> PendingRequests {
         let pending = lock(&self.pending);
         PendingRequests {
@@ -150,12 +151,12 @@ impl<R: 'static> Caller<R> {
         }
     }
 
-    /// For who knows when the server vanishes.
+    /// The counter to increase when the server disappears.
     pub fn lives(&self) -> Lives {
         self.lives.clone()
     }
 
-    /// What [`RosNode::watch`](super::RosNode::watch) needs; once.
+    /// The probe for [`RosNode::watch`](super::RosNode::watch). `None` after the first call.
     pub fn take_probe(&mut self) -> Option<Probe> {
         self.probe.take()
     }
@@ -167,12 +168,12 @@ fn lock<R>(pending: &Mutex<Pending<R>>) -> MutexGuard<'_, Pending<R>> {
 
 struct Pending<R> {
     calls: Vec<PendingCall<R>>,
-    /// Nobody waits for these, or nothing is expected of them any more: looked at now and then only.
+    /// Requests that are forgotten or written off; checked only every `SWEEP` spins.
     set_aside: Vec<PendingCall<R>>,
     written_off: u64,
-    /// Spins since those set aside were looked at.
+    /// Spins since the last check of `set_aside`.
     spins: u32,
-    /// When a full client last asked all the same.
+    /// The time of the last request of a full client.
     trial: Option<Instant>,
 }
 
@@ -190,20 +191,21 @@ impl<R> Default for Pending<R> {
 
 struct PendingCall<R> {
     key: u64,
-    /// Of the server, when it was asked.
+    /// The life of the server at the time of the request.
     life: u64,
     future: BoxFuture<'static, Answer<R>>,
-    /// Gone when the request was forgotten. Kept when it was written off: a goal that is accepted after all has to be
+    /// `None` after the request was forgotten. Kept when it was written off: a goal that is accepted later must be
     /// cancelled (guarantee G3).
     done: Option<Done<R>>,
-    /// Whether it counts as unanswered.
+    /// Whether the request counts as unanswered.
     owed: bool,
-    /// Nobody waits for it, and a later request under the same key was answered: so was this one, or it never will be.
+    /// The request is forgotten, and a later request with the same key was answered: this one was answered too, or
+    /// never will be.
     settled: bool,
     written_off: bool,
 }
 
-/// After how many spins answers to requests that were set aside are looked for.
+/// The period, in spins, of the checks of `set_aside`.
 const SWEEP: u32 = 100;
 
 impl<R> Pending<R> {
@@ -222,7 +224,7 @@ impl<R> Pending<R> {
             call.settled |= answered.iter().any(|(key, _)| *key == call.key);
         }
         if self.unanswered() >= MOST_UNANSWERED {
-            // It answers again: a successor that came unnoticed, to which the old requests mean nothing.
+            // The server answers again: it was restarted unnoticed, and does not know the old requests.
             self.write_off(life + 1);
         }
         ready
@@ -243,7 +245,7 @@ impl<R> Pending<R> {
         }));
     }
 
-    /// What was asked before this life of the server counts no more.
+    /// Requests to earlier lives of the server no longer count.
     fn write_off(&mut self, life: u64) {
         let old = self.calls.extract_if(.., |call| call.life < life);
         self.set_aside.extend(old);
@@ -265,8 +267,8 @@ impl<R> Pending<R> {
     }
 }
 
-/// Moves the answers that have come into `ready`. The keys of their requests, and the lives of the server in which they were
-/// asked for, in the order of asking.
+/// Moves the answers that have arrived into `ready`. Returns the keys of their requests and the lives of the server at
+/// the time of the request, in the order of the requests.
 fn take_answered<R>(
     calls: &mut Vec<PendingCall<R>>,
     ready: &mut Vec<(Answer<R>, Done<R>)>,
@@ -347,7 +349,7 @@ mod tests {
         }
         assert_eq!(caller.pending_requests().unanswered, 8);
         assert_eq!(caller.make_room(now), Ok(()));
-        // Its server answers them all when it ends.
+        // The server answers them all when the goal ends.
         questions
             .lock()
             .unwrap()
@@ -355,7 +357,7 @@ mod tests {
             .for_each(|question| question.send(7).unwrap());
         caller.drain()();
         assert_eq!(caller.pending_requests().unanswered, 0);
-        // Had it been restarted instead, they would count.
+        // If the server had been restarted, they would count.
         for _ in 0..20 {
             caller.forget_but(7, 2);
             caller.call(2, &(), |_| {}).unwrap();
@@ -398,7 +400,7 @@ mod tests {
             caller.forget(key);
         }
         assert_eq!(caller.make_room(now), Err(RosError::Unanswered(MOST_UNANSWERED)));
-        // A late answer makes room, also to a request that was forgotten.
+        // A late answer makes room, also for a forgotten request.
         answer(&questions, 5);
         let mut drain = caller.drain();
         for _ in 0..SWEEP {
@@ -446,7 +448,7 @@ mod tests {
         drain();
         caller.make_room(begin + TRIAL_PERIOD).unwrap();
         assert_eq!(caller.pending_requests().written_off, MOST_UNANSWERED as u64);
-        // G3: a goal of the first server that is accepted after all is not overlooked.
+        // G3: a goal of the first server that is accepted later is not missed.
         answer(&questions, 3);
         for _ in 0..SWEEP {
             drain();

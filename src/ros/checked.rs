@@ -1,5 +1,5 @@
-//! Messages whose texts are looked at as they came. r2r makes an empty text, which often means a default, of one that is
-//! not UTF-8, and cuts one at its first zero byte.
+//! Messages whose texts are checked as they arrived. r2r replaces a text that is not UTF-8 by an empty one, which often
+//! means a default, and cuts a text at its first zero byte.
 
 use std::marker::PhantomData;
 
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::convert::TopicType;
 
-/// A message type whose texts can be looked at.
+/// A message type whose texts can be checked.
 pub trait Texts: WrappedTypesupport {
-    /// What is wrong with the first text of a message, as rosidl made it, that r2r does not carry as it is.
+    /// The error in the first text of a rosidl message that r2r does not convert unchanged.
     fn fault(native: &Self::CStruct) -> Option<String>;
 }
 
-/// A message, and what is wrong with its texts.
+/// A message, and the error in its texts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Checked<M> {
     pub(in crate::ros) message: M,
@@ -67,7 +67,7 @@ impl<S: WrappedServiceTypeSupport<Request: Texts>> WrappedServiceTypeSupport for
     }
 }
 
-/// Takes the messages of a topic whose texts are as they came. The others are dropped, and people are told once.
+/// Passes on the messages of a topic whose texts arrived unchanged. Drops the others, with one warning.
 pub(super) fn whole<T: TopicType>(
     topic: &str,
     mut receiver: impl FnMut(T::Payload) + Send + 'static,
@@ -84,10 +84,10 @@ pub(super) fn whole<T: TopicType>(
     }
 }
 
-/// What is wrong with a text; `name` is what it is called.
+/// The error in a text; `name` is its name in the error.
 ///
 /// # Safety
-/// As rosidl makes it.
+/// The text was made by rosidl.
 unsafe fn fault_of(name: &str, text: &rcl::rosidl_runtime_c__String) -> Option<String> {
     // SAFETY: see above.
     let bytes = unsafe { elements(text, text.data.cast::<u8>(), text.size) };
@@ -101,7 +101,7 @@ unsafe fn fault_of(name: &str, text: &rcl::rosidl_runtime_c__String) -> Option<S
 }
 
 /// # Safety
-/// Where `data` is not null, it points to `size` elements that live as long as their owner.
+/// `data` is null, or points to `size` elements that exist as long as their owner.
 unsafe fn elements<O, T>(_owner: &O, data: *const T, size: usize) -> &[T] {
     if data.is_null() {
         return &[];
@@ -113,7 +113,7 @@ unsafe fn elements<O, T>(_owner: &O, data: *const T, size: usize) -> &[T] {
 impl Texts for NavigateToPose {
     fn fault(native: &Self::CStruct) -> Option<String> {
         let goal = &native.goal;
-        // SAFETY: rosidl has made the message.
+        // SAFETY: the message was made by rosidl.
         unsafe {
             fault_of("behavior_tree", &goal.behavior_tree)
                 .or_else(|| fault_of("the pose's frame_id", &goal.pose.header.frame_id))
@@ -124,7 +124,7 @@ impl Texts for NavigateToPose {
 impl Texts for NavigateThroughPoses {
     fn fault(native: &Self::CStruct) -> Option<String> {
         let goal = &native.goal;
-        // SAFETY: rosidl has made the message.
+        // SAFETY: the message was made by rosidl.
         unsafe {
             let poses = elements(goal, goal.poses.data, goal.poses.size);
             let mut frames = poses.iter().map(|pose| &pose.header.frame_id);
@@ -134,7 +134,7 @@ impl Texts for NavigateThroughPoses {
     }
 }
 
-/// Messages whose texts steer nothing, and the goals of simulated servers: their texts are not looked at.
+/// Messages whose texts control nothing, and the goals of simulated servers: their texts are not checked.
 macro_rules! taken_as_they_are {
     ($($message:ty),* $(,)?) => {
         $(impl Texts for $message {
@@ -176,7 +176,7 @@ macro_rules! parameters {
     ($($service:ident)*) => {
         $(impl Texts for rcl_interfaces::srv::$service::Request {
             fn fault(native: &Self::CStruct) -> Option<String> {
-                // SAFETY: rosidl has made the message.
+                // SAFETY: the message was made by rosidl.
                 unsafe {
                     let parameters = elements(native, native.parameters.data, native.parameters.size);
                     parameters.iter().find_map(|parameter| {
@@ -196,7 +196,7 @@ parameters!(SetParameters SetParametersAtomically);
 
 impl Texts for std_msgs::msg::String {
     fn fault(native: &Self::CStruct) -> Option<String> {
-        // SAFETY: rosidl has made the message.
+        // SAFETY: the message was made by rosidl.
         unsafe { fault_of("the text", &native.data) }
     }
 }
@@ -205,7 +205,7 @@ macro_rules! of_one_frame {
     ($($message:ident)*) => {
         $(impl Texts for geometry_msgs::msg::$message {
             fn fault(native: &Self::CStruct) -> Option<String> {
-                // SAFETY: rosidl has made the message.
+                // SAFETY: the message was made by rosidl.
                 unsafe { fault_of("the frame_id", &native.header.frame_id) }
             }
         })*
@@ -216,7 +216,7 @@ of_one_frame!(PoseArray PoseStamped);
 
 impl Texts for nav_msgs::msg::Goals {
     fn fault(native: &Self::CStruct) -> Option<String> {
-        // SAFETY: rosidl has made the message.
+        // SAFETY: the message was made by rosidl.
         unsafe {
             let poses = elements(native, native.goals.data, native.goals.size);
             let mut frames = poses.iter().map(|pose| &pose.header.frame_id);
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use r2r::NativeMsg;
 
-    /// What no `str` can hold.
+    /// The bytes of a text, and the fault that is found.
     const TEXTS: [(&[u8], &str); 3] = [
         (b"\xff\xfe.xml", "is not UTF-8"),
         (b"\0x", "has a zero byte"),
@@ -239,13 +239,13 @@ mod tests {
     ];
 
     fn assign(text: &mut rcl::rosidl_runtime_c__String, bytes: &[u8]) {
-        // SAFETY: the text is rosidl's, the bytes are as many as is said.
+        // SAFETY: the text was made by rosidl, and the length is that of the bytes.
         let done =
             unsafe { rcl::rosidl_runtime_c__String__assignn(text, bytes.as_ptr().cast(), bytes.len()) };
         assert!(done);
     }
 
-    /// What is found where texts are put into a message.
+    /// The errors found when the texts are put into a message.
     fn found<M: Texts + 'static>(message: &M, put: impl Fn(&mut M::CStruct, &[u8])) -> Vec<String> {
         let faults = TEXTS.map(|(bytes, _)| {
             let mut native = NativeMsg::<M>::from(message);

@@ -1,4 +1,4 @@
-//! The clocks: monotonic, or that of a simulation.
+//! The clocks: the monotonic clock, or the clock of a simulation.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,21 +8,21 @@ use super::wake::Heard;
 use crate::bt::Time;
 use crate::msg::Stamp;
 
-/// Why [`Clock::sleep_until`] returned.
+/// The reason why [`Clock::sleep_until`] returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Woken {
-    /// The deadline has come.
+    /// The deadline was reached.
     Deadline,
-    /// The bell was rung.
+    /// The thread was woken.
     Ring,
 }
 
 /// The time that drives trees and stamps messages: one object for the whole process, cheap to clone.
 ///
-/// Without `use_sim_time`, [`Clock::now`] is the monotonic clock, so that a tick is due at start + n·period
-/// whatever becomes of the wall clock (guarantee G10). With it, it goes on as far as the time of `/clock` does, and
-/// stands still while that does. Deadlines of the network are another matter: a paused simulation does not make a lost
-/// answer less lost, so the GoalTracker goes by [`Clock::steady`] always, and so does whoever waits for a halt.
+/// Without `use_sim_time`, [`Clock::now`] is the monotonic clock, so a tick is due at start + n·period whatever happens
+/// to the wall clock (guarantee G10). With `use_sim_time`, it advances with `/clock` and stops while `/clock` stops.
+/// Deadlines of the network do not stop in a paused simulation, because an answer can be lost then too: the GoalTracker
+/// and all waits for a halt always use [`Clock::steady`].
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -35,20 +35,20 @@ struct Inner {
     sleepers: Mutex<Vec<Wake>>,
 }
 
-/// Where the time of trees comes from, and how far it is. Under one lock, held for an addition: whoever mixed what was
-/// true before a switch with what is true after it could see the time go back.
+/// The source and the state of the trees' time. All fields are under one lock, held for an addition: if values from
+/// before and after a switch were mixed, the time could go back.
 #[derive(Debug)]
 struct Hands {
     simulated: bool,
-    /// Nanoseconds of the latest `/clock` message; 0 before the first. Zero is no time for rclcpp either.
+    /// Nanoseconds of the latest `/clock` message; 0 before the first. For rclcpp too, zero means no time.
     simulation: i64,
-    /// Messages count from the second on since `use_sim_time` was set: what the first one says is where the simulation
-    /// is, and not how much time has passed. A recording begins decades after zero.
+    /// Messages count from the second on after `use_sim_time` was set: the first one tells the simulation's time, not
+    /// how much time has passed. A recording begins decades after zero.
     counts: bool,
-    /// The time of trees under `use_sim_time`. Without what was taken back: a recording that starts over, or a
-    /// simulation that was reset, must not have every timer of a tree wait for as long as the last run took.
+    /// The time of trees under `use_sim_time`, in nanoseconds. Steps back are not subtracted: after a recording starts
+    /// over or a simulation is reset, timers of a tree must not wait for the duration of the last run.
     onward: u64,
-    /// How far the time of trees is ahead of the monotonic clock otherwise. It wraps where it is behind.
+    /// The trees' time minus the monotonic clock, without `use_sim_time`. It wraps if it is negative.
     ahead: u64,
     due_steps: DueSteps,
 }
@@ -56,15 +56,15 @@ struct Hands {
 /// The steps of simulated time by which a tick became due (see [`Clock::now_and_due_steps`]).
 #[derive(Debug, Default, PartialEq, Eq)]
 struct DueSteps {
-    /// In nanoseconds. A period of zero: they are not counted.
+    /// In nanoseconds. With a period of zero, steps are not counted.
     start: u64,
     period: u64,
-    /// The number of the last tick that is due.
+    /// The number of the last due tick.
     reached: u64,
     count: u64,
 }
 
-/// The ROS time, which may be set back, and the time that drives trees, which is not.
+/// The ROS time, which can go back, and the time that drives trees, which cannot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moment {
     /// [`Clock::stamp`].
@@ -95,7 +95,7 @@ impl DueSteps {
 }
 
 impl Clock {
-    /// A clock that starts now. `simulated`: parameter `use_sim_time`.
+    /// Creates a clock that starts now. `simulated`: the parameter `use_sim_time`.
     pub fn new(simulated: bool) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -113,13 +113,13 @@ impl Clock {
         }
     }
 
-    /// Whether time comes from `/clock`.
+    /// Whether the time comes from `/clock`.
     pub fn is_simulated(&self) -> bool {
         self.hands().simulated
     }
 
-    /// Switches between the two, when parameter `use_sim_time` is set. The time of trees goes on from where it is:
-    /// a tree that runs is neither held up nor hurried. Ends every sleep on simulated time.
+    /// Switches the source of the time, when the parameter `use_sim_time` is set. The time of trees continues from its
+    /// current value, so a running tree is neither delayed nor hurried. Ends every sleep on simulated time.
     pub fn set_simulated(&self, simulated: bool) {
         let mut hands = self.hands();
         if hands.simulated != simulated {
@@ -137,8 +137,8 @@ impl Clock {
         self.trigger();
     }
 
-    /// The time that drives trees; it never goes back. Under `use_sim_time` it stands still until
-    /// [`Clock::has_started`], and a tick loop waits for that.
+    /// The time that drives trees; it never goes back. Under `use_sim_time` it stops until [`Clock::has_started`], and
+    /// a tick loop waits for that.
     pub fn now(&self) -> Time {
         let hands = self.hands();
         Time::from_nanos(if hands.simulated {
@@ -148,9 +148,9 @@ impl Clock {
         })
     }
 
-    /// [`Clock::now`], and under `use_sim_time` how many messages of `/clock` have made a tick due, or several, since
-    /// this was last asked of the same ticks: those at `start` + n·`period`. Time that goes on by steps of 25 ms allows no
-    /// tick every 10 ms.
+    /// [`Clock::now`], and under `use_sim_time` the number of `/clock` messages that made one or more ticks due since
+    /// the last call with the same ticks: those at `start` + n·`period`. With steps of 25 ms, there cannot be a tick
+    /// every 10 ms.
     pub fn now_and_due_steps(&self, start: Time, period: Duration) -> (Time, Option<u64>) {
         let mut hands = self.hands();
         if !hands.simulated {
@@ -166,19 +166,18 @@ impl Clock {
         )
     }
 
-    /// Whether there is a time at all: false only under `use_sim_time`, until the first `/clock` message since it was
-    /// set.
+    /// Whether the time is known. False only under `use_sim_time`, until the first `/clock` message since it was set.
     pub fn has_started(&self) -> bool {
         let hands = self.hands();
         !hands.simulated || hands.counts
     }
 
-    /// The monotonic clock, whatever drives the trees.
+    /// The monotonic clock, with and without `use_sim_time`.
     pub fn steady(&self) -> Time {
         Time::from_nanos(u64::try_from(self.inner.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// When it will be that late for trees, as the system has it. Not for simulated time.
+    /// The system's time at the trees' time `due`. Not for simulated time.
     fn instant(&self, due: Time) -> Instant {
         let steady = due.as_nanos().wrapping_sub(self.hands().ahead);
         self.inner
@@ -187,7 +186,7 @@ impl Clock {
             .unwrap_or_else(|| Instant::now() + Duration::from_secs(3600))
     }
 
-    /// The ROS time, for stamps: the system's, or the simulation's.
+    /// The ROS time for stamps: the system's or the simulation's.
     pub fn stamp(&self) -> Stamp {
         let hands = self.hands();
         if hands.simulated {
@@ -196,7 +195,7 @@ impl Clock {
         Self::system_stamp()
     }
 
-    /// Both at once.
+    /// [`Clock::stamp`] and [`Clock::now`] at the same moment.
     pub fn moment(&self) -> Moment {
         Moment {
             stamp: self.stamp(),
@@ -204,7 +203,7 @@ impl Clock {
         }
     }
 
-    /// The system's time, whatever drives the trees.
+    /// The system's time, with and without `use_sim_time`.
     pub(super) fn system_stamp() -> Stamp {
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -212,8 +211,8 @@ impl Clock {
         Stamp::from_nanos(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
     }
 
-    /// Sleeps until [`Clock::now`] has reached `deadline`, or `wake` is rung.
-    /// Under `use_sim_time` it may never return without a ring: the simulation may have stopped.
+    /// Sleeps until [`Clock::now`] has reached `deadline`, or until `wake` is rung. Under `use_sim_time` it may not
+    /// return without a ring: the simulation may have stopped.
     pub fn sleep_until(&self, deadline: Time, wake: &Wake) -> Woken {
         loop {
             if self.now() >= deadline && self.has_started() {
@@ -230,7 +229,7 @@ impl Clock {
         }
     }
 
-    /// Takes a `/clock` message; whether the time that counts was set back by it. On the thread that listens alone.
+    /// Handles a `/clock` message, only on the thread that listens. Returns whether the message set the time back.
     pub(super) fn take(&self, stamp: Stamp) -> bool {
         let nanoseconds = stamp.as_nanos();
         let mut hands = self.hands();
@@ -262,10 +261,10 @@ impl Clock {
         self.inner.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One nap of a sleep on simulated time. It ends by itself, should the clock be switched meanwhile.
+    /// One part of a sleep on simulated time. It also ends if the clock is switched meanwhile.
     fn nap(&self, deadline: Time, wake: &Wake) -> Heard {
         self.sleepers().push(wake.clone());
-        // Checked again after the registration: a message in between must not be slept through.
+        // Check again after the registration: a message in between must not be missed.
         let due = self.now() >= deadline && self.has_started();
         let heard = if due {
             Heard::TimerTrigger
@@ -328,7 +327,7 @@ mod tests {
     #[test]
     fn g10_the_first_message_says_where_a_recording_begins_and_not_how_much_time_has_passed() {
         let clock = Clock::new(true);
-        // Some publish zero until they begin.
+        // Some publishers send zero until they begin.
         clock.take(seconds(0));
         assert!(!clock.has_started());
         clock.take(seconds(1_700_000_000));
@@ -376,7 +375,7 @@ mod tests {
             "the steps to 25 and to 104"
         );
         assert_eq!(asked(), (Time::from_millis(104), Some(0)));
-        // Those of others are counted from when on somebody asks for them.
+        // Steps for other ticks are counted from the first call on.
         take(150);
         ticks.0 = Time::from_millis(104);
         let asked = || clock.now_and_due_steps(ticks.0, ticks.1);
@@ -393,7 +392,7 @@ mod tests {
     fn g10_a_switch_of_the_clock_neither_turns_back_the_time_of_trees_nor_has_it_leap() {
         let soon = Duration::from_secs(600);
         let clock = Clock::new(false);
-        // Listened to, and of no account.
+        // The message is read and does not count.
         clock.take(seconds(3));
         std::thread::sleep(Duration::from_millis(2));
         let before = clock.now();
@@ -409,7 +408,7 @@ mod tests {
         clock.take(seconds(1_700_003_600));
         let later = switched + Duration::from_secs(3600);
         assert_eq!(clock.now(), later);
-        // Set to what it is: nothing happens.
+        // Setting it to its current value has no effect.
         clock.set_simulated(true);
         assert!(clock.has_started());
         assert_eq!(clock.now(), later);
@@ -419,7 +418,7 @@ mod tests {
         let due = back + Duration::from_millis(3);
         assert_eq!(clock.sleep_until(due, &Wake::new()), Woken::Deadline);
         assert!(clock.now() >= due && clock.now() - due < soon);
-        // Behind the monotonic clock, too.
+        // Also when it is behind the monotonic clock.
         clock.set_simulated(true);
         let slow = clock.now();
         std::thread::sleep(Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! A node with everything a node of this project has.
+//! A node with its clock, parameters and transforms.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::msg::Stamp;
 
-// The assertion of r2r: without rosgraph_msgs in the build, `use_sim_time` would be ignored in silence.
+// r2r's assertion: without rosgraph_msgs in the build, `use_sim_time` would be ignored silently.
 r2r::assert_compiled_with_use_sim_time_support!();
 
-/// How long the node's thread may take for what is done at start.
+/// Maximum time for tasks on the node's thread at start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A node, its clock, its parameters and its transforms. Dropping it destroys the node.
@@ -29,10 +29,10 @@ pub struct Ros {
 }
 
 impl Ros {
-    /// Makes a node of that name (which the command line may change), its parameters from the command line and files,
-    /// and `use_sim_time` among them, which may be set at any time.
+    /// Creates a node with that name (the command line may change it), and its parameters, with overrides from the
+    /// command line and from files. One of them is `use_sim_time`, which can be set at any time.
     ///
-    /// The parameters are served by [`Ros::serve_parameters`], when all are declared.
+    /// [`Ros::serve_parameters`] serves the parameters, after all are declared.
     ///
     /// # Errors
     /// [`RosError`].
@@ -50,7 +50,7 @@ impl Ros {
             transforms: TransformBuffer::new(),
         };
         let refused = |error: ParameterError| RosError::Context(error.to_string());
-        // Declared also where nobody listens yet: a parameter cannot be declared while another is set.
+        // Declared even if no one subscribes yet: a parameter cannot be declared while another one is being set.
         let topic = ros.handle().topic("/clock");
         let qos = Self::clock_quality(&ros.parameters, &topic).map_err(refused)?;
         if simulated {
@@ -78,19 +78,19 @@ impl Ros {
         Ok(ros)
     }
 
-    /// The parameter that every node has.
+    /// The parameter `use_sim_time`, which every node has.
     pub fn use_sim_time() -> Declaration {
         Declaration::new("use_sim_time", false, "Take the time from /clock.")
     }
 
-    /// The parameter by which rclcpp's nodes serve descriptions of their types.
+    /// The parameter of rclcpp's nodes that enables the service for type descriptions.
     pub fn start_type_description_service() -> Declaration {
         let text = "Serve ~/get_type_description, by which tools learn what the types of the node's topics and services look \
                     like.";
         Declaration::new("start_type_description_service", true, text).read_only()
     }
 
-    /// The service quality of `/clock`, which has this name after remapping, by the parameters that override it.
+    /// The quality of service of `/clock`, with the parameters that override it. `topic`: the name after remapping.
     ///
     /// # Errors
     /// [`ParameterError`].
@@ -99,7 +99,7 @@ impl Ros {
         qos_overrides::declare(store, topic, qos, &Policy::ALL)
     }
 
-    /// The same of `/tf` and `/tf_static`.
+    /// The quality of service of `/tf` and of `/tf_static`, with the parameters that override them.
     ///
     /// # Errors
     /// [`ParameterError`].
@@ -114,7 +114,7 @@ impl Ros {
         ])
     }
 
-    /// The way to the node.
+    /// Access to the node.
     pub fn handle(&self) -> &RosHandle {
         self.executor.handle()
     }
@@ -134,7 +134,7 @@ impl Ros {
         &self.transforms
     }
 
-    /// Puts the parameters on the wire.
+    /// Serves the parameters.
     ///
     /// # Errors
     /// [`RosError`].
@@ -146,7 +146,7 @@ impl Ros {
         })?
     }
 
-    /// Feeds the transforms from `/tf` and `/tf_static`.
+    /// Subscribes to `/tf` and `/tf_static` for the transforms.
     ///
     /// # Errors
     /// [`RosError`].
@@ -165,7 +165,7 @@ fn listen_to_clock(handle: &RosHandle, clock: &Clock, transforms: &TransformBuff
     handle.post(move |node| {
         let made = node.subscribe::<rosgraph_msgs::msg::Clock>("/clock", qos, move |message| {
             if clock.take(Stamp::from_wire(message.clock)) {
-                // What was before would count as the newest until the time has caught up with it.
+                // Earlier transforms would count as the newest until the time has passed theirs.
                 transforms.clear();
             }
         });

@@ -1,4 +1,4 @@
-//! The log of an executable: on its console, and on `/rosout` as soon as there is a node.
+//! The log of an executable: on its console, and on `/rosout` when there is a node.
 
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
@@ -11,20 +11,19 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::stderr::{Stderr, StderrThread};
 use super::{Rosout, rosout};
 
-/// What waits for a node. A process has one log, and `tracing` keeps the other end of it in a global as well.
+/// The log until there is a node. A process has one log, and `tracing` keeps its other end in a global too.
 static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
 
-/// The log of the process. Dropping it waits a moment for what is yet to be written.
+/// The log of the process. On drop it waits a moment for the last lines.
 #[derive(Debug)]
 #[must_use = "what is logged last is written when this is dropped"]
 pub struct Log(#[expect(dead_code, reason = "kept for its drop")] Option<StderrThread>);
 
-/// Logs to standard error, and to `/rosout` under the name of the first [`super::Ros`] that is started afterwards: as
-/// `RUST_LOG` says, or at the level of `--ros-args --log-level`, or at `info`. For the executables; a second call does
+/// Logs to standard error, and to `/rosout` under the name of the first [`super::Ros`] that is started afterwards. The
+/// level is that of `RUST_LOG`, or of `--ros-args --log-level`, or `info`. For the executables; a second call does
 /// nothing.
 ///
-/// The console is written by a thread of its own: a pipe that is full holds up who writes to it, and that may be a tick
-/// (guarantee G1).
+/// A separate thread writes the console: a full pipe blocks its writer, which might be a tick (guarantee G1).
 pub fn start_log() -> Log {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
@@ -35,7 +34,7 @@ pub fn start_log() -> Log {
         Err(_) => (BoxMakeWriter::new(std::io::stderr), None),
     };
     let console = tracing_subscriber::fmt::layer()
-        // Launch files and tests read it through pipes, where colours are noise.
+        // Launch files and tests read it through pipes, where colors are noise.
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(writer);
     let (layer, log) = rosout();
@@ -50,12 +49,13 @@ pub fn start_log() -> Log {
     Log(thread)
 }
 
-/// The log that waits for a node, once.
+/// The log that waits for a node. `None` after the first call.
 pub(super) fn take_log() -> Option<Rosout> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// What the arguments ask for. `--log-level name:=level` sets one logger's level; there is one here.
+/// The filter requested by the arguments. `--log-level name:=level` sets the level of one logger; here there is one
+/// logger.
 fn directive(arguments: &[String]) -> &'static str {
     let levels = arguments.windows(2).filter(|pair| pair[0] == "--log-level");
     let mut level = levels.map(|pair| pair[1].rsplit(":=").next().unwrap_or_default().to_lowercase());
@@ -63,7 +63,7 @@ fn directive(arguments: &[String]) -> &'static str {
         Some("debug") => "navtree=debug,nav_sim=debug,info",
         Some("warn" | "warning") => "warn",
         Some("error" | "fatal") => "error",
-        // r2r logs at error level that an answer came late: its clients' everyday life.
+        // r2r logs late answers at error level; they are normal.
         _ => "info,r2r=off",
     }
 }

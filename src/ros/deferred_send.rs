@@ -1,16 +1,16 @@
-//! What leaves along with what comes in.
+//! Defers messages until the listening thread is awake.
 
 use std::sync::Arc;
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Something to say, by calling it.
+/// A message; the call sends it.
 pub(super) type Message = Box<dyn FnOnce() + Send>;
 
-/// Room for one message that may wait a moment. The thread that listens to topics sends it when it is awake for
-/// something that it heard: where a robot drives, `/tf` and `/odom` wake it often enough. To wake a thread for it instead
-/// is half of what it costs to send it. Nothing is lost or sent twice; one message may overtake another where a thread lags
-/// by the time between two. Clones are the same.
+/// A slot for one message that may wait briefly. The thread that listens to topics sends it when an incoming message
+/// has woken it: while a robot drives, `/tf` and `/odom` do so often enough. Waking a thread for the message would cost
+/// half as much as sending it. No message is lost or sent twice. If a thread is late by the time between two messages,
+/// one message may overtake another. Clones share the slot.
 #[derive(Clone, Default)]
 pub(super) struct DeferredSend(Arc<Mutex<Slot>>);
 
@@ -19,16 +19,16 @@ enum Slot {
     #[default]
     Free,
     Taken(Message),
-    /// Nobody has come by for as long as the last message could wait. Nothing waits here until somebody comes by twice
-    /// between two messages: else each second one would wait in vain.
+    /// The listening thread was not awake between the last two messages. No message waits here until that thread was
+    /// awake twice between two messages; otherwise every second message would wait in vain.
     Forsaken {
         passed: bool,
     },
 }
 
 impl DeferredSend {
-    /// Leaves a message for whoever comes by. What is returned is to be sent otherwise, in this order: nobody has come by
-    /// since the message before.
+    /// Leaves a message in the slot. The caller must send the returned messages itself, in this order: the listening
+    /// thread was not awake since the last message.
     #[must_use]
     pub(super) fn leave(&self, message: Message) -> Vec<Message> {
         let mut slot = self.lock();
@@ -42,14 +42,14 @@ impl DeferredSend {
         }
     }
 
-    /// Takes it back, for what must not leave before it.
+    /// Takes the message back, because another one must not leave before it.
     pub(super) fn take_back(&self) -> Option<Message> {
         self.lock().empty()
     }
 
-    /// Sends what there is: somebody comes by.
+    /// Sends the message in the slot. Called by the listening thread.
     pub(super) fn carry(&self) {
-        // Sent when the slot is open again: a tick never waits for the middleware (guarantee G1).
+        // Send after the unlock: a tick never waits for the middleware (guarantee G1).
         let message = self.lock().pass();
         if let Some(send) = message {
             send();
@@ -97,7 +97,8 @@ mod tests {
         })
     }
 
-    /// `L`: a message is left, `c`: somebody comes by, `b`: it is taken back. What each step sends.
+    /// `L`: a message is left, `c`: the listening thread is awake, `b`: the message is taken back. Checks what each
+    /// step sends.
     fn tell(story: &[(&str, &str)]) {
         let (sender, sent) = channel();
         let along = DeferredSend::default();

@@ -1,4 +1,4 @@
-//! A way out that leads nowhere: for asking whether a tree could be served, before it is.
+//! A link without a connection, which checks whether a tree is possible before it is used.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
 
-/// Refuses what [`super::RosLink`] refuses at once (interfaces that the build does not have, names that are none,
-/// values that do not fit their fields) and makes nothing: r2r destroys no entity, so a tree that is refused must not
-/// have made any (guarantee G7). It remembers what one tree asks for, which must agree with itself: one for each tree.
+/// Refuses all that [`super::RosLink`] refuses at once: interfaces that are not in the build, invalid names, values
+/// that do not fit their fields. It creates no entities: r2r destroys none, so a refused tree must not have created any
+/// (guarantee G7). It stores the requests of one tree, which must be consistent; use one for each tree.
 #[derive(Debug, Default)]
 pub struct DryRun {
-    /// The types that the tree has given to topics, by their full names after remapping.
+    /// The types that the tree uses for topics, by full name after remapping.
     topics: HashMap<String, Arc<str>>,
-    /// What the node has opened, and sees on the graph; `None` where there is no node.
+    /// The endpoints of the node and its view of the graph; `None` without a node.
     endpoints: Option<Endpoints>,
 }
 
 impl DryRun {
-    /// The name of a topic in full: a tree may spell it in several ways.
+    /// The full name of a topic: a tree may spell it in several ways.
     fn full(&self, topic: &str) -> String {
         match &self.endpoints {
             Some(endpoints) => endpoints.ros().topic(topic),
@@ -33,7 +33,7 @@ impl DryRun {
         }
     }
 
-    /// For a tree that this node may come to run.
+    /// Creates one for a tree that this node may run.
     pub fn on(endpoints: &Endpoints) -> Self {
         Self {
             topics: HashMap::new(),
@@ -42,7 +42,7 @@ impl DryRun {
     }
 }
 
-/// Whether an entity of this name and type can be made.
+/// Checks that an entity with this name and type can be created.
 fn checked(name: &str, type_name: &str, known: bool) -> Result<(), LinkError> {
     if !known {
         return Err(LinkError::UnknownInterface(type_name.to_owned()));

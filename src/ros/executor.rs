@@ -1,4 +1,4 @@
-//! Starts the threads that own the nodes, and is the way to them.
+//! Starts the threads that own the nodes, and gives access to them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::goal::GoalIds;
 const SPIN: &str = "ros-spin";
 const LISTEN: &str = "ros-listen";
 
-/// The thread `ros-spin` with the node on it, and mostly a thread `ros-listen` with a second node. Dropping it ends all:
-/// the nodes are destroyed, so that peers see their endpoints go, and the threads are waited for.
+/// The thread `ros-spin` with the node, and usually a thread `ros-listen` with a second node. On drop, both nodes are
+/// destroyed, so peers see their endpoints disappear, and the threads are joined.
 #[derive(Debug)]
 pub struct Executor {
     handle: RosHandle,
     threads: Vec<(NodeThread, JoinHandle<()>)>,
 }
 
-/// Where an executor's node listens to topics.
+/// The node that subscribes to topics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listening {
-    /// On a node beside it, `_NAME_listener`, that `ros2 node list` does not show: see [`Executor::start`].
+    /// A second node, `_NAME_listener`, which `ros2 node list` does not show: see [`Executor::start`].
     Apart,
-    /// Itself.
+    /// The node itself.
     Together,
 }
 
-/// The way to the node from any thread. Cheap to clone.
+/// Access to the node from any thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RosHandle {
     node_thread: NodeThread,
@@ -51,14 +51,14 @@ struct Shared {
 }
 
 impl Executor {
-    /// Initialises ROS from the process's arguments (`--ros-args`: remapping, parameters, log level), makes a node
-    /// and starts its thread; also what the command line and parameter files say of its parameters. The name and the
-    /// namespace are defaults that `--ros-args -r __node:=…` overrides.
+    /// Initializes ROS with the process's arguments (`--ros-args`: remapping, parameters, log level), creates a node
+    /// and starts its thread. Also returns the parameter overrides of the command line and of parameter files. The name
+    /// and the namespace are defaults, which `--ros-args -r __node:=…` overrides.
     ///
-    /// r2r builds a wait set of all entities of a node for each of its waits: 180 µs with the sixty of a navigator, for
-    /// every message of `/tf`, `/odom`, `/clock` and of feedback. So they are listened to by a node of their own, whose
-    /// waits are a quarter as dear, and the other's are seldom ended. Where a rule of the command line would rename that
-    /// node, or would not reach it, there is one node for everything; see `src/ros/arguments.rs`.
+    /// For each wait, r2r builds a wait set of all entities of a node: 180 µs with the sixty of a navigator, for every
+    /// message of `/tf`, `/odom`, `/clock` and of feedback. So a second node subscribes to topics: its waits cost a
+    /// quarter of that, and the waits of the first node seldom end. If a rule of the command line would rename the
+    /// second node, or would not apply to it, there is only one node; see `src/ros/arguments.rs`.
     ///
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
@@ -97,7 +97,7 @@ impl Executor {
             threads.push((listener, thread));
         }
         let thread = start.run(SPIN, &context, end(&shared))?;
-        // Ended first: it may be waiting for the other.
+        // This thread ends first, because it may be waiting for the other one.
         threads.insert(0, (node_thread.clone(), thread));
         scheduling::yield_timed_events();
         let executor = Self {
@@ -111,18 +111,18 @@ impl Executor {
         Ok((executor, overrides))
     }
 
-    /// The way to the node.
+    /// Access to the node.
     pub fn handle(&self) -> &RosHandle {
         &self.handle
     }
 }
 
-/// How long the last answers may take to leave.
+/// Maximum time for the last answers to leave.
 const FAREWELL: Duration = Duration::from_millis(300);
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // Results of the last moment.
+        // Send the last results.
         answers::flush(FAREWELL);
         for (node_thread, thread) in self.threads.drain(..) {
             node_thread.give(None);
@@ -131,8 +131,8 @@ impl Drop for Executor {
     }
 }
 
-/// Random bits that tell this run from the one before it. From the hasher that the standard library seeds from the
-/// system, so that no crate is needed for eight bytes.
+/// Random bits that distinguish this run from earlier ones. They come from the standard library's hasher, which is
+/// seeded by the system, so no crate is needed for eight bytes.
 fn run_bits() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
@@ -140,7 +140,7 @@ fn run_bits() -> u64 {
     hasher.finish()
 }
 
-/// r2r answers an argument it cannot read with a panic; here it is an error like any other.
+/// r2r panics on an argument that it cannot read; this returns an error instead.
 fn create(name: &str, namespace: &str) -> Result<(r2r::Context, r2r::Node), RosError> {
     if std::env::args_os().any(|argument| argument.to_str().is_none()) {
         return Err(RosError::Context("the arguments are not UTF-8".to_owned()));
@@ -175,7 +175,7 @@ fn create(name: &str, namespace: &str) -> Result<(r2r::Context, r2r::Node), RosE
 }
 
 impl RosHandle {
-    /// For a test: a node that nobody hears.
+    /// For tests: a handle without a node.
     #[cfg(test)]
     pub(super) fn of_nobody() -> Self {
         Self {
@@ -208,42 +208,42 @@ impl RosHandle {
         format!("{namespace}/{}", self.name())
     }
 
-    /// Ids for goals, which no other run of the node uses; those for different purposes, and of other robots, are told
-    /// apart by their marks. `robot`: the parameter `robot_id`; empty: this machine.
+    /// Ids for goals that no other run of the node uses. Their marks distinguish purposes and robots. `robot`: the
+    /// parameter `robot_id`; empty: this machine.
     pub fn goal_ids(&self, robot: &str, purpose: &str) -> GoalIds {
         let node = format!("{}{purpose}", self.full_name());
         GoalIds::new(robot_id::mark(&node, robot), run_bits())
     }
 
-    /// The full name, before remapping, of what the node calls `name`.
+    /// The full name, before remapping, of the node's name `name`.
     pub(super) fn expand(&self, name: &str) -> String {
         self.shared.names.expand(name)
     }
 
-    /// The full name, after remapping, of the topic that the node calls `name`.
+    /// The full name, after remapping, of the node's topic `name`.
     pub(super) fn topic(&self, name: &str) -> String {
         self.shared.names.topic(name)
     }
 
-    /// The full name, after remapping, of the service that the node calls `name`.
+    /// The full name, after remapping, of the node's service `name`.
     pub(super) fn service(&self, name: &str) -> String {
         self.shared.names.service(name)
     }
 
-    /// Whether the caller is a thread that owns a node, which must not wait for this one.
+    /// Whether the caller runs on a thread that owns a node, which must not wait for this node.
     pub(super) fn is_this_thread(&self) -> bool {
         std::thread::current()
             .name()
             .is_some_and(|name| [SPIN, LISTEN].contains(&name))
     }
 
-    /// Has something done on the node's thread, at once: a spin that waits is ended. Does not wait itself; false if that
-    /// thread has ended.
+    /// Runs a task on the node's thread at once, by interrupting a waiting spin. Does not wait. False if that thread
+    /// has ended.
     pub fn post(&self, task: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
         self.thread_exit().is_none() && self.node_thread.give(Some(Box::new(task)))
     }
 
-    /// As [`RosHandle::post`], with an answer to wait for.
+    /// Like [`RosHandle::post`], and returns the result of the task.
     ///
     /// # Errors
     /// [`RosError::Down`].
@@ -254,7 +254,7 @@ impl RosHandle {
         self.ask(task).await.map_err(|_| RosError::Down)
     }
 
-    /// As [`RosHandle::with_node`], for threads that may wait: not the tick thread, not the node's own.
+    /// Like [`RosHandle::with_node`], for threads that may wait: not the tick thread, and not the node's own.
     ///
     /// # Errors
     /// [`RosError::Down`]; [`RosError::Timeout`] after `patience`.
@@ -280,14 +280,14 @@ impl RosHandle {
         receiver
     }
 
-    /// `None` while the node's thread runs; then whether it ended on request, or by which fault. A fault is the end
-    /// of the process: halt the trees, exit with a code, let the launch file start it again.
+    /// `None` while the node's thread runs; then whether it ended on request, or the fault. After a fault the process
+    /// must end: halt the trees, exit with a code, and let the launch file restart it.
     pub fn thread_exit(&self) -> Option<Result<(), String>> {
         self.shared.thread_exit.look()
     }
 
-    /// Another thread of the process has failed: as if this one had. The node goes on: goals are cancelled and results
-    /// delivered through it.
+    /// Reports that another thread of the process has failed, with the same consequences as a failure of the node's
+    /// thread. The node continues: it sends the cancels and the results.
     pub fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
         self.shared.thread_exit.note(Err(fault.to_owned()));
@@ -313,18 +313,18 @@ impl RosHandle {
             .map_err(|error| RosError::Context(error.to_string()))
     }
 
-    /// Has something done whenever the thread that listens to topics has heard something, or has waited for long enough.
+    /// Calls `act` whenever the thread that listens to topics has received a message or has waited long enough.
     pub(super) fn whenever_awake(&self, act: impl FnMut() + Send + 'static) {
         let ear = self.listener.as_ref().unwrap_or(&self.node_thread);
         ear.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
     }
 
-    /// Has somebody told when [`RosHandle::thread_exit`] begins to have an answer: at once, where it has one.
+    /// Calls `tell` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.
     pub fn on_thread_exit(&self, tell: impl FnOnce() + Send + 'static) {
         self.shared.thread_exit.tell(tell);
     }
 
-    /// By thread, a number that is odd and grows with each round of its loop: at least once in half a second.
+    /// For each thread, a number that is odd and grows with each round of its loop: at least once in half a second.
     pub fn beats(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let own = (SPIN, self.node_thread.metrics());
         let listener = self
@@ -335,7 +335,7 @@ impl RosHandle {
         std::iter::once(own).chain(listener).map(beats)
     }
 
-    /// What the loops have done so far, of the node and of the one that listens.
+    /// Metrics of the loops of the node and of the listening node.
     pub fn metrics(&self) -> SpinReading {
         let own = self.node_thread.metrics();
         self.listener

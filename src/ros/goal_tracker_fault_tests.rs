@@ -15,14 +15,14 @@ use crate::nav::Payload;
 /// The clients of action servers.
 pub(super) type Actions = FxHashMap<ServerId, Box<dyn ActionTransport>>;
 
-/// Does something, and logs a panic. `None` where it panicked.
+/// Calls `act`, and logs a panic. `None` after a panic.
 pub(super) fn guarded<T>(what: &str, act: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(act))
         .map_err(|panic| tracing::error!("{what} has panicked: {}", panic_text(&*panic)))
         .ok()
 }
 
-/// Carries out an effect. What the GoalTracker is told of one that panics: it is that goal's failure, and no other's.
+/// Carries out an effect. After a panic, returns the failure for the GoalTracker: only that goal fails.
 pub(super) fn attempt(
     effect: Effect<Payload>,
     act: impl FnOnce(Effect<Payload>),
@@ -42,10 +42,10 @@ pub(super) fn attempt(
     }
 }
 
-/// The goals that the GoalTracker has left alive, where it has panicked.
+/// The goals that were live when the GoalTracker panicked.
 pub(super) struct LeftGoals {
     goals: FxHashMap<GoalId, ServerId>,
-    /// How often they were cancelled.
+    /// The number of rounds of cancels.
     attempts: u32,
 }
 
@@ -65,9 +65,9 @@ impl LeftGoals {
         }
     }
 
-    /// Does what the process needs of this thread until it ends, without the GoalTracker: clients are told their results, a goal
-    /// that is accepted now is cancelled (guarantee G3), and cancels are sent again until their servers have answered,
-    /// because the middleware may lose one.
+    /// Does the necessary work of this thread until the process ends, without the GoalTracker: sends results to
+    /// clients, cancels goals that are accepted now (guarantee G3), and repeats cancels until their servers have
+    /// answered, because the middleware may lose one.
     pub(super) fn serve_until_the_end(&mut self, actions: &mut Actions, inputs: &Receiver<Input>) {
         let mut next = Instant::now() + RETRY;
         loop {
@@ -92,7 +92,7 @@ impl LeftGoals {
                 self.goals.insert(*goal, *server);
                 cancel(actions, *server, *goal, self.attempts);
             }
-            // A goal that is not known may be under way to its server, and a server that refuses may think better of it.
+            // An unknown goal may still be under way to its server, and a server that refuses may accept later.
             WireEvent::CancelAnswered {
                 tag: CancelTag::Goal { goal, .. },
                 code: CancelCode::None | CancelCode::GoalTerminated,
@@ -111,7 +111,7 @@ impl LeftGoals {
     }
 }
 
-/// As the guardian does.
+/// The same period as the guardian's.
 const RETRY: Duration = Duration::from_millis(250);
 
 fn cancel(actions: &mut Actions, server: ServerId, goal: GoalId, attempt: u32) {
@@ -136,7 +136,7 @@ mod tests {
 
     const SERVER: ServerId = ServerId(1);
 
-    /// Tells of each cancel; that of goal 1 panics.
+    /// Records each cancel; the cancel of goal 1 panics.
     struct Client(Sender<GoalId>);
 
     impl ActionTransport for Client {
@@ -179,7 +179,7 @@ mod tests {
         assert!(matches!(failure, Some(WireEvent::SendFailed { goal }) if goal == id(7)));
     }
 
-    /// Clients that tell of their cancels.
+    /// Clients that record their cancels.
     fn clients() -> (Actions, Receiver<GoalId>) {
         let (cancels, cancelled) = channel();
         let mut actions = Actions::default();

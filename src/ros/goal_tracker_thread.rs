@@ -1,4 +1,4 @@
-//! The thread that owns the GoalTracker, and every client and publisher with it.
+//! The thread that owns the GoalTracker and all clients and publishers.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,16 +28,16 @@ use crate::goal::{
 };
 use crate::nav::{Payload, TopicId};
 
-/// What the thread is told.
+/// The inputs of the thread.
 pub(super) enum Input {
     Commands(Vec<Command<Payload>>),
     Wire(WireEvent<Payload>),
     Action(ServerId, Box<dyn ActionTransport>),
-    /// Something for the node's thread.
+    /// A task for the node's thread.
     Task(Task),
-    /// Every goal that lives on a server is to be kept here, from now on.
+    /// Keeps every goal on a server in this list from now on.
     Guard(GuardedGoals),
-    /// A leaf wants the feedback of its goals there.
+    /// A leaf needs the feedback of its goals on this server.
     Hear(ServerId),
     Service(ServerId, Box<dyn ServiceTransport>),
     Publisher(TopicId, Box<dyn Publish>),
@@ -55,7 +55,7 @@ pub(super) enum Input {
     End,
 }
 
-/// The way in, for transports and links.
+/// Sends inputs to the thread, for transports and links.
 #[derive(Clone)]
 pub(super) struct InputSender(Sender<Input>);
 
@@ -64,29 +64,29 @@ impl InputSender {
         self.send(Input::Wire(event));
     }
 
-    /// Whether one server at most answers as `service`, by a look at the graph when this is called: `then` is told on the
-    /// node's thread. Where there are several, a client gets the answer of one of them.
+    /// Calls `then` on the node's thread with whether at most one server answers `service`, by the graph at the time of
+    /// this call. If there are several, a client gets the answer of one of them.
     pub(super) fn ask_whether_alone(self, service: String, then: impl FnOnce(&Self, bool) + Send + 'static) {
         let to = self.clone();
         let look = move |node: &mut RosNode| then(&self, node.servers(&service) <= 1);
         to.send(Input::Task(Box::new(look)));
     }
 
-    /// Lost only when the thread has ended, and then there is nothing left to do with it.
+    /// An input is lost only if the thread has ended; it is then of no use.
     pub(super) fn send(&self, input: Input) {
         let _ = self.0.send(input);
     }
 }
 
-/// The thread that owns the GoalTracker: it takes what ticks ask for, what servers say and what the time brings, and
-/// sends at once what follows from it, so that no cancel waits for a tick.
+/// The thread that owns the GoalTracker. It handles the commands of ticks, the messages of servers and deadlines, and
+/// sends the resulting messages at once, so no cancel waits for a tick.
 #[derive(Debug)]
 pub struct GoalTrackerThread {
     handle: GoalTrackerHandle,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The way to the GoalTracker from any thread. Cheap to clone.
+/// Access to the GoalTracker from any thread. Cheap to clone.
 #[derive(Clone)]
 pub struct GoalTrackerHandle {
     message_sender: MessageSender,
@@ -94,26 +94,26 @@ pub struct GoalTrackerHandle {
     board: Arc<GoalsBoard>,
     servers: Arc<ServersBoard>,
     takeover: Arc<Takeover>,
-    /// How many goals the guardian's list has.
+    /// The number of goals in the guardian's list.
     guarded: Arc<AtomicUsize>,
     clock: Clock,
     ros: RosHandle,
 }
 
-/// What a tick has to say, until the tick is over.
+/// The messages of a tick, kept until the tick ends.
 struct Outbox {
     message_sender: MessageSender,
     held: Mutex<Vec<Outgoing>>,
 }
 
-/// What somebody has to say.
+/// An outgoing message.
 enum Outgoing {
     ToGoalTracker(Input),
-    /// To be sent along with what comes in, or by the GoalTracker.
+    /// A message sent by the thread that listens to topics, or by the GoalTracker's thread.
     Along(Message),
 }
 
-/// Where it leaves.
+/// The threads that send messages.
 #[derive(Clone)]
 struct MessageSender {
     inputs: InputSender,
@@ -162,10 +162,11 @@ impl std::fmt::Debug for GoalTrackerHandle {
 }
 
 impl GoalTrackerThread {
-    /// Starts the thread. `robot`: see [`RosHandle::goal_ids`]. `options` are for goals that are found rather than started.
+    /// Starts the thread. `robot`: see [`RosHandle::goal_ids`]. `options` are for goals that were found, not started,
+    /// by this node.
     ///
     /// # Errors
-    /// [`RosError::Context`] where no thread can be had.
+    /// [`RosError::Context`] if the thread cannot be started.
     pub fn start(
         ros: &RosHandle,
         clock: &Clock,
@@ -227,7 +228,7 @@ impl GoalTrackerThread {
         })
     }
 
-    /// The way to it.
+    /// Access to the GoalTracker.
     pub fn handle(&self) -> &GoalTrackerHandle {
         &self.handle
     }
@@ -256,9 +257,8 @@ impl GoalTrackerHandle {
         &self.ros
     }
 
-    /// A way for the tick thread: what is sent through it, or a clone of it, leaves with
-    /// [`GoalTrackerHandle::hand_over`]. Each message to a thread that sleeps wakes it, and one that is woken may take the
-    /// processor from the tick that woke it.
+    /// A handle for the tick thread: messages sent through it or a clone leave with [`GoalTrackerHandle::hand_over`].
+    /// Each message to a sleeping thread wakes it, and the woken thread may take the processor from the tick.
     #[must_use]
     pub fn with_outbox(&self) -> Self {
         let outbox = Outbox {
@@ -271,7 +271,7 @@ impl GoalTrackerHandle {
         }
     }
 
-    /// The same way for every other thread: what is sent through it leaves at once.
+    /// A handle for all other threads: messages leave at once.
     #[must_use]
     pub fn without_outbox(&self) -> Self {
         Self {
@@ -280,14 +280,14 @@ impl GoalTrackerHandle {
         }
     }
 
-    /// The tick is over: what it had to say leaves.
+    /// Sends the messages of a tick, at its end.
     pub fn hand_over(&self) {
         if let Some(outbox) = &self.outbox {
             outbox.hand_over();
         }
     }
 
-    /// Sends at once, or with the rest of a tick.
+    /// Sends an input, at once or at the end of a tick.
     pub(super) fn put(&self, input: Input) {
         self.say(Outgoing::ToGoalTracker(input));
     }
@@ -303,78 +303,79 @@ impl GoalTrackerHandle {
         }
     }
 
-    /// As [`GoalTrackerHandle::submit`], and never with the rest of a tick: for what must be known before a server says
-    /// anything.
+    /// Like [`GoalTrackerHandle::submit`], but always at once: for inputs that must arrive before any message of a
+    /// server.
     pub(super) fn submit_at_once(&self, input: Input) {
         self.board.count_in();
         self.inputs().send(input);
     }
 
-    /// Sends what changes goals; counted, so that [`GoalTrackerHandle::is_settled`] knows when it was handled.
+    /// Sends an input that changes goals. It is counted, so [`GoalTrackerHandle::is_settled`] knows when it was
+    /// handled.
     pub(super) fn submit(&self, input: Input) {
         self.board.count_in();
         self.put(input);
     }
 
-    /// Has something sent from here, so that a tick does not wait for the middleware (G1), after what was sent before.
+    /// Sends a message on this thread, after earlier messages, so a tick does not wait for the middleware (G1).
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
         self.put(Input::Send(Box::new(send)));
     }
 
-    /// As [`GoalTrackerHandle::send`], for what may wait until the next topic is heard: no thread is woken for it then, and
-    /// where topics are listened to apart, what takes long to send holds up no goal. Where nothing is heard, it leaves with
-    /// the next of its kind, or within half a second.
+    /// Like [`GoalTrackerHandle::send`], for messages that may wait until the next topic message arrives. No thread is
+    /// woken for them. If another node listens to topics, slow sends do not delay goals. Without topic messages, they
+    /// leave with the next one of their kind, or within half a second.
     pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
         self.say(Outgoing::Along(Box::new(send)));
     }
 
-    /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick.
-    /// Leaves are told nothing (G4); the tree is to be halted at its next tick, which then finds nothing to stop.
+    /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick. Leaves
+    /// are not notified (G4). Halt the tree at its next tick, which then finds nothing to stop.
     pub fn halt_all(&self, reason: HaltReason) {
         self.submit(Input::HaltAll(reason));
     }
 
-    /// The node becomes active, or no longer is: only an active one cancels goals of its earlier runs (see
-    /// [`Command::Adopt`]), and only where no other node on the graph has its name.
+    /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see [`Command::Adopt`]),
+    /// and only if no other node on the graph has its name.
     pub fn set_active(&self, active: bool) {
         self.takeover.set_active(active, self);
     }
 
-    /// The process ends (G8): every leaf is halted, nothing is started any more, and what has not ended after
-    /// `patience` is reported and given up. [`GoalsView::idle`] says when all is over.
+    /// Shuts down at the end of the process (G8): halts every leaf, starts no more requests, and reports and abandons
+    /// goals that have not ended after `patience`. [`GoalsView::idle`] tells when all are done.
     pub fn shut_down(&self, patience: Duration) {
         self.submit(Input::ShutDown(patience));
     }
 
-    /// Whether everything submitted so far was handled and no goal keeps a session from being over, of which these are
-    /// the tickets; see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up).
+    /// Whether all inputs so far were handled and no goal with a ticket of the session keeps it from ending; see
+    /// [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up).
     pub fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         self.board.is_settled(of_session)
     }
 
-    /// Grows whenever its thread begins to work and when it waits again; odd while it works.
+    /// A counter that grows when the thread begins to work and when it waits again; odd while it works.
     pub fn beats(&self) -> u64 {
         self.board.beats()
     }
 
-    /// Whether goals may live on servers, also where the thread has stalled before it showed them: the guardian's list
-    /// has a goal before its request leaves.
+    /// Whether there may be goals on servers, even if the thread has stalled before it published them: a goal is in the
+    /// guardian's list before its request leaves.
     pub fn may_have_goals(&self) -> bool {
         !self.board.view().live.is_empty() || self.guarded.load(Ordering::Acquire) > 0
     }
 
-    /// What is known of the goals. Complete as of a moment ago; never waits for their owner.
+    /// The state of the goals, as of a moment ago. Never waits for the thread that owns them.
     pub fn view(&self) -> GoalsView {
         self.board.view().clone()
     }
 
-    /// What is known of some servers, in their order; the same holds.
+    /// The state of some servers, in the given order, as of a moment ago. Never waits.
     pub fn servers(&self, servers: &[ServerId]) -> Vec<KnownServer> {
         self.servers.of(servers)
     }
 
-    /// What has not stopped when a session ends, one text a goal; see
-    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by). Also what was given up of the session's own.
+    /// The goals that have not stopped when a session ends, one text per goal; see
+    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by). Includes the session's abandoned goals.
     pub fn unsettled(&self, of_session: impl Fn(Ticket) -> bool) -> Vec<String> {
         let view = self.board.view();
         let abandoned = view.abandoned.iter();
@@ -397,13 +398,13 @@ impl GoalTrackerHandle {
             .collect()
     }
 
-    /// Keeps a list of the goals that live on servers, for a guardian. To be called before anything is opened.
+    /// Maintains a list of the goals on servers, for a guardian. Call it before anything is opened.
     pub fn guard(&self, mut goals: GuardedGoals) {
         goals.count_in(Arc::clone(&self.guarded));
         self.inputs().send(Input::Guard(goals));
     }
 
-    /// Has a bell rung whenever the set of live goals has changed.
+    /// Wakes `wake` whenever the set of live goals has changed.
     pub fn ring_on_change(&self, wake: Wake) {
         self.board.ring_on_change(wake);
     }
@@ -424,12 +425,12 @@ fn words(phase: Phase) -> &'static str {
     }
 }
 
-/// Inputs that are handled before their effects are carried out: a flood of feedback becomes one notice, a goal that is
-/// halted by one of them is not sent, and a cancel waits for no more than these. As many leaves as are halted in one tick
-/// should have room: between two batches it is told anew what is known of all goals.
+/// The maximum number of inputs handled before their effects are carried out. Within a batch, many feedback messages
+/// become one notice, and a goal that one of the inputs halts is not sent. A cancel waits for one batch at most. A
+/// batch should have room for all leaves halted in one tick, because the list of goals is published after each batch.
 const BATCH: usize = 256;
 
-/// From how many unanswered requests on people are told.
+/// The number of unanswered requests from which on a warning is logged.
 const MANY: usize = 100;
 
 struct Owner {
@@ -440,17 +441,17 @@ struct Owner {
     servers: Arc<ServersBoard>,
     abandoned: AbandonedGoals,
     actions: Actions,
-    /// Servers whose feedback is wanted, and whose client is not made yet.
+    /// Servers whose feedback is requested and whose client does not exist yet.
     unheard: FxHashSet<ServerId>,
     services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
     publishers: FxHashMap<TopicId, Box<dyn Publish>>,
-    /// Published before the publisher was made.
+    /// Messages published before their publisher existed.
     unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
     links: FxHashMap<u16, Arc<Inbox>>,
     names: FxHashMap<ServerId, Arc<str>>,
-    /// How many unanswered requests people were told of.
+    /// The number of unanswered requests in the last warning.
     warned: FxHashMap<ServerId, usize>,
-    /// Servers of which people were told that nothing more is sent to them.
+    /// Servers for which refused requests were logged.
     refused: FxHashSet<ServerId>,
     guarded: Option<GuardedGoals>,
     effects: Vec<Effect<Payload>>,
@@ -464,7 +465,7 @@ impl Owner {
             let first = match self.goal_tracker.next_deadline() {
                 None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(due) => {
-                    // A deadline that is not met by meeting it must not become a busy loop.
+                    // A deadline that is still due after it was handled must not cause a busy loop.
                     let left = due.since(self.clock.steady()).max(Duration::from_micros(500));
                     inputs.recv_timeout(left)
                 }
@@ -474,7 +475,7 @@ impl Owner {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            // All that it does until it waits again may stall in the middleware.
+            // All work until the next wait may stall in the middleware.
             self.board.beat();
             let goes_on = self.work(next, inputs);
             self.board.beat();
@@ -484,14 +485,14 @@ impl Owner {
         }
     }
 
-    /// Handles what there is, a batch at most, and what is due. False where it is told to end.
+    /// Handles one batch of inputs at most, and due deadlines. Returns false on a request to end.
     fn work(&mut self, mut next: Option<Input>, inputs: &Receiver<Input>) -> bool {
         fault::point();
         let now = self.clock.steady();
         let (mut taken, mut handled) = (0, 0);
         while let Some(input) = next {
             if matches!(input, Input::End) {
-                // What was asked for just before leaves all the same: a goal would go on.
+                // Send the earlier requests all the same: without its cancel, a goal would continue.
                 self.carry_out(now);
                 return false;
             }
@@ -512,7 +513,7 @@ impl Owner {
         true
     }
 
-    /// Whether it was one of those that are counted.
+    /// Returns whether the input was one of the counted ones.
     fn take(&mut self, input: Input, now: Time) -> bool {
         match input {
             Input::Commands(commands) => {
@@ -584,7 +585,7 @@ impl Owner {
                 return true;
             }
             Input::Send(send) => {
-                // What was asked for before has left by then: a client that reads its result finds its cancels sent.
+                // Earlier requests have left by then: when a client reads its result, the cancels were sent.
                 self.carry_out(now);
                 guarded("a message", send);
             }
@@ -599,7 +600,7 @@ impl Owner {
         false
     }
 
-    /// Where the publisher is not made yet, as many messages wait for it as its topic keeps.
+    /// If the publisher does not exist yet, keeps as many messages as the topic's depth.
     fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16) {
         if let Some(publisher) = self.publishers.get(&topic) {
             return publish(&**publisher, &payload);
@@ -620,7 +621,7 @@ impl Owner {
     }
 
     fn carry_out(&mut self, now: Time) {
-        // Some cannot be carried out, and that is news for the GoalTracker, which then wants something else.
+        // Some effects fail. The GoalTracker handles each failure, which causes new effects.
         while !self.effects.is_empty() {
             let mut failures = Vec::new();
             for effect in std::mem::take(&mut self.effects) {
@@ -633,7 +634,7 @@ impl Owner {
         }
     }
 
-    /// The GoalTracker has panicked: every goal that it knew of, or that others were shown last.
+    /// The GoalTracker has panicked: returns every goal that it knew of or that the last view contained.
     fn left_goals(&self) -> LeftGoals {
         let known = guarded("the list of goals", || self.goal_tracker.live_goals());
         let shown = self.board.view().live.clone();
@@ -721,14 +722,14 @@ impl Owner {
         self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
     }
 
-    /// So that the guardian finds it.
+    /// Adds the name of the cancel service to the guardian's list.
     fn name_cancel_service(&mut self, server: ServerId) {
         let Some(guarded) = &mut self.guarded else { return };
         let name = self.names.get(&server).map_or("?", |name| name);
         guarded.name_service(server, self.ros.service(&format!("{name}/_action/cancel_goal")));
     }
 
-    /// Says so where something was not sent.
+    /// Logs a failed send.
     fn was_sent(&mut self, server: ServerId, what: &str, sent: &Result<(), RosError>) -> bool {
         match sent {
             Ok(()) => {
@@ -742,8 +743,8 @@ impl Owner {
         }
     }
 
-    /// A server that leaves everything unanswered refuses as often as a leaf tries: that is said once, until something is
-    /// sent again.
+    /// A server that answers no requests causes a refusal at each attempt of a leaf. That is logged once, until a
+    /// request is sent again.
     fn say_unsent(&mut self, server: ServerId, what: &str, error: &RosError) {
         if !matches!(error, RosError::Unanswered(_)) || self.refused.insert(server) {
             tracing::error!("{}: {what} not sent: {error}", self.name(server));
@@ -751,7 +752,7 @@ impl Owner {
     }
 
     fn report(&mut self, report: GoalIncident) {
-        // That a goal did not stop in time is known from a deadline alone.
+        // Only a deadline shows that a goal did not stop in time.
         self.changed = true;
         self.abandoned.report(&report);
         let name = self.name(report.server);
@@ -767,8 +768,8 @@ impl Owner {
         view.reports.push_back(report);
     }
 
-    /// Requests of all clients without an answer. A server that leaves many is said so when they are a hundred, and
-    /// at every ten times more.
+    /// Counts the unanswered requests of all clients. Logs a warning for a server with a hundred, and at every factor
+    /// of ten.
     fn pending_requests(&mut self) -> PendingRequests {
         let actions = self
             .actions
@@ -841,7 +842,7 @@ mod tests {
     const SERVER: ServerId = ServerId(1);
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// What others see while a goal request leaves.
+    /// The state visible to other threads while a goal request leaves.
     #[derive(PartialEq, Eq, Debug)]
     struct Seen {
         is_at_work: bool,
@@ -849,7 +850,7 @@ mod tests {
         may_have_goals: bool,
     }
 
-    /// The client of an action server: looks at its owner from outside while it sends.
+    /// A fake client of an action server: reads the owner's handle while it sends.
     struct Client {
         handle: GoalTrackerHandle,
         seen: Sender<Seen>,
@@ -914,7 +915,7 @@ mod tests {
         assert_eq!(look.recv_timeout(PATIENCE), Ok(stalled));
     }
 
-    /// What is not a command of a tick: here a result for a client.
+    /// A message that is not a command of a tick: here a result for a client.
     #[test]
     fn g3_whatever_the_thread_sends_counts_as_work_until_it_waits_again() {
         let thread = start();

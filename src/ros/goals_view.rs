@@ -1,4 +1,4 @@
-//! What the GoalTracker's thread shows to all others.
+//! The state of the GoalTracker's thread for all other threads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use crate::goal::{AbandonedGoal, Counters, GoalIncident, LiveGoal, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What others may know about the goals without waiting for their owner.
+/// The state of the goals, readable without waiting for the thread that owns them.
 #[derive(Clone, Debug, Default)]
 pub struct GoalsView {
-    /// Goals that have not ended, oldest first, tickets as their link knows them.
+    /// Goals that have not ended, oldest first, with the tickets of their links.
     pub live: Vec<LiveGoal>,
     /// The names of their servers, in the same order.
     pub servers: Vec<Arc<str>>,
-    /// Goals that were given up and may be executing, oldest first, and the names of their servers.
+    /// Abandoned goals that may still be executing, oldest first, and the names of their servers.
     pub abandoned: Vec<(AbandonedGoal, Arc<str>)>,
-    /// Whether nothing at all is left to look after; after a shut-down, the moment to exit.
+    /// Whether the GoalTracker has no work left; after a shutdown, the process can exit.
     pub idle: bool,
-    /// What has happened so far.
+    /// Counts of events so far.
     pub counters: Counters,
-    /// Requests of all clients that have had no answer.
+    /// Unanswered requests of all clients.
     pub pending_requests: PendingRequests,
     /// The latest reports, oldest first, at most [`GoalsView::REPORTS`].
     pub reports: VecDeque<GoalIncident>,
 }
 
 impl GoalsView {
-    /// How many reports are kept.
+    /// The maximum number of reports.
     pub const REPORTS: usize = 50;
 }
 
-/// Requests without an answer.
+/// Counts of unanswered requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PendingRequests {
-    /// Those whose answer may still come.
+    /// Requests whose answer may still arrive.
     pub unanswered: usize,
-    /// Those whose server has vanished since: what r2r has leaked.
+    /// Requests whose server has disappeared since: memory that r2r has leaked.
     pub written_off: u64,
 }
 
@@ -48,20 +48,19 @@ impl std::ops::AddAssign for PendingRequests {
     }
 }
 
-/// Where the view hangs, two counts that tell whether it is up to date for whoever asked for something, and whether the
-/// thread waits or works.
+/// Holds the view, two counts that tell whether it includes all inputs, and whether the thread waits or works.
 pub(super) struct GoalsBoard {
-    /// Inputs that change goals: those sent and those handled. The view is as old as the second.
+    /// The counts of inputs that change goals: sent and handled. The view is as old as `handled`.
     sent: AtomicU64,
     handled: AtomicU64,
-    /// Beginnings and ends of what the thread does between two waits.
+    /// The number of changes between waiting and working.
     beats: AtomicU64,
     view: Mutex<GoalsView>,
     wakes: Mutex<Vec<Wake>>,
 }
 
 impl Default for GoalsBoard {
-    /// Without goals.
+    /// A view without goals.
     fn default() -> Self {
         Self {
             sent: AtomicU64::new(0),
@@ -77,44 +76,44 @@ impl Default for GoalsBoard {
 }
 
 impl GoalsBoard {
-    /// Counts an input. Before it is sent: whoever sent it must not find it settled before it was handled.
+    /// Counts an input. Call it before the input is sent: its sender must not find it settled before it was handled.
     pub(super) fn count_in(&self) {
         self.sent.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Counts inputs that were handled. After the view was shown, so that who sees its input handled sees what came of
-    /// it.
+    /// Counts handled inputs. Call it after the view was published: a thread that finds its input handled also finds
+    /// its effects in the view.
     pub(super) fn count_out(&self, handled: u64) {
         self.handled.fetch_add(handled, Ordering::AcqRel);
     }
 
-    /// The thread begins to work, or is about to wait.
+    /// Records that the thread begins to work or is about to wait.
     pub(super) fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Grows whenever the thread begins to work and when it waits again; odd while it works.
+    /// A counter that grows when the thread begins to work and when it waits again; odd while it works.
     pub(super) fn beats(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }
 
-    /// Whether all inputs so far were handled and no goal keeps a session with these tickets from being over.
+    /// Whether all inputs so far were handled and no goal with a ticket of the session keeps it from ending.
     pub(super) fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         let handled = self.handled.load(Ordering::Acquire) == self.sent.load(Ordering::Acquire);
         handled && !self.view().live.iter().any(|goal| goal.holds_up(&of_session))
     }
 
-    /// The view, for a moment.
+    /// The view, locked; release it soon.
     pub(super) fn view(&self) -> MutexGuard<'_, GoalsView> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Rings whenever the live goals have changed.
+    /// Wakes `wake` whenever the live goals have changed.
     pub(super) fn ring_on_change(&self, wake: Wake) {
         self.wakes().push(wake);
     }
 
-    /// Shows the present state, but for the reports.
+    /// Publishes the current state, without the reports.
     pub(super) fn show(&self, now: GoalsView) {
         let mut view = self.view();
         let same = view.live == now.live;

@@ -1,4 +1,4 @@
-//! What has arrived for one tick thread and was not looked at yet.
+//! Events for one tick thread that it has not read yet.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,15 @@ use crate::goal::{Notice, Ticket};
 use crate::nav::{Event, Payload, TopicId};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Which link a ticket belongs to: every world numbers its tickets from one, and one GoalTracker serves them all.
+/// The bit position of the link's id in a ticket: every world numbers its tickets from one, and one GoalTracker serves
+/// all.
 pub(super) const LINK_SHIFT: u32 = 48;
 
-/// Messages kept for a tick that does not come, whatever depth a topic asks for.
+/// The maximum number of messages kept per topic until the next tick, whatever the depth of the topic.
 const MOST_MESSAGES: usize = 64;
 
-/// Filled by the threads of the network, emptied by the tick thread, which holds its lock for a swap of two pointers.
-/// Bounded: feedback is coalesced, topics keep their newest messages.
+/// Filled by the network threads and emptied by the tick thread, which holds the lock for a swap of two pointers.
+/// Bounded: keeps only the newest feedback of a goal and the newest messages of a topic.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     inner: Mutex<Inner>,
@@ -25,15 +26,15 @@ pub(super) struct Inbox {
 #[derive(Debug, Default)]
 struct Inner {
     notices: Vec<Notice<Payload>>,
-    /// Where in `notices` a feedback waits: a newer one takes its place.
+    /// The index of each ticket's feedback in `notices`: newer feedback replaces it.
     feedback: FxHashMap<Ticket, usize>,
     messages: Vec<(TopicId, VecDeque<(Payload, Time)>)>,
-    /// Messages dropped because nobody took them.
+    /// The number of messages dropped because no tick took them.
     dropped: u64,
 }
 
 impl Inbox {
-    /// Takes a notice; its ticket becomes what the link's world knows it by.
+    /// Adds a notice, with its ticket changed to the number in the link's world.
     pub(super) fn notice(&self, notice: Notice<Payload>) {
         let notice = with_own_ticket(notice);
         let ticket = notice.ticket();
@@ -48,13 +49,13 @@ impl Inbox {
             let index = inner.notices.len();
             inner.feedback.insert(ticket, index);
         } else {
-            // What comes after this one must not overtake it.
+            // Later feedback must not overtake this notice.
             inner.feedback.remove(&ticket);
         }
         inner.notices.push(notice);
     }
 
-    /// Takes a message of a topic, received at a time of the clock that no simulation stops.
+    /// Adds a message of a topic. `received`: time of reception, on the clock that a simulation does not stop.
     pub(super) fn message(&self, topic: TopicId, depth: u16, payload: Payload, received: Time) {
         let most = usize::from(depth).clamp(1, MOST_MESSAGES);
         let mut inner = self.lock();
@@ -69,8 +70,8 @@ impl Inbox {
             });
         let mut last = index;
         if most == 1 {
-            // One message a topic: so they can be told in the order in which they came, whichever took another's place.
-            // Whether to pause or to resume is asked on two topics.
+            // With one message per topic, they are delivered in the order of arrival, even if one replaced another.
+            // Pause and resume are requested on two topics.
             if let Some(later) = inner.messages.get_mut(index..) {
                 later.rotate_left(1);
             }
@@ -85,7 +86,7 @@ impl Inbox {
         }
     }
 
-    /// Hands over everything: messages first, so that a leaf that is told of its end sees the world at its end.
+    /// Moves all events to `into`: messages first, so a leaf that is notified of its end sees the world at its end.
     pub(super) fn drain(&self, into: &mut Vec<Event>) {
         let (notices, messages) = {
             let mut inner = self.lock();
@@ -105,7 +106,7 @@ impl Inbox {
         into.extend(notices.into_iter().map(Event::Notice));
     }
 
-    /// Messages that were dropped because nobody took them in time.
+    /// The number of messages dropped because no tick took them in time.
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
     }

@@ -1,4 +1,4 @@
-//! What ends the wait of a spin early.
+//! Ends the wait of a spin early.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,11 +9,11 @@ use super::{RosError, RosNode};
 
 /// Ends the wait of a spin from any thread.
 ///
-/// rcl has guard conditions for that, and r2r puts none into its wait set; so the node sends itself a message, on a
-/// topic that `ros2 topic list` does not show. Before, a spin waited for 10 ms at most so that nobody had to wait
-/// longer than that for the node: a hundred wait sets a second with every entity in them, 1 % of a core for nothing.
+/// rcl has guard conditions for this, but r2r puts none into its wait set. So the node sends itself a message, on a
+/// topic that `ros2 topic list` does not show. Before, a spin waited for 10 ms at most, to limit the wait for the node:
+/// a hundred wait sets per second with all entities, 1 % of a core without use.
 pub(super) struct Interrupt {
-    /// Whether a spin waits, or is about to.
+    /// Whether a spin waits or is about to wait.
     armed: AtomicBool,
     send: Mutex<Box<dyn FnMut() + Send>>,
 }
@@ -25,10 +25,10 @@ impl std::fmt::Debug for Interrupt {
 }
 
 impl Interrupt {
-    /// On which a node wakes itself; each node has one of its own.
+    /// The topic by which a node wakes itself; each node has its own.
     pub(super) const TOPIC: &'static str = "~/_wake";
 
-    /// Makes both ends.
+    /// Creates the publisher and the subscription.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -36,7 +36,7 @@ impl Interrupt {
         let qos = || QosProfile::default().keep_last(1);
         node.subscribe::<std_msgs::msg::Empty>(Self::TOPIC, qos(), |_| {})?;
         let publisher = node.publisher(Self::TOPIC, qos())?;
-        // Lost, it costs what a spin may wait at most.
+        // A lost message delays the task by the maximum wait of a spin.
         Ok(Self::by(move || {
             let _ = publisher.publish(&std_msgs::msg::Empty {});
         }))
@@ -49,19 +49,19 @@ impl Interrupt {
         }
     }
 
-    /// For a test: there is no spin.
+    /// For tests: no spin waits.
     #[cfg(test)]
     pub(super) fn of_nobody() -> Self {
         Self::by(|| ())
     }
 
-    /// A spin is about to wait: whoever raises from now on ends it. To be called before the last look at what there is
-    /// to do, so that nothing falls between the two.
+    /// Call it when a spin is about to wait: from now on, [`Interrupt::raise`] ends it. Call it before the last check
+    /// for work, so no task is missed in between.
     pub(super) fn arm(&self) {
         self.armed.store(true, Ordering::SeqCst);
     }
 
-    /// The spin is over: the thread will look at what there is to do by itself.
+    /// Call it after a spin: the thread then checks for work without an interrupt.
     pub(super) fn disarm(&self) {
         self.armed.store(false, Ordering::SeqCst);
     }

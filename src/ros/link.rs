@@ -1,4 +1,4 @@
-//! The way out of the tick thread, over the middleware.
+//! Connects the tick thread to the middleware.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -20,8 +20,8 @@ use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
 
-/// Everything that was ever opened by name, shared by all links of a node: r2r destroys no entity, so a name is opened
-/// once in the life of the process, and every tree and every swap finds it again.
+/// All endpoints opened by name, shared by all links of a node. r2r destroys no entity, so each name is opened once per
+/// process and reused by every tree and every swap.
 #[derive(Clone)]
 pub struct Endpoints {
     goal_tracker: GoalTrackerHandle,
@@ -34,12 +34,13 @@ pub struct Endpoints {
 
 #[derive(Default)]
 struct Inner {
-    /// By full name and type: however a tree spells a server, and in whichever form, its goals wait for each other (G5).
-    /// A rule of the command line that leads one name to another makes no difference yet: two names are two servers.
+    /// By full name and type: goals on one server wait for each other (G5), however a tree spells its name and in
+    /// whichever form. Remapping rules of the command line are ignored here: two names count as two servers, even if a
+    /// rule maps one to the other.
     servers: HashMap<(EndpointKind, String, String), ServerId>,
     subscriptions: HashMap<TopicSpec, (TopicId, Arc<SharedSubscription>)>,
     publishers: HashMap<TopicSpec, TopicId>,
-    /// Action servers whose feedback some leaf wants.
+    /// Action servers with feedback that a leaf uses.
     heard: HashSet<ServerId>,
     next: u32,
     adopt: Option<Duration>,
@@ -52,8 +53,8 @@ impl std::fmt::Debug for Endpoints {
 }
 
 impl Endpoints {
-    /// Nothing opened yet. `adopt`: for how long after an action server was first heard of goals are looked for, and
-    /// cancelled, that an earlier run of this node left there.
+    /// Creates it without endpoints. `adopt`: for how long after the first contact with an action server this node
+    /// looks for, and cancels, goals that an earlier run of this node left there.
     pub fn new(
         goal_tracker: &GoalTrackerHandle,
         transforms: &TransformBuffer,
@@ -73,7 +74,7 @@ impl Endpoints {
         }
     }
 
-    /// A link for one world. `transform_tolerance`: how old the newest transform may be.
+    /// Creates a link for one world. `transform_tolerance`: the maximum age of the newest transform.
     pub fn link(&self, transform_tolerance: Duration) -> RosLink {
         let id = self.next_link.fetch_add(1, Ordering::Relaxed);
         let inbox = Arc::new(Inbox::default());
@@ -89,12 +90,12 @@ impl Endpoints {
         }
     }
 
-    /// The node that everything is opened on.
+    /// The node of all endpoints.
     pub(super) fn ros(&self) -> &RosHandle {
         self.goal_tracker.ros()
     }
 
-    /// Whether a tree may open a topic, as far as can be known.
+    /// Whether a tree may open a topic, by the types known so far.
     ///
     /// # Errors
     /// [`LinkError::OtherType`].
@@ -121,7 +122,7 @@ impl Endpoints {
         let inputs = self.goal_tracker.inputs().clone();
         inputs.send(Input::Named(server, name.into()));
         if let (EndpointKind::Action, Some(window)) = (kind, adopt) {
-            // Its latched status may be here as soon as it is listened to.
+            // The latched status may arrive right after the subscription.
             let adopt = Command::Adopt {
                 server,
                 window,
@@ -138,7 +139,7 @@ impl Endpoints {
                 EndpointKind::Service => interfaces::open_service(node, &name, &type_name, server, inputs)
                     .map(|client| to.send(Input::Service(server, client))),
             };
-            // Its leaves find the server absent, and fail in the time they allow for that.
+            // The leaves find the server absent and fail after their timeout.
             if let Err(error) = made {
                 tracing::error!("{name}: {error}");
             }
@@ -149,25 +150,25 @@ impl Endpoints {
 
 /// The [`Link`] of one world over the middleware.
 ///
-/// No method waits: entities are made by tasks to the node's thread, goals and messages go to the GoalTracker's
-/// thread, and what arrives lies in an inbox whose lock nobody holds for longer than it takes to put something in.
+/// No method waits: tasks on the node's thread create entities, the thread of the GoalTracker sends goals and messages,
+/// and incoming messages are put into an inbox, whose lock is held only to insert.
 #[derive(Debug)]
 pub struct RosLink {
     endpoints: Endpoints,
     id: u16,
     inbox: Arc<Inbox>,
     transform_tolerance: Duration,
-    /// What this link has opened.
+    /// The topics that this link has opened.
     topics: HashMap<TopicId, TopicSpec>,
 }
 
 impl RosLink {
-    /// Sets how old a transform may be.
+    /// Sets the maximum age of a transform.
     pub fn set_transform_tolerance(&mut self, tolerance: Duration) {
         self.transform_tolerance = tolerance;
     }
 
-    /// Messages that were dropped because no tick took them.
+    /// The number of messages dropped because no tick took them.
     pub fn dropped_messages(&self) -> u64 {
         self.inbox.dropped()
     }
@@ -176,7 +177,7 @@ impl RosLink {
         ticket.0 |= u64::from(self.id) << LINK_SHIFT;
     }
 
-    /// Whether it is a ticket of this link, not older than one of its world's.
+    /// Whether the ticket belongs to this link and is not older than `since`, a ticket of its world.
     fn owns(&self, ticket: Ticket, mut since: Ticket) -> bool {
         self.own(&mut since);
         ticket >= since && ticket.0 >> LINK_SHIFT == u64::from(self.id)
@@ -184,7 +185,7 @@ impl RosLink {
 }
 
 impl Drop for RosLink {
-    /// Whatever its world left running is stopped.
+    /// Stops all running requests of its world.
     fn drop(&mut self) {
         self.endpoints.goal_tracker.submit(Input::Unlink(self.id));
         self.endpoints.goal_tracker.hand_over();

@@ -1,11 +1,12 @@
 //! Settings of the middleware, made before it starts.
 //!
-//! Fast DDS gives each process a port: a queue in shared memory into which all others on the machine write what is for
-//! it. When a process is killed (`SIGKILL`, a crash), its queue may look alive, and who has written to it goes on doing
-//! so after the successor has made a new queue of the same name: what is sent there arrives after seconds, when the
-//! middleware repeats it, or never (Fast DDS 2.14.5; its issues 4728 and 5053). Of 15 servers that were killed and started
-//! again while a navigation ran, 13 were reached within two seconds over UDP and 2 over shared memory
-//! (`test/test_server_restart.py`). So this node uses UDP alone, unless the user has chosen something.
+//! Fast DDS gives each process a port: a queue in shared memory into which all other processes of the machine write
+//! their messages for it. When a process is killed (`SIGKILL`, a crash), its queue may seem to be in use. The writers
+//! then continue to use the old queue after the restarted process has created a new one of the same name. Their
+//! messages arrive seconds later, when the middleware repeats them, or never (Fast DDS 2.14.5; its issues 4728 and
+//! 5053). Of 15 servers that were killed and restarted during a navigation, 13 were reached within two seconds over UDP
+//! and 2 over shared memory (`test/test_server_restart.py`). So this node uses only UDP, unless the user has chosen a
+//! transport.
 
 use std::ffi::{CStr, OsString};
 use std::fs::OpenOptions;
@@ -15,15 +16,16 @@ use std::time::SystemTime;
 
 const PROFILE: &str = include_str!("../../config/fast_dds.xml");
 
-/// The variable that names a profile for Fast DDS 2 (Humble, Jazzy), and all that may say that the user has chosen one.
+/// The variable that names a profile for Fast DDS 2 (Humble, Jazzy), and all variables by which a user chooses a
+/// profile.
 const VARIABLE: &str = "FASTRTPS_DEFAULT_PROFILES_FILE";
 const CHOSEN: [&str; 2] = [VARIABLE, "FASTDDS_DEFAULT_PROFILES_FILE"];
 const CHOSEN_FILES: [&str; 2] = ["DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml"];
 
-/// The variable that chooses among the transports of Fast DDS.
+/// The variable that chooses the transports of Fast DDS.
 const TRANSPORTS: &str = "FASTDDS_BUILTIN_TRANSPORTS";
 
-/// The variables that say how far discovery reaches.
+/// The variables that set the range of discovery.
 const RANGE: &str = "ROS_AUTOMATIC_DISCOVERY_RANGE";
 const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
 const STATIC_PEERS: &str = "ROS_STATIC_PEERS";
@@ -31,7 +33,7 @@ const STATIC_PEERS: &str = "ROS_STATIC_PEERS";
 /// The variables that make a participant a client of a discovery server, to which alone it announces itself.
 const DISCOVERY_SERVER: [&str; 2] = ["ROS_DISCOVERY_SERVER", "FASTDDS_ENVIRONMENT_FILE"];
 
-/// What `LOCALHOST` means to rmw_fastrtps, but for shared memory: by the marks in the profile, which it takes the place of.
+/// The settings of rmw_fastrtps for `LOCALHOST`, without shared memory: each mark in the profile and its replacement.
 const LOCALHOST: [(&str, &str); 4] = [
     (
         "<!-- transport -->",
@@ -54,11 +56,11 @@ const LOCALHOST: [(&str, &str); 4] = [
     ),
 ];
 
-/// The mark of the addresses to which a participant announces itself.
+/// The mark for the addresses to which a participant announces itself.
 const PEERS: &str = "<!-- peers -->";
 
-/// The file of the profile, removed when this is dropped. Fast DDS reads it with the first node. It resolves the path
-/// (`realpath`) and takes no file without a name, such as one of `memfd_create`.
+/// The file of the profile, removed on drop. Fast DDS reads it with the first node. It resolves the path (`realpath`)
+/// and rejects a file without a name, such as one of `memfd_create`.
 #[derive(Debug)]
 pub struct Profile(PathBuf);
 
@@ -68,42 +70,44 @@ impl Drop for Profile {
     }
 }
 
-/// A folder in memory, for the profile where the one for temporary files takes none: on a full disk.
+/// A folder in memory for the profile, used if the folder for temporary files rejects it (full disk).
 const MEMORY: &str = "/dev/shm";
 
-/// How this process talks to others.
+/// The transport of this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Transport {
-    /// As the user or rmw says.
+    /// The choice of the user or of rmw.
     AsItIs,
-    /// UDP alone.
+    /// Only UDP.
     Udp,
-    /// UDP alone, to this machine only.
+    /// Only UDP, and only to this machine.
     LocalUdp,
 }
 
-/// How far announcements reach.
+/// The range of announcements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
     /// The participants of this machine.
     Machine,
-    /// Those of the local networks as well.
+    /// Also the participants of the local networks.
     Network,
 }
 
-/// Sets up Fast DDS for this process: UDP instead of shared memory, a quick repetition of what was lost, frequent
-/// announcements, answers that wait for no reader, and room for samples when they come. It makes room for a hundred in every
-/// endpoint at once, which for this node's endpoints are 3.3 MiB, a quarter of its private memory, never used.
+/// Sets up Fast DDS for this process: UDP instead of shared memory, quick repetition of lost messages, frequent
+/// announcements, answers that do not wait for readers, and sample memory that is allocated when samples arrive. By
+/// default, Fast DDS allocates a hundred samples in every endpoint at once: 3.3 MiB for this node's endpoints, a
+/// quarter of its private memory, never used.
 ///
-/// rcl has no setting for these, so it is a profile. `None` where the user has one, which counts then, and where no folder
-/// takes the file. To be called before any node and any thread of this process is started. The profile is to be kept until
-/// there is a node.
+/// rcl has no setting for these, so this writes a profile. Returns `None` if the user has a profile, which is then
+/// used, or if no folder accepts the file. Call it before this process starts any node or thread, and keep the profile
+/// until a node exists.
 pub fn set_up() -> Option<Profile> {
     set_up_with(None).0
 }
 
-/// The same for a process that passes on the announcements of its participants itself: they come to this UDP port of this
-/// machine only. Also returns how far to pass them on; `None` where the participants announce themselves as usual.
+/// Like [`set_up`], for a process that forwards the announcements of its participants itself. The participants announce
+/// themselves only to this UDP port of this machine. Also returns how far to forward the announcements, or `None` if
+/// the participants announce themselves as usual.
 pub(super) fn set_up_announcing_to(port: u16) -> (Option<Profile>, Option<Reach>) {
     set_up_with(Some(port))
 }
@@ -131,8 +135,8 @@ fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
     if profile.is_none() {
         reach = None;
     }
-    // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). What they may read
-    // meanwhile is the list that the kernel made, which the first change copies and leaves where it is.
+    // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). These threads may
+    // read the list that the kernel created; the first change copies that list and leaves it in place.
     unsafe {
         if let Some(profile) = &profile {
             std::env::set_var(VARIABLE, &profile.0);
@@ -147,20 +151,20 @@ fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
     (profile, reach)
 }
 
-/// What becomes of variables, by whether there is a profile; `None`: removed.
+/// The changes of environment variables, with and without a profile. `None`: removed.
 fn changes(transport: Transport, has_profile: bool) -> &'static [(&'static str, Option<&'static str>)] {
     match transport {
-        // Also without a profile: shared memory is what keeps a server that was restarted from being reached.
+        // Needed also without a profile: over shared memory, restarted servers are not reached.
         Transport::Udp => &[(TRANSPORTS, Some("UDPv4"))],
-        // For LOCALHOST rmw_fastrtps adds shared memory to what a profile says. The profile says the rest.
+        // For LOCALHOST, rmw_fastrtps adds shared memory to a profile. The profile contains the other settings.
         Transport::LocalUdp if has_profile => &[(RANGE, Some("SYSTEM_DEFAULT")), (LOCALHOST_ONLY, None)],
         Transport::LocalUdp | Transport::AsItIs => &[],
     }
 }
 
-/// Whether the middleware reads the profile: what keeps discovery on this machine may be left to it then only.
+/// Whether the middleware reads the profile. Only then may the profile limit discovery to this machine.
 fn is_fast_dds_2() -> bool {
-    // SAFETY: it takes nothing and returns a text that lives as long as the process, or null.
+    // SAFETY: takes no argument and returns null or a text that is valid until the process ends.
     let name = unsafe {
         let name = r2r_rcl::rmw_get_implementation_identifier();
         (!name.is_null()).then(|| CStr::from_ptr(name))
@@ -183,8 +187,8 @@ fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -
     }
 }
 
-/// How far participants that follow the profile announce themselves. `None` where the user, rmw or another middleware says
-/// to whom, or to nobody.
+/// How far participants with the profile announce themselves. `None` if the user, rmw or another middleware sets the
+/// targets of announcements.
 fn reach(
     is_fast_dds_2: bool,
     transport: Transport,
@@ -203,13 +207,13 @@ fn reach(
     }
 }
 
-/// A new file with a text in the first of some folders that takes it. `None` where none does: the node runs without it.
+/// Writes a text to a new file in the first folder that accepts it. `None` if no folder does: the node runs without it.
 fn written(text: &str, folders: &[&Path]) -> Option<Profile> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let name = format!("navtree-{}-{}.xml", std::process::id(), now.as_nanos());
     folders.iter().find_map(|folder| {
         let path = folder.join(&name);
-        // A file that is there already is somebody else's.
+        // An existing file belongs to another process.
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path).ok()?;
         let profile = Profile(path);
         file.write_all(text.as_bytes()).ok()?;
@@ -225,7 +229,7 @@ mod tests {
     fn the_file_is_there_as_long_as_it_is_needed() {
         let profile = written(PROFILE, &[&std::env::temp_dir()]).unwrap();
         let path = profile.0.clone();
-        // As Fast DDS opens it.
+        // Fast DDS opens the file in this way.
         let resolved = path.canonicalize().unwrap();
         assert_eq!(std::fs::read_to_string(resolved).unwrap(), PROFILE);
         drop(profile);
@@ -244,7 +248,7 @@ mod tests {
         let udp: &[_] = &[(TRANSPORTS, Some("UDPv4"))];
         assert_eq!(changes(Transport::Udp, true), udp);
         assert_eq!(changes(Transport::Udp, false), udp);
-        // Without the profile nothing else keeps discovery on this machine.
+        // Without the profile, only these variables limit discovery to this machine.
         assert_eq!(changes(Transport::LocalUdp, false), []);
         assert_eq!(changes(Transport::LocalUdp, true).len(), 2);
         assert_eq!(changes(Transport::AsItIs, true), []);
@@ -292,7 +296,7 @@ mod tests {
         assert_eq!(chosen(true, &[(TRANSPORTS, "DEFAULT")]), Transport::AsItIs);
         let peers = [(RANGE, "LOCALHOST"), (STATIC_PEERS, "10.0.0.7")];
         assert_eq!(chosen(true, &peers), Transport::AsItIs);
-        // Another middleware would not read the profile, and talk to the whole network.
+        // Another middleware ignores the profile and would use the whole network.
         assert_eq!(chosen(false, &[(RANGE, "LOCALHOST")]), Transport::AsItIs);
     }
 }

@@ -1,11 +1,11 @@
 //! The only room that knows r2r.
 //!
-//! Of r2r it uses nodes, topics and services, which are sound; actions and parameters are made here, from services and
-//! topics. Four threads; what one of them waits for holds up no tick:
+//! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with
+//! services and topics. There are four threads; the waits of the others do not delay a tick:
 //!
 //! ```text
 //!                 tasks                          messages
-//!   anybody ──────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
+//!  any thread ────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
 //!                   │        (owns the topics)  ─┐                    ▲           │
 //!                   └─────▶  ros-spin  ──────────┤ wire events        │ notices   │ commands,
 //!                            (owns the services) ▼                    │           │ messages
@@ -13,13 +13,13 @@
 //!                                 (owns goals, clients, publishers; sends)
 //! ```
 //!
-//! What may wait a moment, such as feedback to clients, `ros-listen` sends when it is awake anyway. Two more write and do
-//! nothing else: `answers` those that the middleware refused, and `console` the log.
+//! `ros-listen` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two
+//! more threads only write: `answers` repeats answers that the middleware refused, and `console` writes the log.
 //!
-//! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] is the way to it.
-//! - [`GoalTrackerThread`] and [`Endpoints`]: what trees need; [`RosLink`] is the `Link` of one world.
-//! - [`ActionServer`], [`serve_service`]: what others ask of us.
-//! - [`guardian`]: the process that cancels goals where this one was killed.
+//! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] gives access to it.
+//! - [`GoalTrackerThread`] and [`Endpoints`]: for trees; [`RosLink`] is the `Link` of one world.
+//! - [`ActionServer`], [`serve_service`]: the servers of this node.
+//! - [`guardian`]: the process that cancels the goals of this process when it is killed.
 
 mod action_client;
 mod action_server;

@@ -2,8 +2,8 @@
 
 use super::arguments;
 
-/// Whether `name` can be the name of a topic, a service or an action: parts of letters, digits and underscores that
-/// do not begin with a digit, between single slashes; a leading `/` or `~/` is allowed. As rcl has it, without
+/// Whether `name` is a valid name of a topic, service or action: parts of letters, digits and underscores that do not
+/// begin with a digit, separated by single slashes; a leading `/` or `~/` is allowed. These are rcl's rules, without
 /// its substitutions in braces.
 pub fn is_name(name: &str) -> bool {
     let rest = name
@@ -20,7 +20,7 @@ pub fn is_name(name: &str) -> bool {
         })
 }
 
-/// The full name, before remapping, of what a node of this namespace and name calls `name`.
+/// The full name, before remapping, of `name` in a node with this namespace and name.
 pub(super) fn expand(name: &str, namespace: &str, node: &str) -> String {
     let namespace = namespace.trim_end_matches('/');
     match (name.strip_prefix("~/"), name.starts_with('/')) {
@@ -30,27 +30,27 @@ pub(super) fn expand(name: &str, namespace: &str, node: &str) -> String {
     }
 }
 
-/// What has a name; a remap rule may be for one kind only.
+/// The kind of a name; a remapping rule may apply to one kind only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Topic,
     Service,
 }
 
-/// The names of a node, and of what it calls by a name. r2r keeps rcl's node to itself, so that `rcl_node_resolve_name`
-/// cannot be asked.
+/// The names of a node and of its topics and services. r2r gives no access to rcl's node, so `rcl_node_resolve_name`
+/// cannot be called.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     /// The node's name, after remapping.
     pub(super) node: String,
     /// Its namespace, after remapping: `/` or `/robot1`.
     pub(super) namespace: String,
-    /// The arguments of the process, with the remap rules.
+    /// The arguments of the process, with the remapping rules.
     pub(super) arguments: Vec<String>,
 }
 
 impl Names {
-    /// Of a node of this process.
+    /// The names of a node of this process.
     pub(super) fn of(node: &r2r::Node) -> Self {
         Self {
             node: node.name().unwrap_or_default(),
@@ -59,22 +59,22 @@ impl Names {
         }
     }
 
-    /// The full name, before remapping, of what the node calls `name`.
+    /// The full name, before remapping, of the node's name `name`.
     pub(super) fn expand(&self, name: &str) -> String {
         expand(name, &self.namespace, &self.node)
     }
 
-    /// The full name, after remapping, of the topic that the node calls `name`.
+    /// The full name, after remapping, of the node's topic `name`.
     pub(super) fn topic(&self, name: &str) -> String {
         self.resolve(Kind::Topic, name)
     }
 
-    /// The full name, after remapping, of the service that the node calls `name`.
+    /// The full name, after remapping, of the node's service `name`.
     pub(super) fn service(&self, name: &str) -> String {
         self.resolve(Kind::Service, name)
     }
 
-    /// The DDS topic on which this service answers, as all DDS middlewares of ROS 2 name it.
+    /// The DDS topic of this service's answers, with the naming of all DDS middlewares of ROS 2.
     pub(super) fn reply_topic(&self, service: &str) -> String {
         format!("rr{}Reply", self.service(service))
     }

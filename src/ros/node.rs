@@ -1,4 +1,4 @@
-//! The node as the closures see it that run on its thread: how entities are made.
+//! The node, for closures that run on its thread: creates entities.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,47 +15,47 @@ use super::node_thread::NodeThread;
 use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
 
-/// How long the node that listens may take for a subscription.
+/// Maximum time for the listening node to create a subscription.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is due at this or a longer period may be done a quarter of it early.
+/// Timers with this period or a longer one may run early, by a quarter of the period.
 const PATIENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// What is done after each spin: takes what has arrived for one entity, and says whether there was anything.
+/// Called after each spin: takes the messages of one entity. Returns whether there were any.
 type Drain = Box<dyn FnMut() -> bool + Send>;
 
-/// A look at the graph, which says whether there is a reason to look again soon.
+/// A check of the graph. Returns whether to check again soon.
 type Look = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
 
-/// The node, on the thread that owns it. Everything that makes an entity goes through here, because r2r takes
-/// `&mut Node` for it, and r2r never destroys an entity: what is made here stays until the process ends. Callers
-/// share entities by name (see [`super::RosLink`]).
+/// The node, on the thread that owns it. All entities are created through it, because r2r needs `&mut Node` to create
+/// one. r2r never destroys an entity: it exists until the process ends. Callers share entities by name (see
+/// [`super::RosLink`]).
 ///
-/// Topics may be listened to by another node (see [`super::Executor::start`]). The callbacks of all entities of a node run
-/// on its thread, one after the other, right after the spin that took the message:
-/// r2r queues eleven messages an entity and drops the newest when nobody reads them, and here a queue never holds
-/// more than one. A callback must not wait; it converts and hands on.
+/// Another node may subscribe to the topics (see [`super::Executor::start`]). The callbacks of all entities of a node
+/// run on its thread, one after the other, right after the spin that took the message. r2r queues eleven messages per
+/// entity and drops the newest when the queue is full; here a queue never holds more than one. A callback must not
+/// wait; it converts the message and passes it on.
 pub struct RosNode {
     node: r2r::Node,
     names: Names,
-    /// Where topics are listened to instead of here.
+    /// The node that subscribes to topics, if not this one.
     listener: Option<NodeThread>,
     drains: Vec<Drain>,
     types: TypeDescriptions,
     watches: Vec<Watch>,
     timers: Vec<Timer>,
-    /// When servers are looked for again, from when on where the thread is awake anyway, and until when that is done in
-    /// haste.
+    /// The next check for servers (`next_look`), the earliest time for it if the thread is awake for another reason
+    /// (`may_look_at`), and the end of the phase with frequent checks (`hasty_until`).
     next_look: Instant,
     may_look_at: Instant,
     hasty_until: Instant,
-    /// Looks at the graph for servers that may have a goal; each says whether its server has one.
+    /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
     looks: Vec<Look>,
     next_busy_look: Instant,
     is_busy: bool,
 }
 
-/// Something done every so often, which says itself when it is due again.
+/// A repeated action, which returns the time until it is due again.
 struct Timer {
     period: Duration,
     next: Instant,
@@ -63,12 +63,12 @@ struct Timer {
     act: Box<dyn FnMut(&r2r::Node) -> Duration + Send>,
 }
 
-/// Makes something due, from any thread: it is done when the node's thread is awake next.
+/// Makes a timer due, from any thread. The timer runs when the node's thread is awake next.
 #[derive(Clone, Default, Debug)]
 pub struct TimerTrigger(Arc<AtomicBool>);
 
 impl TimerTrigger {
-    /// It is due.
+    /// Makes the timer due.
     pub fn give(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -79,8 +79,8 @@ impl TimerTrigger {
 }
 
 impl Timer {
-    /// From when on it is done where the thread is awake anyway. What is due every second does without wakes of its own
-    /// so: three of them woke an idle node more often than the looks for servers.
+    /// The earliest time at which the timer runs if the thread is awake for another reason. Timers with a period of one
+    /// second then cause no wakeups: three of them woke an idle node more often than the checks for servers.
     fn may_be_done_at(&self) -> Instant {
         let early = if self.period < PATIENT_PERIOD {
             Duration::ZERO
@@ -118,28 +118,28 @@ impl RosNode {
         }
     }
 
-    /// The node itself, for what has no method here.
+    /// The r2r node, for operations without a method here.
     pub fn r2r(&mut self) -> &mut r2r::Node {
         &mut self.node
     }
 
-    /// The node itself, for what only looks.
+    /// The r2r node, read-only.
     pub fn looker(&self) -> &r2r::Node {
         &self.node
     }
 
-    /// The types of its topics and services, also where another node listens to them.
+    /// The types of the node's topics and services, also of topics to which the listening node subscribes.
     pub(super) fn types(&self) -> &TypeDescriptions {
         &self.types
     }
 
-    /// Has another node listen to the topics that are subscribed to from now on. That its thread is waited for is no
-    /// danger: it waits for nobody.
+    /// Makes another node subscribe to all topics from now on. Waiting for its thread is safe, because that thread
+    /// waits for no other.
     pub(super) fn listen_through(&mut self, listener: &NodeThread) {
         self.listener = Some(listener.clone());
     }
 
-    /// A topic as this node calls it, in words that mean the same to the one that listens.
+    /// The name of a topic of this node in a form that means the same topic to the listening node.
     fn own_name(&self, topic: &str) -> String {
         if topic.starts_with('~') {
             self.names.expand(topic)
@@ -148,12 +148,12 @@ impl RosNode {
         }
     }
 
-    /// How many servers on the graph answer as a service, those that are dead and still there included.
+    /// The number of servers of a service on the graph, including dead ones that are still on it.
     pub(super) fn servers(&self, service: &str) -> usize {
         writers(&self.node, &self.names.reply_topic(service)).len()
     }
 
-    /// Subscribes; `callback` gets every message that is taken, on the thread that listens.
+    /// Subscribes. `callback` receives every message, on the thread of the listening node.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -176,8 +176,8 @@ impl RosNode {
         Ok(())
     }
 
-    /// Subscribes to a type that room `msg` knows, with the middleware's default service quality. A message with a text
-    /// that would not come as it was sent is not taken.
+    /// Subscribes to a type in room `msg`, with the middleware's default quality of service. A message with a text that
+    /// would change in the conversion is dropped.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -190,7 +190,7 @@ impl RosNode {
         self.subscribe(topic, QosProfile::default(), take)
     }
 
-    /// Subscribes to a type that is known by name only.
+    /// Subscribes to a type that is only known by name.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -211,7 +211,7 @@ impl RosNode {
             .node
             .subscribe_untyped(topic, type_name, qos)
             .map_err(|error| entity("subscription", topic, &error))?;
-        // A message that has no JSON form cannot be passed on; r2r's only reason is a number that is none.
+        // A message without a JSON form is dropped. r2r's only reason is a number that is NaN or infinite.
         self.drain(stream, move |message| {
             if let Ok(message) = message {
                 callback(message);
@@ -220,7 +220,7 @@ impl RosNode {
         Ok(())
     }
 
-    /// Serves a service; `callback` gets every request and answers it, then or later, from any thread.
+    /// Serves a service. `callback` receives every request and answers it, immediately or later, from any thread.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -242,7 +242,7 @@ impl RosNode {
         Ok(())
     }
 
-    /// A publisher. Its messages may be sent from any one thread at a time.
+    /// Creates a publisher. Only one thread at a time may send its messages.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -257,7 +257,7 @@ impl RosNode {
             .map_err(|error| entity("publisher", topic, &error))
     }
 
-    /// A service client, with what is needed to watch whether its server is there.
+    /// Creates a service client, with a probe of its server's availability.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -297,8 +297,8 @@ impl RosNode {
         Ok(self.caller(send, probe))
     }
 
-    /// Watches the servers of some clients: `callback` is told when all of them are there, and when one is not any
-    /// more. Nobody is there until it says so.
+    /// Watches the servers of some clients. Calls `callback` with true when all of them are present, and with false
+    /// when one is absent again. Until the first call, they count as absent.
     pub fn watch(
         &mut self,
         probes: impl IntoIterator<Item = Probe>,
@@ -308,12 +308,13 @@ impl RosNode {
         self.look_hastily();
     }
 
-    /// Watches the publishers of a server's topic while the server is `busy`: `changed` is called when there is one that was
-    /// not there at the look before, or none any more. The node that listens looks: it is awake most often, and a look costs
-    /// it little. What has happened to the server is for [`RosNode::watch`], which looks seldom without such a hint.
+    /// Watches the publishers of a server's topic while the server is `busy`: calls `changed` when there is a new
+    /// publisher since the last check, or none any more. The listening node does the check: it is awake most often, so
+    /// a check costs little. Only [`RosNode::watch`] finds out what happened to the server; without this hint it checks
+    /// seldom.
     ///
     /// # Errors
-    /// [`RosError`] where that node does not answer.
+    /// [`RosError`] if that node does not answer.
     pub(super) fn watch_publishers(
         &mut self,
         topic: &str,
@@ -345,7 +346,7 @@ impl RosNode {
         }
     }
 
-    /// Looks for servers that have a goal.
+    /// Checks the servers that have a goal.
     fn look_at_busy(&mut self, now: Instant) {
         self.is_busy = false;
         for look in &mut self.looks {
@@ -354,12 +355,12 @@ impl RosNode {
         self.next_busy_look = now + BUSY_LOOK;
     }
 
-    /// Has something done every so often; with a period of zero after every spin, however long the next one waits.
+    /// Calls `act` repeatedly. With a period of zero: after every spin, however long the next spin waits.
     pub fn every(&mut self, period: Duration, mut act: impl FnMut() + Send + 'static) {
         self.every_look(period, move |_| act());
     }
 
-    /// The same for what looks at the node, and at the graph through it.
+    /// Like [`RosNode::every`], for actions that read the node or the graph.
     pub fn every_look(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
         self.timer(period, TimerTrigger::default(), move |node| {
             act(node);
@@ -367,7 +368,7 @@ impl RosNode {
         });
     }
 
-    /// Has something done that says each time when it is due again, and can be made due earlier.
+    /// Calls `act` repeatedly. `act` returns the time until its next call; `trigger` makes the call due earlier.
     pub fn whenever_due(
         &mut self,
         first: Duration,
@@ -377,7 +378,7 @@ impl RosNode {
         self.timer(first, trigger, move |_| act());
     }
 
-    /// The same for what looks at the node, and at the graph through it.
+    /// Like [`RosNode::whenever_due`], for actions that read the node or the graph.
     pub(super) fn look_whenever_due(
         &mut self,
         first: Duration,
@@ -422,7 +423,7 @@ impl RosNode {
         }));
     }
 
-    /// How long a spin may wait before something is due.
+    /// The time until the next timer or check is due.
     fn patience(&self, now: Instant) -> Duration {
         let timers = self.timers.iter().filter(|timer| !timer.period.is_zero());
         let due = timers.map(|timer| timer.next);
@@ -434,8 +435,8 @@ impl RosNode {
             .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
     }
 
-    /// One spin from `now` on, which waits for `most` at the longest, and everything that it brought. How long it was
-    /// allowed to wait, and whether it brought anything.
+    /// Runs one spin from `now` on, which waits for `most` at most, and handles all messages that it took. Returns how
+    /// long the spin was allowed to wait, and whether there were messages.
     pub(super) fn spin(&mut self, now: Instant, most: Duration) -> (Duration, bool) {
         let mut most = most;
         if self.may_look_at <= now {
@@ -450,8 +451,8 @@ impl RosNode {
             if replaced {
                 self.look_hastily();
             }
-            // Somebody may be waiting for a server that is not there: the answer is heard at once. That one is still there
-            // can be heard when the wait is over, which saves a second wait set a look.
+            // A leaf may be waiting for an absent server, so the answer is read at once. For a present server, the
+            // answer can be read after the wait, which saves a second wait per check.
             if self.watches.iter().any(|watch| !watch.present) {
                 most = Duration::ZERO;
             }
@@ -461,7 +462,7 @@ impl RosNode {
         }
         let timeout = self.patience(now).min(most);
         self.node.spin_once(timeout);
-        // First what a server has said, then that it is gone: who sends a result and ends has sent a result.
+        // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
         let mut any = false;
         for drain in &mut self.drains {
             any |= drain();
@@ -482,7 +483,7 @@ impl RosNode {
         (timeout, any)
     }
 
-    /// A server was opened or lost, and somebody may be waiting for it.
+    /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
     pub(super) fn look_hastily(&mut self) {
         let now = Instant::now();
         self.next_look = now;
@@ -490,7 +491,7 @@ impl RosNode {
         self.hasty_until = now + HASTE;
     }
 
-    /// What is due every so often.
+    /// Runs the timers that are due.
     fn run_due_timers(&mut self) {
         let now = Instant::now();
         for timer in &mut self.timers {
@@ -501,7 +502,7 @@ impl RosNode {
         }
     }
 
-    /// How many entities deliver something here.
+    /// The number of entities that receive messages on this node.
     pub(super) fn entities(&self) -> usize {
         self.drains.len()
     }
@@ -515,10 +516,10 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
     }
 }
 
-/// Identifies an endpoint among all that ever were.
+/// The unique id of an endpoint, never reused.
 pub(super) type Gid = Box<[u8]>;
 
-/// The endpoints that write to a DDS topic. Empty where they cannot be known.
+/// The endpoints that write to a DDS topic. Empty if they are not known.
 fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
     let infos = node.get_publishers_info_by_topic(topic, true).unwrap_or_default();
     infos
@@ -529,10 +530,10 @@ fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
 
 type Register = Box<dyn Fn() -> Option<BoxFuture<'static, bool>> + Send>;
 
-/// How to ask whether the server of one client is there, and which one.
+/// Checks whether the server of one client is present, and which server it is.
 pub struct Probe {
     register: Register,
-    /// The DDS topic on which the server answers.
+    /// The DDS topic of the server's answers.
     replies: String,
 }
 
@@ -542,32 +543,34 @@ impl std::fmt::Debug for Probe {
     }
 }
 
-/// So many answers to one client may come at once: r2r takes one a spin, and what is dropped meanwhile it waits for as long as
-/// the process lives. A goal that ends is answered all questions for its result, and twenty leaves may call one service.
+/// The maximum number of answers to one client at once. r2r takes one answer per spin, and waits for a dropped answer
+/// until the process ends. A server answers all requests for a goal's result when the goal ends, and twenty leaves may
+/// call one service.
 const MOST_ANSWERS: usize = 1000;
 
-/// How often servers are looked for. What is found is known when the spin ends that asked: a server that shuts down is
-/// missed within twice this, which is less than a server may take to answer by default; one that is killed when the
-/// middleware's lease on it ends. Every look wakes the thread: ten a second were 0.3 % of a core.
+/// The period of the checks for servers. The result is known at the end of the spin that sent the check. The absence of
+/// a server that shuts down is detected within twice this period, which is less than the default time for a server's
+/// answer; that of a killed server when the middleware's lease on it ends. Every check wakes the thread: ten per second
+/// used 0.3 % of a core.
 const LOOK: Duration = Duration::from_millis(400);
-/// The same where the thread is awake for something else: a look costs little then.
+/// The same if the thread is awake for another reason: a check then costs little.
 const EARLY_LOOK: Duration = Duration::from_millis(250);
 /// The same for servers that have a goal.
 const BUSY_LOOK: Duration = Duration::from_millis(100);
-/// The same for a while after a server was opened or lost: a goal may be waiting for it.
+/// The same during `HASTE` after a server was opened or lost: a goal may be waiting for it.
 const HASTY_LOOK: Duration = Duration::from_millis(10);
-/// How often a server is looked for that answers and lacks endpoints: half a second of looks in haste.
+/// The maximum number of checks of a server that answers but lacks endpoints: half a second of frequent checks.
 const MOST_INCOMPLETE: u32 = 50;
-/// How long "a while" is.
+/// The duration of frequent checks.
 const HASTE: Duration = Duration::from_secs(5);
 
-/// r2r only tells "became available", and only at the start of a spin. So a question that the next spin has not
-/// answered means no. It stays asked, because another would be added to it, not take its place.
+/// The state of one probe. r2r only reports "became available", and only at the start of a spin. So a query without an
+/// answer in the next spin means no. The query stays open, because a new one would be added to it, not replace it.
 struct ProbeState {
     probe: Probe,
     pending: Option<BoxFuture<'static, bool>>,
     present: bool,
-    /// Who answered when the server was last found.
+    /// The endpoints that answered when the server was last found.
     known: BTreeSet<Gid>,
 }
 
@@ -587,12 +590,12 @@ impl ProbeState {
         }
     }
 
-    /// Whether someone answers who did not when the server was found.
+    /// Whether there is an endpoint that did not exist when the server was found.
     fn is_replaced(&self, writers: Writers<'_>) -> bool {
         !self.known.is_empty() && !writers(&self.probe.replies).is_subset(&self.known)
     }
 
-    /// Whether it was answered with a yes. Where it was asked and was not, the server is not there.
+    /// Whether the query was answered with yes. A query without an answer means that the server is absent.
     fn hear(&mut self) -> bool {
         let Some(pending) = &mut self.pending else {
             return false;
@@ -606,30 +609,30 @@ impl ProbeState {
     }
 }
 
-/// Looks for the endpoints of a DDS topic.
+/// Finds the endpoints of a DDS topic.
 type Writers<'a> = &'a dyn Fn(&str) -> BTreeSet<Gid>;
 
-/// Each question takes a walk through everything on the graph, and one that stays asked takes it with every spin: with
-/// all three of every absent server it was half of what the node used. So one stands for all, in turn, until it is
-/// answered otherwise than before.
+/// Watches the services of one server. Each query walks through the whole graph, and an open query does so in every
+/// spin: with all three queries open for every absent server, they used half of the node's processor time. So one query
+/// is open for all, in turn, until its answer changes.
 ///
-/// A server that is killed and started again is never absent: the graph keeps the endpoints of the dead one until its
-/// lease ends, 20 s by default. So an endpoint that is new counts as a server that has gone and come back: what the dead
-/// one was asked is not answered any more.
+/// A server that is killed and restarted is never absent: the graph keeps the endpoints of the dead one until its lease
+/// ends, 20 s by default. So a new endpoint counts as a server that has disappeared and come back: requests to the dead
+/// one are no longer answered.
 struct Watch {
     probes: Vec<ProbeState>,
     turn: usize,
     present: bool,
-    /// Looks at which all questions were answered with a yes, and endpoints were missing.
+    /// The number of checks in which all queries were answered with yes and endpoints were missing.
     incomplete: u32,
     callback: Box<dyn FnMut(bool) + Send>,
 }
 
-/// What [`Watch::end`] has found.
+/// The result of [`Watch::end`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Found {
     Nothing,
-    /// There is more to ask at once.
+    /// More queries can be sent at once.
     Hint,
     Change(bool),
 }
@@ -649,7 +652,7 @@ impl Watch {
         self.probes.iter().any(|probe| probe.pending.is_some())
     }
 
-    /// Asks the next question. Whether the server was found to be another one than before.
+    /// Sends the next query. Returns whether the server was replaced by another one.
     fn begin(&mut self, writers: Writers<'_>) -> bool {
         if self.is_asking() || self.probes.is_empty() {
             return false;
@@ -669,15 +672,15 @@ impl Watch {
     fn change(&mut self, present: bool) {
         self.present = present;
         if !present {
-            // One is gone: the others are to be found again.
+            // One service is absent: all must be found again.
             self.probes.iter_mut().for_each(|probe| probe.present = false);
         }
         (self.callback)(present);
     }
 
-    /// Whether all endpoints of the server are known that is there now; they are remembered then. One after the other is
-    /// discovered, and those of a dead one hide that some are missing. Where some stay missing, the server counts as whole
-    /// all the same after [`MOST_INCOMPLETE`] looks.
+    /// Whether all endpoints of the present server are known; if so, stores them. Endpoints are discovered one after
+    /// the other, and those of a dead server hide that some are missing. If some stay missing, the server counts as
+    /// complete after [`MOST_INCOMPLETE`] checks.
     fn is_whole(&mut self, writers: Writers<'_>) -> bool {
         let current = self.probes.iter().map(|probe| writers(&probe.probe.replies));
         let current: Vec<_> = current.collect();
@@ -686,7 +689,7 @@ impl Watch {
         let equal = counts.all(|count| Some(count) == first);
         if !equal && self.incomplete < MOST_INCOMPLETE {
             self.incomplete += 1;
-            // To be asked again.
+            // Query them again.
             self.probes.iter_mut().for_each(|probe| probe.present = false);
             return false;
         }
@@ -731,7 +734,7 @@ mod tests {
 
     use super::*;
 
-    /// What r2r does with a service: keeps who asked, and tells them when it is there.
+    /// A fake of r2r's service: keeps the queries, and answers them when the service becomes available.
     #[derive(Clone, Default)]
     struct Service {
         waiting: Arc<Mutex<Vec<oneshot::Sender<bool>>>>,
@@ -805,8 +808,8 @@ mod tests {
         assert_eq!(round([true; 3]), Found::Change(true));
     }
 
-    /// A watch of a server with two services, whose dead predecessors stay on the graph, so that every question is
-    /// answered with a yes; in each call six looks at endpoints, and what was told.
+    /// A watch of a server with two services. Their dead predecessors stay on the graph, so every query is answered
+    /// with yes. Each call does six checks of the endpoints and returns the reported changes.
     fn watched() -> impl FnMut(&[u8], &[u8]) -> Vec<bool> {
         let services: [Service; 2] = Default::default();
         let told = Arc::new(Mutex::new(Vec::new()));

@@ -1,4 +1,4 @@
-//! A thread with a node on it, and the way there.
+//! A thread with a node, and access to it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::interrupt::Interrupt;
 use super::spin::{self, SpinMetrics, Task};
 use super::{RosError, RosNode, SpinReading};
 
-/// The way to a node from any thread: tasks, which its thread does one after the other. Clones are the same.
+/// Access to a node from any thread: its thread runs the tasks one after the other. Clones share the thread.
 #[derive(Clone, Debug)]
 pub(super) struct NodeThread {
     tasks: Sender<Option<Task>>,
@@ -18,7 +18,7 @@ pub(super) struct NodeThread {
     metrics: Arc<SpinMetrics>,
 }
 
-/// What the thread is made of, until it is started.
+/// The parts of the thread before its start.
 pub(super) struct NodeThreadStart {
     node: RosNode,
     inbox: Receiver<Option<Task>>,
@@ -26,7 +26,7 @@ pub(super) struct NodeThreadStart {
 }
 
 impl NodeThread {
-    /// The way to a node whose thread is yet to be started.
+    /// Creates the access to a node whose thread is not started yet.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -45,7 +45,7 @@ impl NodeThread {
         Ok((node_thread, start))
     }
 
-    /// For a test: the way to a node whose thread has ended.
+    /// For tests: access to a node whose thread has ended.
     #[cfg(test)]
     pub(super) fn ended() -> Self {
         let (tasks, _) = channel();
@@ -56,14 +56,15 @@ impl NodeThread {
         }
     }
 
-    /// Gives the thread something to do, and ends its wait for it; `None` is its end. False where it has ended.
+    /// Sends a task to the thread and ends its wait; `None` ends the thread. False if the thread has ended.
     pub(super) fn give(&self, task: Option<Task>) -> bool {
         let given = self.tasks.send(task).is_ok();
         self.interrupt.raise();
         given
     }
 
-    /// Has something done there and waits for the answer. For threads that may wait, and never both ways.
+    /// Runs a task on the thread and waits for the result. For threads that may wait; two threads must never wait for
+    /// each other.
     ///
     /// # Errors
     /// [`RosError::Down`]; [`RosError::Timeout`] after `patience`.
@@ -85,22 +86,22 @@ impl NodeThread {
         })
     }
 
-    /// What its loop has done so far.
+    /// The metrics of its loop.
     pub(super) fn metrics(&self) -> SpinReading {
         self.metrics.read()
     }
 }
 
 impl NodeThreadStart {
-    /// The node, before its thread has it.
+    /// The node, before the thread owns it.
     pub(super) fn node(&mut self) -> &mut RosNode {
         &mut self.node
     }
 
-    /// Starts the thread. `end` is told on it why it ended, where that was a fault.
+    /// Starts the thread. If the thread ends with a fault, it calls `end` with the fault.
     ///
     /// # Errors
-    /// [`RosError::Context`] where no thread can be had.
+    /// [`RosError::Context`] if the thread cannot be started.
     pub(super) fn run(
         self,
         title: &str,
@@ -121,7 +122,7 @@ impl NodeThreadStart {
                     metrics,
                     tasks,
                 } = node_thread;
-                // The end of all other senders is the end of the thread.
+                // The thread ends when all other senders are dropped.
                 drop(tasks);
                 let ended = spin::run(&mut node, &context, &inbox, &interrupt, &metrics);
                 let failed = ended.is_err();
@@ -129,7 +130,7 @@ impl NodeThreadStart {
                 if failed {
                     spin::keep_until_the_end(&inbox);
                 }
-                // Here, on its own thread and before the process ends: peers see the endpoints go.
+                // Dropped on its own thread and before the process ends, so peers see its endpoints disappear.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(node)));
             })
             .map_err(|error| RosError::Context(error.to_string()))

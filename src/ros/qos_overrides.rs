@@ -1,16 +1,16 @@
-//! The parameters by which a user overrides the service quality of a subscription, as rclcpp has them.
+//! The parameters by which a user overrides the quality of service of a subscription, as in rclcpp.
 
 use r2r::QosProfile;
 use r2r::qos::{DurabilityPolicy, HistoryPolicy, ReliabilityPolicy};
 
 use super::{Declaration, ParameterError, ParameterStore, ParameterValue};
 
-/// One part of a service quality.
+/// One policy of a quality of service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// How many messages are kept.
+    /// The number of messages kept.
     Depth,
-    /// Whether messages of before the subscription are had.
+    /// Whether messages from before the subscription are received.
     Durability,
     /// Which messages are kept.
     History,
@@ -19,9 +19,9 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All that a subscription may have overridden.
+    /// All policies of a subscription.
     pub const ALL: [Self; 4] = [Self::Depth, Self::Durability, Self::History, Self::Reliability];
-    /// Those of `/tf_static`: whose messages are always had.
+    /// The policies of `/tf_static`, whose messages are always received.
     pub const OF_STATIC: [Self; 3] = [Self::Depth, Self::History, Self::Reliability];
 
     fn name(self) -> &'static str {
@@ -33,7 +33,7 @@ impl Policy {
         }
     }
 
-    /// What it may be, where it is a text.
+    /// The allowed values, if they are texts.
     fn values(self) -> &'static [&'static str] {
         match self {
             Self::Depth => &[],
@@ -90,11 +90,11 @@ impl Policy {
     }
 }
 
-/// Declares `qos_overrides.TOPIC.subscription.POLICY` for the policies of a topic, by its full name; the service quality
-/// that they make of `qos`.
+/// Declares `qos_overrides.TOPIC.subscription.POLICY` for the policies of a topic, with its full name. Returns `qos`
+/// with the overrides.
 ///
 /// # Errors
-/// A value that no policy has.
+/// A value that is not allowed.
 pub fn declare(
     store: &ParameterStore,
     topic: &str,

@@ -1,11 +1,11 @@
-//! The mark of goals of this node on this robot.
+//! The mark of this node's goals on this robot.
 
 use std::path::Path;
 
 use crate::goal::GoalIds;
 
-/// By what a run recognises goals of an earlier one. Another robot that uses the same server, through a bridge, has another
-/// mark, though its node may have the same name. `robot`: the parameter `robot_id`; empty: this machine.
+/// The mark by which a run recognizes goals of an earlier run. Another robot that uses the same server through a bridge
+/// has another mark, even with the same node name. `robot`: the parameter `robot_id`; empty: this machine.
 pub(super) fn mark(node: &str, robot: &str) -> u32 {
     let domain = std::env::var("ROS_DOMAIN_ID").unwrap_or_default();
     let machine;
@@ -23,7 +23,7 @@ fn mark_of(node: &str, domain: &str, robot: &str) -> u32 {
     GoalIds::mark_of(&format!("{node}\n{domain}\n{robot}"))
 }
 
-/// Machines that were copied have one id, containers of one image too: the host name tells them apart. What is not there
+/// Copied machines share one id, and so do containers of one image; the host name distinguishes them. A missing file
 /// counts as empty.
 fn machine_in(root: &Path) -> String {
     let read = |file| {

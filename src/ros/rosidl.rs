@@ -1,17 +1,18 @@
-//! What rosidl's descriptions of types are made of.
+//! Access to rosidl's type descriptions.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use r2r_rcl as rcl;
 
-/// To be held while a type is asked for its description: the first call completes it, in C and without a lock of its own.
+/// Lock to hold while a type description is requested: the first call completes the description, in C and without a
+/// lock.
 pub(super) fn describing() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// # Safety
-/// Where `data` is not null, it points to `size` elements that are never written again.
+/// `data` is null, or points to `size` elements that are never written again.
 pub(super) unsafe fn slice<T>(data: *const T, size: usize) -> &'static [T] {
     if data.is_null() {
         return &[];
@@ -20,10 +21,11 @@ pub(super) unsafe fn slice<T>(data: *const T, size: usize) -> &'static [T] {
     unsafe { std::slice::from_raw_parts(data, size) }
 }
 
-/// The text up to its first zero byte: the size of a source text counts the one that ends it, and r2r panics on any.
+/// The text up to its first zero byte: the size of a source text includes the final zero byte, and r2r panics on a zero
+/// byte.
 ///
 /// # Safety
-/// As rosidl makes it.
+/// The text was made by rosidl.
 pub(super) unsafe fn text_of(text: &rcl::rosidl_runtime_c__String) -> String {
     // SAFETY: see above.
     let bytes = unsafe { slice(text.data.cast::<u8>(), text.size) };

@@ -15,19 +15,20 @@ use super::convert::{Convert, wire_text};
 use super::{Clock, RosError, RosHandle, RosNode};
 use crate::msg::Stamp;
 
-/// Lines that wait for the node's thread. More are dropped: a log must never hold up what it reports on.
+/// The maximum number of lines that wait for the node's thread. Further ones are dropped: a log must not delay the
+/// threads that write it.
 const QUEUE: usize = 512;
 
-/// A layer for `tracing` that publishes on `/rosout` what passes the filter it is given. Since Jazzy rcl leaves that
-/// to client libraries, and r2r does not do it.
+/// A layer for `tracing` that publishes the lines that pass its filter on `/rosout`. Since Jazzy rcl leaves this to
+/// client libraries, and r2r does not do it.
 ///
-/// Made before there is a node, so that logging can be set up first; what is logged until [`Rosout::attach`] waits.
+/// It is created before there is a node, so logging can be set up first. Lines wait until [`Rosout::attach`].
 #[derive(Debug)]
 pub struct RosoutLayer {
     lines: SyncSender<Line>,
 }
 
-/// The other end of a [`RosoutLayer`].
+/// The receiver of a [`RosoutLayer`].
 #[derive(Debug)]
 pub struct Rosout {
     lines: Receiver<Line>,
@@ -49,7 +50,7 @@ impl Line {
             stamp: stamp.to_wire(),
             level: severity(self.level),
             name: name.to_owned(),
-            // A line may hold anything: a key, a file's name, a text from a topic.
+            // A line may contain any text: a key, a file name, a text from a topic.
             msg: wire_text(&self.text),
             file: self.file.to_owned(),
             function: self.target.to_owned(),
@@ -58,7 +59,7 @@ impl Line {
     }
 }
 
-/// A layer, and what it is to be attached with.
+/// Creates a layer and its receiver.
 pub fn rosout() -> (RosoutLayer, Rosout) {
     let (sender, receiver) = sync_channel(QUEUE);
     (RosoutLayer { lines: sender }, Rosout { lines: receiver })
@@ -69,7 +70,7 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
         let metadata = event.metadata();
         let mut text = Text::default();
         event.record(&mut text);
-        // The stamp under use_sim_time is put in by the other end, which knows the clock.
+        // The receiver, which knows the clock, replaces the stamp under use_sim_time.
         let _ = self.lines.try_send(Line {
             stamp: Clock::system_stamp(),
             level: *metadata.level(),
@@ -82,7 +83,7 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
 }
 
 impl Rosout {
-    /// Publishes what was logged so far and will be, under the node's name.
+    /// Publishes all lines so far and later ones, under the node's name.
     ///
     /// # Errors
     /// [`RosError`].
@@ -100,7 +101,7 @@ impl Rosout {
             .transient_local()
             .lifespan(Duration::from_secs(10));
         let publisher = node.publisher::<Log>("/rosout", qos)?;
-        // As often as the node's thread comes by.
+        // Runs after every spin of the node's thread.
         node.every(Duration::ZERO, move || {
             while let Ok(line) = self.lines.try_recv() {
                 let stamp = if clock.is_simulated() {
@@ -115,7 +116,7 @@ impl Rosout {
     }
 }
 
-/// The numbers of `rcl_interfaces/Log`.
+/// The severity numbers of `rcl_interfaces/Log`.
 fn severity(level: Level) -> u8 {
     match level {
         Level::TRACE | Level::DEBUG => 10,
@@ -157,7 +158,7 @@ mod tests {
         };
         let message = line.message("bt_navigator", Stamp::ZERO);
         assert_eq!(message.msg, "the frame `ma␀p` does not exist");
-        // As r2r does when it sends.
+        // r2r does the same when it sends.
         drop(r2r::NativeMsg::from(&message));
     }
 

@@ -1,35 +1,34 @@
-//! How the system's scheduler treats threads that are not ours.
+//! Sets the scheduling of the middleware's threads.
 
 use std::ffi::c_int;
 use std::path::Path;
 
-// Of glibc and of musl. A crate for two functions would be one more to trust.
+// From glibc and musl. A crate for two functions would be an additional dependency to trust.
 #[cfg(target_os = "linux")]
 unsafe extern "C" {
     fn sched_getscheduler(thread: c_int) -> c_int;
     fn sched_setscheduler(thread: c_int, policy: c_int, parameter: *const c_int) -> c_int;
 }
 
-/// What every thread has, unless the process or the thread was given another policy.
+/// The default policy of all threads.
 #[cfg(target_os = "linux")]
 const SCHED_OTHER: c_int = 0;
 
-/// What a thread that computes for long asks for: it is never let in front of one that runs, and nobody needs a
-/// privilege to be that modest.
+/// The policy for long computations: such a thread never preempts a running one. It needs no privilege.
 #[cfg(target_os = "linux")]
 const SCHED_BATCH: c_int = 3;
 
-/// Fast DDS's thread for what is due some time: heartbeats, acknowledgements, leases. The kernel cuts names after 15
-/// bytes, and Fast DDS puts the participant's number behind it.
+/// The name of Fast DDS's thread for timed events: heartbeats, acknowledgements, leases. The kernel cuts names after 15
+/// bytes, and Fast DDS appends the participant's number.
 const TIMED_EVENTS: &str = "dds.ev.";
 
-/// Has the middleware's timers take no processor from a thread that sends. Fast DDS wakes them with each message that is
-/// to be acknowledged, in the middle of sending it; on two cores they went in front of the GoalTracker 90 times a second,
-/// and of fifty cancels in a row each took a third longer. They have milliseconds: a moment later is early enough.
-/// Returns how many threads heeded it; none where another middleware is used. A thread with another policy than the
-/// default keeps it: under a real-time policy it must not lose to every thread without one.
+/// Prevents the middleware's timer threads from preempting a thread that sends. Fast DDS wakes them during the send of
+/// each message that needs an acknowledgement. On two cores they preempted the GoalTracker 90 times a second, and each
+/// of fifty cancels in a row took a third longer. Their deadlines are milliseconds away, so a short delay is
+/// acceptable.
 ///
-/// To be called when there is a node.
+/// Returns the number of changed threads; 0 with another middleware. A thread with another policy than the default
+/// keeps it: with a real-time policy it must not lose to threads without one. Call it when there is a node.
 pub(super) fn yield_timed_events() -> usize {
     yield_all(Path::new("/proc/self/task"), TIMED_EVENTS)
 }
@@ -50,7 +49,7 @@ fn yield_all(threads: &Path, prefix: &str) -> usize {
 
 #[cfg(target_os = "linux")]
 fn yields(thread: c_int) -> bool {
-    // SAFETY: asks about a thread; one that is not there has no policy.
+    // SAFETY: queries a thread; a thread that does not exist has no policy.
     if unsafe { sched_getscheduler(thread) } != SCHED_OTHER {
         return false;
     }
@@ -73,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// A thread of that name, which ends when this is dropped; its id, and where its state is.
+    /// A thread with that name, which ends when this is dropped; its id, and its folder in `/proc`.
     struct Probe {
         id: c_int,
         path: PathBuf,
@@ -104,13 +103,13 @@ mod tests {
 
         fn policy(&self) -> c_int {
             let text = std::fs::read_to_string(self.path.join("stat")).unwrap();
-            // Field 41; the second, a name in parentheses, may hold anything.
+            // Field 41; the second one, a name in parentheses, may contain any character.
             let (_, after_name) = text.rsplit_once(')').unwrap();
             let field = after_name.split_ascii_whitespace().nth(38).unwrap();
             field.parse().unwrap()
         }
 
-        /// False where the process has no right to it.
+        /// False without the privilege.
         fn set_policy(&self, policy: c_int, priority: c_int) -> bool {
             // SAFETY: the third argument points to a `sched_param`, which is one int and is only read.
             unsafe { sched_setscheduler(self.id, policy, &raw const priority) == 0 }
@@ -141,7 +140,7 @@ mod tests {
         const SCHED_FIFO: c_int = 1;
         const SCHED_IDLE: c_int = 5;
         let probe = Probe::new("own.ev.7");
-        // Whoever may: only the second needs a privilege.
+        // If allowed: only the second one needs a privilege.
         for (policy, priority) in [(SCHED_IDLE, 0), (SCHED_FIFO, 1)] {
             if probe.set_policy(policy, priority) {
                 assert_eq!(yield_probes("own.ev."), 0);

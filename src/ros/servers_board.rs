@@ -1,4 +1,4 @@
-//! Which servers are there, for all threads to see.
+//! The availability of servers, readable from all threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 /// A server that a tree has opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownServer {
-    /// The action or service, as the tree names it.
+    /// The name of the action or service in the tree.
     pub name: Arc<str>,
-    /// Whether it was last seen.
+    /// Whether the server was present at the last check.
     pub present: bool,
 }
 
-/// Written by the GoalTracker's thread when a server is opened, comes or goes.
+/// Written by the GoalTracker's thread when a server is opened, appears or disappears.
 #[derive(Default)]
 pub(super) struct ServersBoard(Mutex<BTreeMap<ServerId, KnownServer>>);
 
@@ -24,19 +24,19 @@ impl ServersBoard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A server was opened; it is absent until it is seen.
+    /// Adds an opened server. It is absent until it is found.
     pub(super) fn opened(&self, server: ServerId, name: Arc<str>) {
         self.lock().insert(server, KnownServer { name, present: false });
     }
 
-    /// It was seen, or is not seen any more.
+    /// Records whether a server is present.
     pub(super) fn seen(&self, server: ServerId, present: bool) {
         if let Some(known) = self.lock().get_mut(&server) {
             known.present = present;
         }
     }
 
-    /// What is known of some of them, in their order.
+    /// The known state of some servers, in the given order.
     pub(super) fn of(&self, servers: &[ServerId]) -> Vec<KnownServer> {
         let known = self.lock();
         servers

@@ -10,14 +10,14 @@ use super::{Caller, PendingRequests, RosError, RosNode};
 use crate::goal::{ServerId, Ticket, WireEvent};
 use crate::nav::Payload;
 
-/// One service as its client sees it.
+/// The client of one service.
 pub(super) struct ServiceClient<C: ServiceCodec> {
     inputs: InputSender,
     caller: Caller<<C::Wire as WrappedServiceTypeSupport>::Response>,
 }
 
 impl<C: ServiceCodec> ServiceClient<C> {
-    /// Makes the client, and sends an input when the server is there and when it is gone.
+    /// Creates the client, and sends an input when the server appears or disappears.
     pub(super) fn open(
         node: &mut RosNode,
         name: &str,

@@ -5,8 +5,8 @@ use r2r::{QosProfile, ServiceRequest};
 use super::convert::{Convert, ServiceType};
 use super::{RosError, RosNode, answers};
 
-/// A request of a service. Dropped without an answer it is answered with a default response, so that no client waits
-/// for one that never comes.
+/// A request to a service. If it is dropped without an answer, the default response is sent, so no client waits
+/// forever.
 pub struct ServiceCall<S: ServiceType> {
     request: S::Request,
     answer: Option<ServiceRequest<S::Wire>>,
@@ -19,7 +19,7 @@ impl<S: ServiceType> std::fmt::Debug for ServiceCall<S> {
 }
 
 impl<S: ServiceType> ServiceCall<S> {
-    /// What is asked.
+    /// The request.
     pub fn request(&self) -> &S::Request {
         &self.request
     }
@@ -29,7 +29,7 @@ impl<S: ServiceType> ServiceCall<S> {
         self.send(response);
     }
 
-    /// Never answers: the client waits until it gives up. For simulated faults.
+    /// Never answers: the client waits until its timeout. For simulated faults.
     pub fn ignore(mut self) {
         self.answer = None;
     }
@@ -49,8 +49,8 @@ impl<S: ServiceType> Drop for ServiceCall<S> {
     }
 }
 
-/// Serves a service under a name, as long as the node lives. `handler` is called on the node's thread and must not wait;
-/// an answer that takes longer is given elsewhere, with the [`ServiceCall`].
+/// Serves a service under a name, as long as the node exists. `handler` is called on the node's thread and must not
+/// wait. A slow answer can be sent from another thread, with the [`ServiceCall`].
 ///
 /// # Errors
 /// [`RosError::Entity`].

@@ -1,4 +1,4 @@
-//! From one subscription to all worlds that read it.
+//! Delivers the messages of one subscription to all worlds that read it.
 
 use std::sync::{Arc, Weak};
 
@@ -7,7 +7,7 @@ use crate::bt::Time;
 use crate::nav::{Payload, TopicId, TopicSpec};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Who gets the messages of one subscription.
+/// The readers of one subscription.
 #[derive(Default)]
 pub(super) struct SharedSubscription {
     inner: Mutex<SharedSubscriptionInner>,
@@ -16,7 +16,7 @@ pub(super) struct SharedSubscription {
 #[derive(Default)]
 struct SharedSubscriptionInner {
     readers: Vec<Weak<Inbox>>,
-    /// For a reader that comes after a message that is sent once.
+    /// The latest message, for later readers of a message that is sent once.
     latest: Option<(Payload, Time)>,
 }
 
@@ -25,7 +25,7 @@ impl SharedSubscription {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a reader, once; what is sent once it gets now.
+    /// Adds a reader, unless it was added before, and delivers a message that is sent once.
     pub(super) fn join(&self, id: TopicId, topic: &TopicSpec, inbox: &Arc<Inbox>) {
         let mut inner = self.lock();
         let known = inner
@@ -41,7 +41,7 @@ impl SharedSubscription {
         }
     }
 
-    /// Gives a message to every reader that is still there. `received`: see [`Inbox::message`].
+    /// Delivers a message to every reader that still exists. `received`: see [`Inbox::message`].
     pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload, received: Time) {
         let mut inner = self.lock();
         inner.readers.retain(|reader| match reader.upgrade() {

@@ -10,19 +10,20 @@ use super::interrupt::Interrupt;
 use crate::bt::panic_text;
 use crate::fault;
 
-/// Something to do with the node.
+/// A task with the node.
 pub(super) type Task = Box<dyn FnOnce(&mut RosNode) + Send>;
 
-/// How long a spin may wait, when nothing is due earlier. Every wait builds a wait set of all entities, so an idle node
-/// costs what this is shorter; it is bounded for the sake of what has no other way to end a wait.
+/// Maximum wait of a spin when nothing is due earlier. Every wait builds a wait set of all entities, so a shorter wait
+/// costs more when idle. It is bounded for events that cannot end a wait.
 const IDLE: Duration = Duration::from_millis(500);
-/// A spin that brings nothing lasts as long as it was allowed to wait. One that ends in half of that, or in less than this,
-/// is suspicious: a wait set that the middleware refuses, an entity that is always ready, something that is always due.
+/// A spin without messages takes its whole allowed wait. One that ends within half of that, or within less than this,
+/// is suspicious: the middleware refuses the wait set, an entity is always ready, or a timer is always due.
 const SUSPICIOUS: Duration = Duration::from_millis(1);
-/// So many suspicious spins in a row are a busy loop, which is slowed down rather than allowed to take a core.
+/// The number of suspicious spins in a row that count as a busy loop. A busy loop is slowed down, so it does not use a
+/// whole core.
 const SUSPICIOUS_LIMIT: u32 = 100;
 
-/// What the loop has done, for diagnostics. All numbers only grow.
+/// Counters of the loop, for diagnostics. All numbers only grow.
 #[derive(Debug, Default)]
 pub struct SpinMetrics {
     spins: AtomicU64,
@@ -37,18 +38,18 @@ pub struct SpinMetrics {
 pub struct SpinReading {
     /// Spins so far.
     pub spins: u64,
-    /// Subscriptions, services and clients there are.
+    /// The current number of subscriptions, services and clients.
     pub entities: u64,
-    /// Time spent in spins that brought something, waiting included.
+    /// Time spent in spins with messages, including the wait.
     pub working: Duration,
-    /// The longest time a spin took beyond the wait it was allowed: what kept messages from being taken.
+    /// The longest time of a spin beyond its allowed wait, during which no messages were taken.
     pub longest: Duration,
-    /// How often a busy loop was slowed down. Anything but zero is a fault.
+    /// How often a busy loop was slowed down. Any value but zero shows a fault.
     pub slowed_down: u64,
 }
 
 impl SpinReading {
-    /// Of two loops together.
+    /// The sum of two loops.
     pub(super) fn with(self, other: Self) -> Self {
         Self {
             spins: self.spins + other.spins,
@@ -61,7 +62,7 @@ impl SpinReading {
 }
 
 impl SpinMetrics {
-    /// The numbers now.
+    /// The current numbers.
     pub fn read(&self) -> SpinReading {
         SpinReading {
             spins: self.spins.load(Ordering::Relaxed),
@@ -85,7 +86,7 @@ impl SpinMetrics {
     }
 }
 
-/// Runs until the senders of `tasks` are gone or one of them was an end. Why it ended, where that was a fault.
+/// Runs until the senders of `tasks` are gone or a task is `None`. Returns the fault, if it ended because of one.
 pub(super) fn run(
     node: &mut RosNode,
     context: &r2r::Context,
@@ -93,7 +94,7 @@ pub(super) fn run(
     interrupt: &Interrupt,
     metrics: &SpinMetrics,
 ) -> Result<(), String> {
-    // A panic in r2r may leave its locks poisoned, and then every later call panics as well: there is no going on.
+    // A panic in r2r may leave its locks poisoned, and then every later call panics too, so the loop cannot continue.
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let mut guard = BusyLoopGuard::default();
         let mut round = 0_u32;
@@ -128,11 +129,11 @@ pub(super) fn run(
     }
 }
 
-/// Keeps a node whose loop has failed until its thread is told to end. Its clients, services and publishers still send:
-/// goals are cancelled and results delivered through them.
+/// Keeps a node whose loop has failed until its thread is told to end. Its clients, services and publishers can still
+/// send cancels and results.
 pub(super) fn keep_until_the_end(tasks: &Receiver<Option<Task>>) {
     while let Ok(Some(task)) = tasks.recv() {
-        // Whoever waits for its answer learns that there is none.
+        // The drop tells the sender of the task that there is no answer.
         drop(task);
     }
 }
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_busy_loop_of_a_node_with_many_entities_is_one_too() {
-        // What a wait takes with sixty entities, and with a thousand.
+        // The duration of a wait with sixty entities, and with a thousand.
         for (took, allowed) in [(180, NO_TIME), (180, IDLE), (3_000, IDLE)] {
             let took = Duration::from_micros(took);
             let mut guard = BusyLoopGuard::default();
@@ -194,7 +195,7 @@ mod tests {
         for allowed in [2, 10, 400].map(Duration::from_millis) {
             let mut guard = BusyLoopGuard::default();
             for _ in 0..2 * SUSPICIOUS_LIMIT {
-                // A look at the graph first, which does not wait.
+                // First a check of the graph, which does not wait.
                 assert!(!guard.is_busy_loop(Duration::from_micros(180), NO_TIME, false));
                 assert!(!guard.is_busy_loop(allowed, allowed, false));
             }

@@ -1,4 +1,4 @@
-//! Standard error, written by a thread of its own.
+//! Standard error, written by a separate thread.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::fault;
 
-/// Lines that wait for a console that nobody reads; what comes after them is dropped, and counted.
+/// The maximum number of lines that wait for a console that is not read; further lines are dropped and counted.
 const MOST_WAITING: usize = 4096;
-/// How long the last lines may take to be written.
+/// Maximum time to write the last lines.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Writes without waiting: a pipe that is full holds up who writes to it, and that might be a tick (guarantee G1).
+/// Writes without waiting: a full pipe blocks its writer, which might be a tick (guarantee G1).
 ///
-/// `tracing-appender` does the same, and brings eight crates for its files' names by date.
+/// `tracing-appender` does the same, but needs eight crates for dates in file names.
 #[derive(Clone, Debug)]
 pub(super) struct Stderr {
     lines: SyncSender<Option<Vec<u8>>>,
     dropped: Arc<AtomicU64>,
 }
 
-/// Keeps the thread; dropped, it waits a moment for what is yet to be written.
+/// Owns the thread. On drop it waits a moment for the last lines.
 #[derive(Debug)]
 pub(super) struct StderrThread {
     lines: SyncSender<Option<Vec<u8>>>,
-    /// Nothing is ever sent here; its sender is gone when the thread has ended.
+    /// Nothing is sent here; the sender is dropped when the thread has ended.
     ended: Receiver<()>,
 }
 
@@ -36,7 +36,7 @@ impl Stderr {
     /// Starts the thread.
     ///
     /// # Errors
-    /// Where there is none to be had.
+    /// The thread cannot be started.
     pub(super) fn start() -> io::Result<(Self, StderrThread)> {
         Self::start_with(io::stderr())
     }
@@ -52,7 +52,7 @@ impl Stderr {
                 let _alive: SyncSender<()> = alive;
                 while let Ok(Some(line)) = inbox.recv() {
                     fault::point();
-                    // Nobody is left to be told that it cannot be written.
+                    // A write error cannot be reported anywhere.
                     let _ = console.write_all(&line);
                     let lost = counted.swap(0, Ordering::Relaxed);
                     if lost > 0 {
@@ -98,7 +98,7 @@ impl Drop for StderrThread {
     fn drop(&mut self) {
         let until = Instant::now() + FAREWELL;
         while self.lines.try_send(None).is_err() {
-            // Full: the thread is at it, or nobody reads.
+            // Full: the thread is still writing, or the console is not read.
             if Instant::now() > until {
                 return;
             }
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// A console that takes a line whenever it is let.
+    /// A console that accepts a line only when the test allows it.
     struct Console {
         let_go: mpsc::Receiver<()>,
         written: Arc<Mutex<String>>,
@@ -149,7 +149,7 @@ mod tests {
         for number in 0..2 * MOST_WAITING {
             stderr.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
-        // Somebody begins to read.
+        // The console is read again.
         drop(let_go);
         drop(stderr);
         let deadline = std::time::Instant::now() + Duration::from_secs(30);

@@ -1,4 +1,5 @@
-//! Whether goals of an earlier run of this node may be cancelled: while it is active, and alone of its name on the graph.
+//! Decides whether goals of an earlier run of this node may be cancelled: while it is active and the only node with its
+//! name on the graph.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,24 +13,24 @@ use super::node::Gid;
 use super::{RosHandle, TimerTrigger};
 use crate::goal::Command;
 
-/// From the moment at which something of a robot is on the graph until everything is: participants of Fast DDS announce
-/// themselves every three seconds, where what they said at their start was missed.
+/// The time from the first endpoint of a robot on the graph to its last: participants of Fast DDS repeat their
+/// announcement every three seconds if the first one was missed.
 pub(super) const SETTLE: Duration = Duration::from_secs(4);
-/// Between two looks at the graph.
+/// The period of the checks of the graph.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Every ROS node publishes this topic once, under the name that the remap rules of its process give it.
+/// Every ROS node publishes this topic once, under the name that the remapping rules of its process set.
 const TOPIC: &str = "/parameter_events";
-/// Every node of this program publishes this one too: two of one name whose remap rules for [`TOPIC`] differ meet here. A rule
-/// for all topics of a node does not exist, and nobody has a reason to remap this one.
+/// Every node of this program also publishes this topic. It finds two nodes with one name and different remapping rules
+/// for [`TOPIC`]. There are no rules for all topics of a node, and there is no reason to remap this one.
 const OWN_TOPIC: &str = Interrupt::TOPIC;
-/// What the graph says of a node whose name has not arrived yet: it may be ours.
+/// The graph's name for a node whose name has not arrived yet. It may be the name of this node.
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
-/// How long a name may take to arrive. The endpoints of a program that is no ROS node (a bridge of DDS, an agent of
+/// Maximum time until a name arrives. The endpoints of a program that is not a ROS node (a bridge of DDS, an agent of
 /// micro-ROS) never have one.
 const NAMELESS: Duration = Duration::from_secs(10);
 
-/// Tells the GoalTracker.
+/// Reports the decision to the GoalTracker.
 pub(super) struct Takeover {
     active: Arc<AtomicBool>,
     watching: AtomicBool,
@@ -45,13 +46,13 @@ impl Takeover {
         }
     }
 
-    /// The node becomes active, or no longer is. The graph is looked at from the first time on.
+    /// Sets whether the node is active. The checks of the graph begin with the first activation.
     pub(super) fn set_active(&self, active: bool, goal_tracker: &GoalTrackerHandle) {
         self.active.store(active, Ordering::Release);
         self.trigger.give();
         let ros = goal_tracker.ros();
         if self.watching.swap(true, Ordering::AcqRel) {
-            // The node's thread looks when it is awake.
+            // The node's thread checks when it is awake.
             ros.post(|_| {});
         } else {
             self.watch(ros, goal_tracker.without_outbox());
@@ -70,7 +71,7 @@ impl Takeover {
         let look = move |node: &r2r::Node| {
             let active = active.load(Ordering::Acquire);
             let (named, unknown) = if active {
-                // A graph that cannot be read may hold one.
+                // If the graph cannot be read, another node may have the name.
                 let (named, unknown) = writers(node, &topic, &own)
                     .map_or((0, 1), |writers| namesakes.count(writers, Instant::now()));
                 let also = writers(node, &own_topic, &own).map_or(0, |writers| of_this_name(&writers));
@@ -98,7 +99,7 @@ impl Takeover {
     }
 }
 
-/// Whose an endpoint is, by the name of its node.
+/// The owner of an endpoint, by the name of its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owner {
     OfThisName,
@@ -106,8 +107,8 @@ enum Owner {
     Other,
 }
 
-/// The endpoints that write to a topic of which every node has one. The guardian of a node and its listener have names of
-/// their own.
+/// The endpoints that write to a topic of which every node has one. A node's guardian and its listener have their own
+/// names.
 fn writers(node: &r2r::Node, topic: &str, name: &(String, String)) -> Option<Vec<(Gid, Owner)>> {
     let infos = node.get_publishers_info_by_topic(topic, false).ok()?;
     let writers = infos.into_iter().map(|info| {
@@ -128,16 +129,16 @@ fn of_this_name(writers: &[(Gid, Owner)]) -> usize {
     owners.filter(|owner| **owner == Owner::OfThisName).count()
 }
 
-/// Counts the nodes of one name.
+/// Counts the nodes with one name.
 #[derive(Default)]
 struct Namesakes {
-    /// The endpoints on the graph that have no name, with when each was seen first.
+    /// The endpoints on the graph without a name, with the time at which each was first seen.
     nameless: FxHashMap<Gid, Instant>,
     has_warned: bool,
 }
 
 impl Namesakes {
-    /// How many nodes have the name, and how many may have it.
+    /// The number of nodes with the name, and the number of those that may have it.
     fn count(&mut self, writers: Vec<(Gid, Owner)>, now: Instant) -> (usize, usize) {
         let of_this_name = of_this_name(&writers);
         self.nameless = writers
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(count(&[own, (2, Owner::Unknown), (3, Owner::Other)], 0), (1, 1));
         assert_eq!(count(&[own, (2, Owner::Unknown)], 9), (1, 1));
         assert_eq!(count(&[own, (2, Owner::Unknown)], 10), (1, 0));
-        // Each has its own time, and one that was gone has it anew.
+        // Each endpoint has its own time, which starts again if the endpoint was absent.
         assert_eq!(
             count(&[own, (2, Owner::Unknown), (4, Owner::Unknown)], 12),
             (1, 1)
@@ -195,7 +196,7 @@ mod tests {
             (1, 1)
         );
         assert_eq!(count(&[own, (2, Owner::Unknown)], 32), (1, 0));
-        // A name that arrives counts at once.
+        // A name counts as soon as it arrives.
         assert_eq!(count(&[own, (2, Owner::OfThisName)], 33), (2, 0));
     }
 

@@ -1,14 +1,14 @@
-//! How the threads that own nodes have ended.
+//! Exit status of the threads that own nodes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The end of the first thread that has ended, and whom to tell of it.
+/// The end of the first thread that has ended, and the functions to call then.
 #[derive(Default)]
 pub(super) struct ThreadExit(Mutex<ExitState>);
 
 #[derive(Default)]
 struct ExitState {
-    /// The fault, if it was one.
+    /// The fault, if it was one. `None` while all threads run.
     end: Option<Result<(), String>>,
     tell: Vec<Box<dyn FnOnce() + Send>>,
 }
@@ -20,13 +20,12 @@ impl std::fmt::Debug for ThreadExit {
 }
 
 impl ThreadExit {
-    /// `None` while all run.
+    /// `None` while all threads run.
     pub(super) fn look(&self) -> Option<Result<(), String>> {
         self.lock().end.clone()
     }
 
-    /// Has somebody told: when a thread ends, or at once where one has. Whoever is told finds out more by
-    /// [`ThreadExit::look`].
+    /// Calls `tell` when a thread ends, or at once if one has ended. The reason is in [`ThreadExit::look`].
     pub(super) fn tell(&self, tell: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         if state.end.is_none() {
@@ -37,7 +36,7 @@ impl ThreadExit {
         }
     }
 
-    /// A thread has ended, by a fault or not. What was said first stands.
+    /// Records the end of a thread, with its fault if there was one. The first record stays.
     pub(super) fn note(&self, end: Result<(), String>) {
         let mut state = self.lock();
         state.end.get_or_insert(end);

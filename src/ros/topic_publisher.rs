@@ -1,12 +1,12 @@
-//! Messages for whoever listens, and none for nobody.
+//! A publisher that tells whether its topic has subscribers.
 
 use r2r::{Publisher, QosProfile};
 
 use super::convert::TopicType;
 use super::{RosError, RosNode};
 
-/// A publisher of a type that room `msg` knows, with the middleware's default service quality: what is made for others
-/// to look at, and not worth making when nobody looks.
+/// A publisher of a type in room `msg`, with the middleware's default quality of service. For messages that are only
+/// useful to observers and are not worth creating without subscribers.
 pub struct TopicPublisher<T: TopicType>(Publisher<T::Wire>);
 
 impl<T: TopicType> std::fmt::Debug for TopicPublisher<T> {
@@ -16,7 +16,7 @@ impl<T: TopicType> std::fmt::Debug for TopicPublisher<T> {
 }
 
 impl<T: TopicType> TopicPublisher<T> {
-    /// One on a topic.
+    /// Creates a publisher on a topic.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -24,14 +24,15 @@ impl<T: TopicType> TopicPublisher<T> {
         node.publisher(topic, QosProfile::default()).map(Self)
     }
 
-    /// Whether anybody subscribes: a count that the middleware keeps.
+    /// Whether the topic has subscribers, by the middleware's count.
     pub fn has_listeners(&self) -> bool {
         self.0
             .get_inter_process_subscription_count()
             .is_ok_and(|count| count > 0)
     }
 
-    /// Publishes. From one thread at a time; waits for nobody, because a listener that is slow loses the oldest.
+    /// Publishes a message. Call it from one thread at a time. Does not wait: a slow subscriber loses its oldest
+    /// messages.
     ///
     /// # Errors
     /// [`RosError::Send`].

@@ -1,9 +1,9 @@
-//! Which types topics have: one topic has one type, and the middleware says so to nobody.
+//! The types of topics. A topic should have one type, but the middleware reports no conflict.
 //!
-//! Within one node a second type for a topic is refused when its entity is made, on a thread where no leaf hears of it;
-//! between nodes it is taken, and the two never meet. What can be known is kept here: the types that this node has
-//! opened topics with, and those with which others publish. Who subscribes with another type is not known: r2r has no
-//! question for it but the one for all topics, which reads beyond its memory where a topic has two types.
+//! Within one node, a second type for a topic is refused when its entity is created, on a thread where no leaf is
+//! notified. Between nodes it is accepted, but no messages arrive. This module keeps the known types: those with which
+//! this node has opened topics, and those of other publishers. The types of subscribers are not known: r2r's only query
+//! for them is the one for all topics, which reads beyond its memory if a topic has two types.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,20 +12,20 @@ use std::time::Duration;
 use super::RosHandle;
 use crate::nav::{Form, LinkError, TopicSpec};
 
-/// How often those who publish on topics of trees are looked at.
+/// The period of the checks of the publishers on the trees' topics.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long the node's thread may take to look when a tree is tried.
+/// Maximum time for the node's thread to check a topic when a tree is tried.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The types of topics as far as they matter to trees. Clones share them.
+/// The types of the topics that trees use. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct TopicTypes(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    /// With which type this node opened a topic: r2r destroys no entity, so it stays.
+    /// The type with which this node opened each topic. r2r destroys no entity, so it never changes.
     own: HashMap<String, Arc<str>>,
-    /// Topics whose publishers are looked at, and the type that one of them has where none has ours.
+    /// Topics whose publishers are checked, and the type of one of them if none has the expected one.
     watched: HashMap<(String, Arc<str>), Option<String>>,
     looking: bool,
 }
@@ -35,11 +35,11 @@ impl TopicTypes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a topic for a type, before an entity is made.
+    /// Reserves a topic for a type, before an entity is created.
     ///
     /// # Errors
-    /// [`LinkError::OtherType`] where the node has it with another, or, of a topic in JSON, where others are known to
-    /// publish it with another.
+    /// [`LinkError::OtherType`] if the node has opened it with another type or, for a topic in JSON, if all known
+    /// publishers use another type.
     pub(super) fn take(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
         let topic = ros.topic(&spec.name);
         self.agrees_with_own(&topic, spec)?;
@@ -56,7 +56,7 @@ impl TopicTypes {
         Ok(())
     }
 
-    /// Has the publishers of a topic looked at, soon and from then on.
+    /// Checks the publishers of a topic, soon and periodically from then on.
     fn watch(&self, ros: &RosHandle, topic: String, spec: &TopicSpec) {
         let mut inner = self.lock();
         let key = (topic, Arc::clone(&spec.type_name));
@@ -86,7 +86,7 @@ impl TopicTypes {
         }
     }
 
-    /// What is known against a topic of this type now.
+    /// The known conflict with a topic of this type, if any.
     pub(super) fn clash(&self, ros: &RosHandle, spec: &TopicSpec) -> Option<LinkError> {
         let topic = ros.topic(&spec.name);
         let key = (topic, Arc::clone(&spec.type_name));
@@ -98,7 +98,8 @@ impl TopicTypes {
         })
     }
 
-    /// Whether a tree may open a topic: asks the node where the calling thread may wait, which is not the node's own.
+    /// Whether a tree may open a topic. Queries the node if the calling thread may wait, unless it is the node's own
+    /// thread.
     ///
     /// # Errors
     /// As [`TopicTypes::take`].
@@ -110,7 +111,7 @@ impl TopicTypes {
             return Ok(());
         }
         if ros.is_this_thread() {
-            // It is known when the first goal comes, and then the leaf fails.
+            // The result is known when the first goal comes, and then the leaf fails.
             self.watch(ros, topic, spec);
             return Ok(());
         }
@@ -138,7 +139,7 @@ impl TopicTypes {
     }
 }
 
-/// The type with which other nodes publish a topic; `None` where nobody does, or somebody with the wanted one.
+/// The type with which other nodes publish a topic; `None` if there are none, or if one of them uses the wanted type.
 fn other_type(node: &r2r::Node, own: &(String, String), topic: &str, wanted: &str) -> Option<String> {
     let publishers = node.get_publishers_info_by_topic(topic, false).ok()?;
     let mut others = publishers

@@ -1,4 +1,4 @@
-//! What `/tf` and `/tf_static` say, ready to be looked up.
+//! The transforms of `/tf` and `/tf_static`, for lookups.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,24 +14,24 @@ use crate::bt::Time;
 use crate::msg::{FrameId, Header, Quaternion, Stamp, Transform, TransformStamped, Vector3};
 use crate::nav::TransformError;
 
-/// How long transforms are kept, as tf2 does.
+/// How long transforms are kept, in ns: 10 s, as in tf2.
 const KEPT: i64 = 10_000_000_000;
 
-/// A message that is older than the newest by more than this is not late, it is of another time: the clock was set back,
-/// or the simulation or the recording has started over. tf2 tells that by [`KEPT`], so that after a step of the clock by
-/// 5 s it answers for 5 s with where the robot was.
+/// A message that is older than the newest by more than this, in ns, is not late: the clock was set back, or the
+/// simulation or the recording has started over. tf2 uses [`KEPT`] for this, so after a step of the clock by 5 s it
+/// answers for 5 s with the old position of the robot.
 const SET_BACK: i64 = 2_000_000_000;
 
-/// How many frames have a transform. The publishers on `/tf` name them.
+/// The maximum number of frames with a transform. The publishers on `/tf` choose their names.
 const MOST_FRAMES: usize = 2_000;
 
-/// How many transforms of one frame are kept: those of [`KEPT`] at a thousand a second.
+/// The maximum number of transforms kept for one frame: those of [`KEPT`] at a thousand a second.
 const MOST_SAMPLES: usize = 10_000;
 
-/// The transforms between all frames of the robot. Cheap to clone; look-ups never wait for anything to arrive.
+/// The transforms between all frames of the robot. Cheap to clone; lookups never wait for a transform.
 ///
-/// Written for the purpose instead of taking a crate: what is needed beyond a tree with interpolation (frames that
-/// change their parent, time that is set back, an answer whose age is checked) is what the crates leave out.
+/// No crate is used, because the crates lack the requirements beyond a tree with interpolation: frames that change
+/// their parent, time that is set back, and a check of the answer's age.
 #[derive(Clone, Debug, Default)]
 pub struct TransformBuffer {
     frames: Arc<Mutex<Frames>>,
@@ -39,9 +39,9 @@ pub struct TransformBuffer {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// By child: one frame has one parent.
+    /// By child frame: each frame has one parent.
     by_child: FxHashMap<FrameId, Frame>,
-    /// Whether people were told that a frame is left out.
+    /// Whether a dropped frame was logged.
     has_told: bool,
 }
 
@@ -53,24 +53,24 @@ struct Frame {
 
 #[derive(Debug)]
 enum Samples {
-    /// Of `/tf_static`: holds at all times.
+    /// From `/tf_static`: valid at all times.
     Static(Transform),
-    /// Of `/tf`.
+    /// From `/tf`.
     Dynamic {
-        /// In order of time, never empty.
+        /// Time stamps in ns and transforms, in order of time, never empty.
         samples: VecDeque<(i64, Transform)>,
-        /// When the newest of them arrived.
+        /// The time at which the newest of them arrived.
         arrived: Time,
     },
 }
 
 impl TransformBuffer {
-    /// An empty one.
+    /// An empty buffer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Feeds it from the node's `/tf` and `/tf_static`.
+    /// Subscribes to the node's `/tf` and `/tf_static`.
     ///
     /// # Errors
     /// [`RosError::Entity`].
@@ -90,8 +90,8 @@ impl TransformBuffer {
         Ok(())
     }
 
-    /// Takes transforms that arrived at a time of [`Clock::now`]. What cannot be one (a frame in itself, a number that is
-    /// none, no rotation) is left out.
+    /// Adds transforms that arrived at a time of [`Clock::now`]. Invalid ones are dropped: a frame that is its own
+    /// parent, NaN or infinite numbers, an invalid rotation.
     pub fn insert(&self, transforms: impl IntoIterator<Item = TransformStamped>, fixed: bool, arrived: Time) {
         let mut frames = self.lock();
         for transform in transforms {
@@ -99,18 +99,19 @@ impl TransformBuffer {
         }
     }
 
-    /// Forgets what moves: the time was set back.
+    /// Removes all transforms but the static ones: the time was set back.
     pub fn clear(&self) {
         self.lock()
             .by_child
             .retain(|_, frame| matches!(frame.samples, Samples::Static(_)));
     }
 
-    /// The transform that takes coordinates in `source` to coordinates in `target`: the newest there is for the whole
-    /// chain, or the one at a stamp. Older than `tolerance`, by its stamp or by its arrival, is an error: a publisher
-    /// whose clock is ahead stamps in the future, and after its end its last stamp would count as new until the time
-    /// has caught up with it. A stamp up to `tolerance` later than what has arrived gets what has arrived: Nav2 waits
-    /// that long for it instead.
+    /// The transform from `source` to `target` coordinates: the newest one for the whole chain, or the one at a stamp.
+    ///
+    /// One that is older than `tolerance`, by its stamp or by its arrival, is an error. The arrival counts because a
+    /// publisher whose clock is ahead stamps in the future: after its end, its last stamp would count as new until the
+    /// time has caught up with it. For a stamp up to `tolerance` later than the newest transform, returns the newest;
+    /// Nav2 waits that long instead.
     ///
     /// # Errors
     /// [`TransformError`].
@@ -138,7 +139,7 @@ impl TransformBuffer {
         })
     }
 
-    /// Every frame and its parent, sorted, for people.
+    /// Every frame and its parent, sorted, for display.
     pub fn frames(&self) -> Vec<(FrameId, FrameId)> {
         let mut frames: Vec<_> = self
             .lock()
@@ -155,7 +156,7 @@ impl TransformBuffer {
     }
 }
 
-/// ROS 1 wrote frames with a leading slash, and some drivers still do.
+/// Removes a leading slash: ROS 1 wrote frames with one, and some drivers still do.
 fn plain(frame: &str) -> &str {
     frame.strip_prefix('/').unwrap_or(frame)
 }
@@ -189,12 +190,12 @@ impl Frames {
         }
     }
 
-    /// The frames from `frame` up to its root, itself first.
+    /// The frames from `frame` up to its root, `frame` first.
     fn way_up<'a>(&'a self, frame: &'a str) -> Vec<&'a str> {
         let mut way = vec![frame];
         let mut at = frame;
         while let Some(above) = self.by_child.get(at) {
-            // A loop can arise when two publishers disagree.
+            // A loop can arise if two publishers disagree.
             if way.len() > self.by_child.len() + 1 {
                 break;
             }
@@ -251,7 +252,7 @@ impl Samples {
         }
     }
 
-    /// The newest time, and when it arrived; `None` where it holds at all times.
+    /// The newest time, in ns, and its arrival; `None` for a static transform.
     fn newest(&self) -> Option<(i64, Time)> {
         match self {
             Self::Static(_) => None,
@@ -341,7 +342,7 @@ impl Query<'_> {
         Ok((from_target.inverse().then(&from_source), Stamp::from_nanos(time)))
     }
 
-    /// From the last frame's parent to the first frame.
+    /// The transform from the last frame's parent to the first frame.
     fn along(&self, way: &[&str], time: i64, tolerance: i64) -> Option<Transform> {
         let mut whole = Transform::IDENTITY;
         for frame in way {
@@ -390,7 +391,7 @@ fn between(from: &Transform, to: &Transform, share: f64) -> Transform {
     }
 }
 
-/// Turns at a constant rate along the shorter way.
+/// Interpolates between two rotations, at a constant rate along the shorter way.
 fn turned_between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     let cosine = dot(from, to);
     let (to, cosine) = if cosine < 0.0 {
@@ -398,7 +399,7 @@ fn turned_between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     } else {
         (to, cosine)
     };
-    // Nearly equal: the sine below would divide by nothing.
+    // Nearly equal: the sine below would cause a division by zero.
     let (a, b) = if cosine > 0.9995 {
         (1.0 - share, share)
     } else {
@@ -429,7 +430,7 @@ mod tests {
         Stamp::from_nanos(milliseconds * 1_000_000)
     }
 
-    /// A moment of this ROS time, at which all that was heard has just arrived.
+    /// The moment at this ROS time, at which all messages so far have just arrived.
     fn now(milliseconds: i64) -> Moment {
         Moment {
             stamp: at(milliseconds),
@@ -477,7 +478,7 @@ mod tests {
         buffer
             .lookup("map", &last, None, now(1000), TOLERANCE)
             .expect("the last that had room");
-        // One that is known is still heard, a thousand times in a millisecond too.
+        // A known frame still receives transforms, also a thousand in a millisecond.
         let newest = 2_000_000_000 + 3 * MOST_SAMPLES as i64;
         for time in 2_000_000_000..=newest {
             let mut sample = link("map", "odom", 0, 10.0, 0.0);
@@ -560,14 +561,14 @@ mod tests {
         );
         heard(61_200, 5200);
         assert_eq!(look(1200, 5200), Ok(at(61_200)));
-        // One that comes late says nothing of the newest.
+        // A late transform does not change the age of the newest.
         heard(61_150, 5290);
         assert!(look(1301, 5301).is_err());
-        // The clock of this computer is set back: the stamps are ahead, and the time of arrival goes on.
+        // The clock of this computer is set back: the stamps are ahead, and the time of arrival advances.
         heard(61_400, 5400);
         assert_eq!(look(-9000, 5400), Ok(at(61_400)));
         assert!(look(-8899, 5501).is_err());
-        // A simulation that stands still lets nothing age.
+        // While a simulation stops, no transform ages.
         assert_eq!(look(1400, 5400), Ok(at(61_400)));
     }
 
@@ -606,7 +607,7 @@ mod tests {
     #[test]
     fn time_that_is_set_back_a_little_forgets_what_moves_and_not_what_is_fixed() {
         let buffer = robot();
-        // The robot starts over at its first place, a second earlier.
+        // The robot starts again at its first position, a second earlier.
         buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false, Time::ZERO);
         let x = |buffer: &TransformBuffer| {
             let found = buffer.lookup("odom", "laser", None, now(500), TOLERANCE).unwrap();

@@ -1,4 +1,5 @@
-//! `~/get_type_description`, as rclcpp and rclpy serve it: what the types of the node's topics and services look like.
+//! Serves `~/get_type_description`, as rclcpp and rclpy do: the descriptions of the types of the node's topics and
+//! services.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,9 +13,9 @@ use super::{RosError, RosNode, answers};
 type MessageSupport = &'static rcl::rosidl_message_type_support_t;
 type ServiceSupport = &'static rcl::rosidl_service_type_support_t;
 
-/// The types that the process has topics and services with, those of actions among them. Clones share them.
+/// The types of the process's topics and services, including those of actions. Clones share them.
 ///
-/// rcl keeps such a list for each node, which r2r does not give access to.
+/// rcl keeps such a list for each node, but r2r gives no access to it.
 #[derive(Clone, Default, Debug)]
 pub(super) struct TypeDescriptions(Arc<Mutex<Vec<Support>>>);
 
@@ -24,11 +25,11 @@ enum Support {
     Service(ServiceSupport),
 }
 
-// SAFETY: they are static, and nobody writes to them but the first call of a description, which `describing` guards.
+// SAFETY: they are static, and only the first call of a description writes to them, which `describing` guards.
 unsafe impl Send for Support {}
 
 impl Support {
-    /// Whether both are the same one.
+    /// Whether both are the same type.
     fn is(self, other: Self) -> bool {
         match (self, other) {
             (Self::Message(one), Self::Message(other)) => std::ptr::eq(one, other),
@@ -37,9 +38,9 @@ impl Support {
         }
     }
 
-    /// The hash of the type, as REP 2016 writes it.
+    /// The hash of the type, in the format of REP 2016.
     fn hash(self) -> Option<String> {
-        // SAFETY: each function is called with the type that it belongs to; what it returns is static.
+        // SAFETY: each function is called with the type that it belongs to; its result is static.
         let hash = unsafe {
             match self {
                 Self::Message(support) => support.get_type_hash_func?(support).as_ref()?,
@@ -52,7 +53,7 @@ impl Support {
 
     fn description(self) -> Option<msg::TypeDescription> {
         let _one_at_a_time = describing();
-        // SAFETY: as above; what is returned has the lengths that its sequences name.
+        // SAFETY: as above; the sequences of the result have the lengths that they state.
         unsafe {
             let description = match self {
                 Self::Message(support) => support.get_type_description_func?(support).as_ref()?,
@@ -90,7 +91,7 @@ impl Support {
 }
 
 /// # Safety
-/// A part of a description that rosidl made.
+/// `description` is a part of a description made by rosidl.
 unsafe fn individual(
     description: &rcl::rosidl_runtime_c__type_description__IndividualTypeDescription,
 ) -> msg::IndividualTypeDescription {
@@ -116,12 +117,12 @@ unsafe fn individual(
 }
 
 impl TypeDescriptions {
-    /// Notes the type of a topic.
+    /// Records the type of a topic.
     pub(super) fn note_message<T: WrappedTypesupport>(&self) {
         self.note(Support::Message(T::get_ts()));
     }
 
-    /// Notes the type of a service.
+    /// Records the type of a service.
     pub(super) fn note_service<S: WrappedServiceTypeSupport>(&self) {
         self.note(Support::Service(S::get_ts()));
     }
@@ -137,11 +138,11 @@ impl TypeDescriptions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer to a question for a type.
+    /// The answer to a request for a type.
     fn answer(&self, request: &srv::GetTypeDescription::Request) -> srv::GetTypeDescription::Response {
         self.find(request)
             .unwrap_or_else(|reason| srv::GetTypeDescription::Response {
-                // It holds what the client has sent, and r2r panics on a zero byte.
+                // It contains text of the client, and r2r panics on a zero byte.
                 failure_reason: reason.replace('\0', "␀"),
                 ..Default::default()
             })

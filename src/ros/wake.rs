@@ -1,12 +1,12 @@
-//! A bell that a thread sleeps beside.
+//! A signal that wakes a sleeping thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Rung by any thread, heard by the one that sleeps: the tick thread between two ticks. A ring that comes while
-/// nobody sleeps is heard by the next sleep, which then returns at once; several rings count as one.
+/// Wakes a sleeping thread from any thread: the tick thread between two ticks. If no thread sleeps, the next sleep
+/// returns at once; several rings count as one.
 #[derive(Clone, Debug, Default)]
 pub struct Wake {
     bell: Arc<Bell>,
@@ -21,11 +21,11 @@ struct Bell {
 #[derive(Debug, Default)]
 struct WakeState {
     rung: bool,
-    /// The clock has moved: a reason to look at it again, and not one to return.
+    /// The clock has changed: the sleeper must check the clock again, but not return.
     nudged: bool,
 }
 
-/// What ended a sleep.
+/// The reason for the end of a sleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heard {
     Ring,
@@ -34,7 +34,7 @@ pub(super) enum Heard {
 }
 
 impl Wake {
-    /// A bell that has not been rung.
+    /// A new one, not rung.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,7 +45,7 @@ impl Wake {
         self.bell.condition.notify_all();
     }
 
-    /// Sleeps until a ring, or `until`; whether it was a ring.
+    /// Sleeps until a ring or until `until`. Returns whether there was a ring.
     pub fn sleep_until(&self, until: Instant) -> bool {
         loop {
             match self.hear_until(until) {
@@ -56,7 +56,7 @@ impl Wake {
         }
     }
 
-    /// As [`Wake::ring`], for the clock's own use.
+    /// Like [`Wake::ring`], for the clock: the sleeper only checks the clock again.
     pub(super) fn trigger(&self) {
         self.lock().nudged = true;
         self.bell.condition.notify_all();
@@ -84,7 +84,7 @@ impl Wake {
         }
     }
 
-    /// Whether both are the same bell.
+    /// Whether both are clones of the same one.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.bell, &other.bell)
     }

@@ -1,4 +1,4 @@
-//! The messages of room `msg` and those of r2r: each converted once, here, at the boundary.
+//! Converts between the messages of room `msg` and those of r2r, once, at the boundary.
 
 mod action;
 mod service;
@@ -16,23 +16,23 @@ use crate::msg::{Action, Service, Stamp};
 
 pub use topic::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 
-/// A struct that has a counterpart on the wire. r2r's structs are written out in full wherever one is made: their
-/// `Default` goes through C and allocates.
+/// A struct with a counterpart on the wire. Implementations write all fields of r2r's structs: their `Default` calls C
+/// and allocates.
 pub trait Convert: Sized {
     /// The counterpart.
     type Wire;
-    /// Copies it into its counterpart.
+    /// Copies the value into its counterpart.
     fn to_wire(&self) -> Self::Wire;
-    /// Takes it out of its counterpart.
+    /// Converts the counterpart back.
     fn from_wire(wire: Self::Wire) -> Self;
-    /// Whether a text in it has a zero byte. r2r panics on one, so [`Convert::to_wire`] puts `␀` in its place: good
-    /// enough for what people read, and not for a goal or a request.
+    /// Whether a text contains a zero byte. r2r panics on one, so [`Convert::to_wire`] replaces it with `␀`: acceptable
+    /// in texts for people, but not in a goal or a request.
     fn has_zero_byte(&self) -> bool {
         false
     }
 }
 
-/// A text as r2r can send it: `␀` in the place of each zero byte.
+/// A text that r2r can send, with `␀` for each zero byte.
 pub(in crate::ros) fn wire_text(text: &str) -> String {
     if text.contains('\0') {
         text.replace('\0', "␀")
@@ -41,7 +41,7 @@ pub(in crate::ros) fn wire_text(text: &str) -> String {
     }
 }
 
-/// An action type that can be carried.
+/// An action type that this room supports.
 pub trait ActionType:
     Action<
         Goal: Convert<Wire = <Self::Wire as WrappedActionTypeSupport>::Goal>,
@@ -49,11 +49,11 @@ pub trait ActionType:
         Feedback: Convert<Wire = <Self::Wire as WrappedActionTypeSupport>::Feedback>,
     >
 {
-    /// r2r's name for it.
+    /// The type in r2r.
     type Wire: ActionWire;
 }
 
-/// What is asked of r2r's action types beyond their trait, so that they may cross threads.
+/// The requirements for r2r's action types beyond their trait, for use across threads.
 pub trait ActionWire:
     WrappedActionTypeSupport<
         Goal: Send,
@@ -78,7 +78,7 @@ impl<T> ActionWire for T where
 {
 }
 
-/// An action type of which there is a server here: the texts of its goals can be looked at.
+/// An action type with a server here: the texts of its goals can be checked.
 pub trait ServedAction:
     ActionType<Wire: WrappedActionTypeSupport<SendGoal: WrappedServiceTypeSupport<Request: Texts>>>
 {
@@ -89,7 +89,7 @@ impl<T> ServedAction for T where
 {
 }
 
-/// What is asked of r2r's service types beyond their trait, so that they may cross threads.
+/// The requirements for r2r's service types beyond their trait, for use across threads.
 pub trait ServiceWire:
     WrappedServiceTypeSupport<Request: Send + 'static, Response: Send + 'static> + Send + 'static
 {
@@ -100,18 +100,19 @@ impl<T> ServiceWire for T where
 {
 }
 
-/// A service type that can be carried.
+/// A service type that this room supports.
 pub trait ServiceType:
     Service<
         Request: Convert<Wire = <Self::Wire as WrappedServiceTypeSupport>::Request>,
         Response: Convert<Wire = <Self::Wire as WrappedServiceTypeSupport>::Response>,
     >
 {
-    /// r2r's name for it.
+    /// The type in r2r.
     type Wire: ServiceWire;
 }
 
-/// The same fields on both sides, and what the wire has beyond them.
+/// Implements the conversion of fields with the same names on both sides; `plus` sets the other fields of the wire
+/// type.
 macro_rules! convert {
     ($ours:ty = $wire:ty { $($field:ident),* $(,)? } $(plus { $($extra:ident : $value:expr),* $(,)? })?) => {
         impl $crate::ros::convert::Convert for $ours {
@@ -259,7 +260,7 @@ mod tests {
         assert!(goal.has_zero_byte());
         let wire = goal.to_wire();
         assert_eq!(wire.goal.header.frame_id, "ma␀p");
-        // As r2r does when it sends.
+        // r2r does the same when it sends.
         drop(r2r::NativeMsg::from(&wire));
         let mut path = Path::through(Header::in_frame("map"), [Pose::default(), Pose::default()]);
         path.poses[1].header.frame_id = "\0".into();

@@ -1,4 +1,4 @@
-//! Structs that messages are made of.
+//! Structs that are parts of messages.
 
 use r2r::{geometry_msgs, nav_msgs, nav2_msgs, std_msgs};
 
@@ -55,7 +55,7 @@ impl Convert for Path {
         }
     }
 
-    /// The poses of a path name one frame a thousand times: here they share it.
+    /// The poses of a path contain the same frame name a thousand times; here they share it.
     fn from_wire(wire: Self::Wire) -> Self {
         let header = Header::from_wire(wire.header);
         Self {
@@ -69,7 +69,7 @@ impl Convert for Path {
     }
 }
 
-/// Poses whose frames are one text as long as they follow each other with the same name.
+/// Converts poses; consecutive poses with the same frame name share its text.
 pub(super) fn with_shared_frame(
     wire: Vec<geometry_msgs::msg::PoseStamped>,
     first: &FrameId,

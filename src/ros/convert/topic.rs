@@ -15,18 +15,19 @@ use crate::msg::{
 };
 use crate::ros::checked::Texts;
 
-/// A message type that topics can carry. The payload is `Self`: `String` and `bool` for those of `std_msgs`, the
-/// struct of room `msg` where there is one, and a wrapper of this room where one Rust type stands for several of ROS.
+/// A message type that topics support. Structs of room `msg` implement it with `Self` as the payload. Markers of this
+/// room implement it with another payload: `String` and `bool` for those of `std_msgs`, or one Rust type for several
+/// ROS types.
 pub trait TopicType: Sized + Send + Sync + 'static {
     /// The ROS type: `nav_msgs/msg/Path`.
     const TYPE: &'static str;
-    /// r2r's name for it.
+    /// The type in r2r.
     type Wire: Texts + Send + 'static;
-    /// What is in the payload; usually `Self`.
+    /// The type of the payload; usually `Self`.
     type Payload: Send + Sync + 'static;
-    /// Copies it into its counterpart.
+    /// Copies the payload into its counterpart.
     fn to_wire(payload: &Self::Payload) -> Self::Wire;
-    /// Takes it out of its counterpart.
+    /// Converts the counterpart back.
     fn from_wire(wire: Self::Wire) -> Self::Payload;
 }
 
@@ -112,7 +113,7 @@ impl Convert for Odometry {
             child_frame_id: self.child_frame_id.to_wire(),
             pose: geometry_msgs::msg::PoseWithCovariance {
                 pose: self.pose.to_wire(),
-                // Of fixed length: r2r panics on any other.
+                // The length is fixed: r2r panics on any other.
                 covariance: vec![0.0; 36],
             },
             twist: geometry_msgs::msg::TwistWithCovariance {
@@ -136,7 +137,7 @@ impl Convert for Odometry {
     }
 }
 
-/// A type whose payload is not a struct of its own, and a name for it.
+/// Defines markers for ROS types whose payload is not their own struct.
 macro_rules! markers {
     ($($(#[$doc:meta])* $marker:ident = $name:literal $wire:ty as $payload:ty,
         |$out:ident| $to:expr, |$in:ident| $from:expr;)*) => {
@@ -178,7 +179,7 @@ markers! {
             let goals = with_shared_frame(wire.goals, &header.frame_id);
             StampedGoals { goals: Arc::new(crate::msg::Goals(goals)), header }
         };
-    /// `geometry_msgs/msg/PoseArray`; the payload is a `Vec<PoseStamped>`, of one frame and time.
+    /// `geometry_msgs/msg/PoseArray`; the payload is a `Vec<PoseStamped>` with one frame and stamp.
     PoseArray = "geometry_msgs/msg/PoseArray" geometry_msgs::msg::PoseArray as Vec<PoseStamped>,
         |poses| geometry_msgs::msg::PoseArray {
             header: common_header(poses).to_wire(),

@@ -1,9 +1,9 @@
-//! The announcements of the guardian's participants, held back until the participant listens.
+//! Holds back the announcements of the guardian's participants until the participants listen.
 //!
-//! Fast DDS 2.14 announces a new participant before it accepts what is sent to it (`RTPSParticipantImpl::enable`). A server
-//! answers a new participant once and at once. On one machine four answers of five came too early and were lost; the
-//! server announces itself next up to three seconds later. The robot drives on for that long. So the participants announce
-//! themselves to a socket of this process, which passes their announcements on when they listen.
+//! Fast DDS 2.14 announces a new participant before it accepts messages to it (`RTPSParticipantImpl::enable`). A server
+//! answers a new participant once and at once. On one machine, four of five answers came too early and were lost; the
+//! next announcement of the server comes up to three seconds later, and the robot drives on meanwhile. So the
+//! participants announce themselves to a socket of this process, which forwards their announcements when they listen.
 
 use std::ffi::c_int;
 use std::io;
@@ -12,31 +12,32 @@ use std::ptr;
 
 use crate::ros::middleware::{self, Profile, Reach};
 
-/// The ports of RTPS (its specification, 9.6.1.1): the first of domain 0, how many belong to a domain, and the first for
+/// The ports of RTPS (its specification, 9.6.1.1): the first of domain 0, the number per domain, and the first one for
 /// discovery of a single participant, with two ports for each.
 const FIRST_PORT: u16 = 7400;
 const PORTS_OF_A_DOMAIN: u16 = 250;
 const FIRST_UNICAST_PORT: u16 = 10;
 const PORTS_OF_A_PARTICIPANT: usize = 2;
-/// The group that all participants of a network listen to (the same, 9.6.1.4.1).
+/// The multicast group of all participants of a network (the same, 9.6.1.4.1).
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 
-/// Bytes of the longest announcement; usual are 500.
+/// Maximum size of an announcement in bytes; 500 is usual.
 const LONGEST: usize = 65536;
 
-/// What the participants of this process announce, and to whom it is passed on.
+/// The announcements of this process's participants, and their targets.
 pub(super) struct Announcements {
     socket: UdpSocket,
-    /// To the participants of this machine.
+    /// Sends to the participants of this machine.
     machine: UdpSocket,
-    /// Each bound to the address of an interface: the kernel sends to a group through the interface of that address.
+    /// Each is bound to the address of an interface: the kernel uses that interface for multicast.
     networks: Vec<UdpSocket>,
     /// The first port of the domain.
     first_port: u16,
 }
 
 impl Announcements {
-    /// Sets up the middleware, as [`middleware::set_up`] does, so that announcements come here. `None` where they cannot.
+    /// Sets up the middleware, like [`middleware::set_up`], and redirects announcements to here. `None` if that is not
+    /// possible.
     pub(super) fn set_up() -> (Option<Profile>, Option<Self>) {
         let Ok((socket, port, machine)) = sockets() else {
             return (middleware::set_up(), None);
@@ -58,7 +59,7 @@ impl Announcements {
         (profile, announcements)
     }
 
-    /// Passes on what has come since the last call. Not to be called while a participant is made.
+    /// Forwards the announcements received since the last call. Must not be called while a participant is created.
     pub(super) fn pass_on(&self) {
         let mut message = [0; LONGEST];
         while let Ok(length) = self.socket.recv(&mut message) {
@@ -67,7 +68,7 @@ impl Announcements {
     }
 
     fn send(&self, message: &[u8]) {
-        // No error matters: a peer may not be there, and the next announcement follows soon.
+        // Errors are ignored: a peer may be absent, and the next announcement follows soon.
         for network in &self.networks {
             let _ = network.send_to(message, (GROUP, self.first_port));
         }
@@ -82,7 +83,7 @@ fn first_port(domain: u16) -> u16 {
     FIRST_PORT.saturating_add(PORTS_OF_A_DOMAIN.saturating_mul(domain))
 }
 
-/// The one that announcements come to, its port, and the one that they are passed on with.
+/// The socket that receives announcements, its port, and the socket that forwards them.
 fn sockets() -> io::Result<(UdpSocket, u16, UdpSocket)> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.set_nonblocking(true)?;
@@ -90,14 +91,14 @@ fn sockets() -> io::Result<(UdpSocket, u16, UdpSocket)> {
     Ok((socket, port, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?))
 }
 
-/// The IPv4 addresses of this machine's interfaces that can send to a group, without the loopback. None where the system
-/// does not say.
+/// The IPv4 addresses of this machine's multicast interfaces, without the loopback. Empty if the system returns an
+/// error.
 fn interfaces() -> Vec<Ipv4Addr> {
     const WANTED: c_int = libc::IFF_UP | libc::IFF_MULTICAST;
     let mut found = Vec::new();
     let mut first = ptr::null_mut();
-    // SAFETY: the list is given back once, after it was read. Each entry is the system's, and an address is read as one of
-    // IPv4 only where it says that it is one.
+    // SAFETY: the list is freed once, after the last read. Each entry comes from the system, and an address is read as
+    // IPv4 only if its family is IPv4.
     unsafe {
         if libc::getifaddrs(&raw mut first) != 0 {
             return found;
@@ -131,7 +132,7 @@ mod tests {
         let (socket, port, machine) = sockets().unwrap();
         let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         peer.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        // As if the peer were the fourth participant of its domain.
+        // The peer acts as the fourth participant of its domain.
         let first_port = peer.local_addr().unwrap().port() - FIRST_UNICAST_PORT - 6;
         let announcements = Announcements {
             socket,
@@ -141,7 +142,7 @@ mod tests {
         };
         peer.send_to(b"RTPS", (Ipv4Addr::LOCALHOST, port)).unwrap();
         let mut message = [0; 8];
-        // The kernel delivers over the loopback before `send_to` returns.
+        // The kernel delivers on the loopback before `send_to` returns.
         announcements.pass_on();
         let length = peer.recv(&mut message).unwrap();
         assert_eq!(message.get(..length), Some(&b"RTPS"[..]));
@@ -151,7 +152,7 @@ mod tests {
     fn the_first_port_is_that_of_the_specification() {
         assert_eq!(first_port(0), 7400);
         assert_eq!(first_port(232), 65400);
-        // There is no such domain.
+        // No domain has this number.
         assert_eq!(first_port(999), u16::MAX);
     }
 }

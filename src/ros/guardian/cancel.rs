@@ -1,8 +1,8 @@
-//! What a guardian becomes when its parent has ended and left goals: a process that cancels them, and ends.
+//! The process that a guardian becomes when its parent has ended and left goals: cancels them and exits.
 //!
-//! Most of its time goes into finding servers, for Fast DDS 2.14 loses the answers of servers to the announcement of a new
-//! participant; see [`super::announcements`]. Where the announcements cannot be held back (the user has a profile of Fast
-//! DDS), participants are added until all servers are found: a server answers each one.
+//! Most of its time is spent on finding servers, because Fast DDS 2.14 loses the servers' answers to the announcement
+//! of a new participant; see [`super::announcements`]. If the announcements cannot be held back (the user has a profile
+//! of Fast DDS), participants are added until all servers are found: a server answers each one.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,33 +19,33 @@ use crate::ros::action_client::{cancel_code, cancel_request};
 use crate::ros::console::{start_log, take_log};
 use crate::ros::{Clock, Executor, Listening, RosError};
 
-/// How long all goals may take to be cancelled.
+/// Maximum time for the cancels of all goals.
 const GIVE_UP: Duration = Duration::from_secs(10);
-/// After how long a server that was not found has ended too: a server that is there announces itself every 3 s.
+/// The time after which a server that was not found has ended too: a running server announces itself every 3 s.
 const NOT_FOUND: Duration = Duration::from_secs(6);
-/// How often a cancel is asked for until there is an answer.
+/// The period of cancel requests until there is an answer.
 const RETRY: Duration = Duration::from_millis(250);
-/// How long a server that does not know a goal is asked again: its request may still be under way.
+/// How long a cancel is repeated if the server does not know the goal: its request may still be under way.
 const UNKNOWN: Duration = Duration::from_secs(2);
-/// Between two looks for servers and answers.
+/// The period of the checks for servers and answers.
 const LOOK: Duration = Duration::from_millis(5);
-/// After how long there is one participant more, where all servers are not found, and how many there are at most.
+/// The time after which a participant is added if not all servers were found, and the maximum number of participants.
 const NEXT_PARTICIPANT: Duration = Duration::from_millis(500);
 const MOST_PARTICIPANTS: usize = 16;
-/// The same where participants announce themselves before they listen, and how many there are from the first look on.
+/// The same if participants announce themselves before they listen, and the number of participants at the first check.
 const NEXT_EARLY_PARTICIPANT: Duration = Duration::from_millis(60);
 const FIRST_EARLY_PARTICIPANTS: usize = 4;
-/// When the log is published, if not all is done before: servers come first.
+/// The time at which the log is published if not all is done before: servers come first.
 const LOG: Duration = Duration::from_millis(1500);
-/// How long the log is published so that it is heard: as long as the readers of `/rosout` may be unknown to it. For how much of
-/// that after the last line.
+/// How long the log is published: as long as its publisher may not know the readers of `/rosout`. And how much of that
+/// after the last line.
 const STAY: Duration = Duration::from_secs(4);
 const LAST_LINE: Duration = Duration::from_secs(1);
 
-/// Cancels the goals that an open file of this number names. False where it could not do that for all.
+/// Cancels the goals in the open file with this number. Returns false if a cancel failed.
 pub(super) fn run(file: &OsStr) -> bool {
     sleeper::name_process();
-    // The profile is read by the first participant.
+    // The first participant reads the profile.
     let (_profile, announcements) = Announcements::set_up();
     let left = File::open(Path::new("/proc/self/fd").join(file)).and_then(|file| goals::read(&file));
     let _log = start_log();
@@ -91,7 +91,7 @@ fn cancel(left: &Left, announcements: Option<Announcements>) -> Result<bool, Ros
     Ok(all)
 }
 
-/// Publishes the log, where nothing does yet, for as long as what is returned is kept.
+/// Publishes the log, if it is not published yet, while the returned value exists.
 fn publish_log(name: &str, namespace: &str) -> Result<Option<Executor>, RosError> {
     let Some(log) = take_log() else { return Ok(None) };
     let (executor, _) = Executor::start(name, namespace, Listening::Together)?;
@@ -105,7 +105,7 @@ struct Goal {
     ask_at: Instant,
     requests: u32,
     unknown_since: Option<Instant>,
-    /// Whether a server has refused to cancel it.
+    /// Whether a server has refused the cancel.
     was_refused: bool,
     is_done: bool,
 }
@@ -118,7 +118,7 @@ struct Canceller {
     participants: Vec<Participant>,
     /// `None`: participants announce themselves before they listen.
     announcements: Option<Announcements>,
-    /// Which goal is meant by the answer to a request: by participant, service and number.
+    /// The goal of each request, by participant, service and request number.
     asked: HashMap<(usize, usize, i64), usize>,
 }
 
@@ -159,7 +159,7 @@ impl Canceller {
         }
     }
 
-    /// Until all goals are done, or that time, or until the servers of those that are not have ended too.
+    /// Runs until all goals are done, or until `until`, or until the servers of the other goals must have ended.
     fn run(&mut self, name: &str, namespace: &str, until: Instant) -> Result<(), RosError> {
         let (first_participants, pause) = match self.announcements {
             Some(_) => (1, NEXT_PARTICIPANT),
@@ -193,13 +193,13 @@ impl Canceller {
         Ok(())
     }
 
-    /// Whether the server of a goal that is not done was found.
+    /// Whether the server of an unfinished goal was found.
     fn is_any_found(&self) -> bool {
         let mut open = self.goals.iter().filter(|goal| !goal.is_done);
         open.any(|goal| self.was_found.get(goal.service) == Some(&true))
     }
 
-    /// Asks for all that is due and takes all that has come.
+    /// Sends all due requests and reads all answers of one participant.
     fn ask_through(&mut self, index: usize) {
         let Some(participant) = self.participants.get(index) else {
             return;
@@ -236,7 +236,7 @@ impl Canceller {
         }
     }
 
-    /// Says what was not cancelled. Whether there was nothing.
+    /// Logs the goals that were not cancelled. Returns whether there were none.
     fn report(&self) -> bool {
         for goal in self.goals.iter().filter(|goal| !goal.is_done) {
             let service = self.services.get(goal.service).map_or("?", |service| service);
@@ -258,7 +258,8 @@ impl Goal {
         }
         let id = self.id;
         match cancel_code(Selection::Goal(id), answer) {
-            // rcl answers so where the goal is over, and also where it stops already: after an answer that was lost.
+            // rcl sends this answer if the goal has ended, and also if it is already canceling: the first answer was
+            // lost.
             CancelCode::GoalTerminated if self.requests == 1 => {
                 tracing::info!("{service}: goal {id} is over, or stops already");
                 self.is_done = true;

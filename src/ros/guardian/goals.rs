@@ -1,8 +1,8 @@
-//! The goals that live on servers, in memory that outlives the process.
+//! The goals on servers, in memory that outlives the process.
 //!
-//! A file in memory (`memfd`) of records of one size: the first names the node, each other one holds a goal or nothing.
-//! It is written with one call for each change. No page boundary divides a record, so a process that is killed leaves
-//! each record as it was or as it was to be.
+//! The file is in memory (`memfd`) and has records of one size: the first contains the node's name, each other one a
+//! goal or nothing. Each change is written with one call. No page boundary divides a record, so if the process is
+//! killed, each record is as before or as after the change.
 
 use std::fs::File;
 use std::io;
@@ -15,19 +15,19 @@ use rustc_hash::FxHashMap;
 
 use crate::goal::{GoalId, ServerId};
 
-/// Bytes of a record. Divides a page.
+/// Bytes of a record. A divisor of the page size.
 const RECORD: usize = 512;
-/// How many goals the file holds.
+/// The maximum number of goals in the file.
 pub(super) const MOST_GOALS: u64 = 256;
-/// Where a record has what: whether it is in use, the goal's id, the length of the name, the name.
+/// Offsets in a record: whether it is in use, the goal's id, the length of the name, the name.
 const USED: usize = 0;
 const GOAL: usize = 1;
 const LENGTH: usize = 17;
 const NAME: usize = 19;
-/// Stands in the first record in the place of a goal.
+/// The content of the first record in place of a goal's id.
 const MAGIC: GoalId = GoalId(*b"navtree guardian");
 
-/// Where a record is in the file; that of a goal or, with 0, of the node.
+/// The offset of a record in the file; 0 is the node's record.
 pub(super) const fn place(record: u64) -> u64 {
     record * RECORD as u64
 }
@@ -43,7 +43,7 @@ fn encode(goal: GoalId, name: &str) -> Option<[u8; RECORD]> {
     Some(record)
 }
 
-/// `None` where a record is not in use, or not one of [`encode`].
+/// `None` if the record is not in use or was not made by [`encode`].
 fn decode(record: &[u8]) -> Option<(GoalId, String)> {
     if *record.get(USED)? == 0 {
         return None;
@@ -54,9 +54,9 @@ fn decode(record: &[u8]) -> Option<(GoalId, String)> {
     Some((goal, String::from_utf8(name.to_vec()).ok()?))
 }
 
-/// A new file in memory.
+/// Creates a file in memory.
 pub(super) fn create() -> io::Result<File> {
-    // SAFETY: the name is a C string; the result is checked, and nothing else owns it.
+    // SAFETY: the name is a C string; the result is checked and has no other owner.
     let file = unsafe {
         let file = libc::memfd_create(c"navtree-goals".as_ptr(), libc::MFD_CLOEXEC);
         if file < 0 {
@@ -68,7 +68,7 @@ pub(super) fn create() -> io::Result<File> {
     Ok(file)
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Left {
     /// The full name of the node.
@@ -80,7 +80,7 @@ pub(super) struct Left {
 /// Reads a file.
 ///
 /// # Errors
-/// Where it cannot be read, or is none of these.
+/// The file cannot be read or has another format.
 pub(super) fn read(file: &File) -> io::Result<Left> {
     let mut bytes = vec![0; RECORD * (1 + MOST_GOALS as usize)];
     file.read_exact_at(&mut bytes, 0)?;
@@ -94,7 +94,7 @@ pub(super) fn read(file: &File) -> io::Result<Left> {
     }
 }
 
-/// The writing end, for the thread that owns the goals.
+/// Writes the list of goals, on the thread that owns the goals.
 #[derive(Debug)]
 pub struct GuardedGoals {
     file: Arc<File>,
@@ -103,9 +103,9 @@ pub struct GuardedGoals {
     held: FxHashMap<GoalId, Held>,
     free: Vec<u64>,
     round: u64,
-    /// How many goals are in it, for other threads.
+    /// The number of goals in the file, for other threads.
     count: Arc<AtomicUsize>,
-    /// Whether people were told that a goal is not in it.
+    /// Whether a goal without a record was logged.
     has_told: bool,
 }
 
@@ -116,10 +116,10 @@ struct Held {
 }
 
 impl GuardedGoals {
-    /// An empty list of the goals of a node of this full name.
+    /// Creates an empty list of goals for a node with this full name.
     ///
     /// # Errors
-    /// Where the file cannot be written, or the name is too long.
+    /// The file cannot be written, or the name is too long.
     pub(super) fn new(file: &Arc<File>, node: &str) -> io::Result<Self> {
         let record = encode(MAGIC, node).ok_or_else(|| io::Error::other("the node's name is too long"))?;
         file.write_all_at(&record, 0)?;
@@ -134,7 +134,7 @@ impl GuardedGoals {
         })
     }
 
-    /// Counts its goals there from now on.
+    /// Counts the goals in `count` from now on.
     pub(in crate::ros) fn count_in(&mut self, count: Arc<AtomicUsize>) {
         self.count = count;
         self.tell_count();
@@ -144,12 +144,12 @@ impl GuardedGoals {
         self.count.store(self.held.len(), Ordering::Release);
     }
 
-    /// The name on the wire of the service that cancels the goals of a server.
+    /// Sets the full name of the service that cancels the goals of a server.
     pub(in crate::ros) fn name_service(&mut self, server: ServerId, service: String) {
         self.services.insert(server, service);
     }
 
-    /// Puts a goal in, before its request leaves.
+    /// Adds a goal, before its request leaves.
     pub(in crate::ros) fn add(&mut self, server: ServerId, goal: GoalId) {
         if let Some(held) = self.held.get_mut(&goal) {
             held.round = self.round;
@@ -162,7 +162,7 @@ impl GuardedGoals {
         }
     }
 
-    /// Puts in what is missing, and takes out what is not among these.
+    /// Adds missing goals, and removes all goals that are not in `goals`.
     pub(in crate::ros) fn set(&mut self, goals: impl IntoIterator<Item = (ServerId, GoalId)>) {
         self.round += 1;
         for (server, goal) in goals {
@@ -170,7 +170,7 @@ impl GuardedGoals {
         }
         let round = self.round;
         for (_, over) in self.held.extract_if(|_, held| held.round != round) {
-            // One that stays costs a cancel request for a goal that is over.
+            // If the removal fails, the only effect is a cancel request for an ended goal.
             let _ = self.file.write_all_at(&[0], place(over.record) + USED as u64);
             self.free.push(over.record);
         }

@@ -1,14 +1,14 @@
-//! The memory of this process, as the kernel lists it, and what the child of a fork can do without.
+//! Reads the kernel's list of the process's memory, and frees memory that the child of a fork does not need.
 //!
-//! A child shares the pages of its parent until the parent writes to one: then the child has a copy for itself. A child of a
-//! process that runs so comes to hold what the parent had in its heap, 2 MiB and more. To start the program anew instead takes
+//! A child shares the pages of its parent until the parent writes to them; then the child keeps a copy. So a child of a
+//! running process gets a copy of the parent's heap over time, 2 MiB and more. A restart of the program instead takes
 //! 4.4 MiB for the tables of 115 libraries.
 
 use std::ffi::{c_int, c_void};
 
-/// How many are given back. A thread has two, its stack and its heap.
+/// The maximum number of freed mappings. A thread has two, its stack and its heap.
 const MOST: usize = 512;
-/// Bytes of a line that are looked at: names of files are longer, and of no matter.
+/// The number of bytes read of each line: file names may be longer, but do not matter.
 const LINE: usize = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ struct Mapping<'l> {
     start: usize,
     end: usize,
     is_writable: bool,
-    /// Empty where it has none.
+    /// Empty without a name.
     name: &'l [u8],
 }
 
@@ -34,8 +34,8 @@ impl<'l> Mapping<'l> {
         })
     }
 
-    /// Whether it is memory that was allocated while the process ran: a heap, or a thread's stack. What follows a file
-    /// without a gap are variables of that library.
+    /// Whether the memory was allocated while the process ran: a heap or a thread's stack. A mapping that follows a
+    /// file without a gap contains the variables of that library.
     fn is_allocated(&self, follows_file: bool) -> bool {
         let is_heap = self.name == b"[heap]" || self.name.starts_with(b"[anon");
         self.is_writable && (is_heap || self.name.is_empty() && !follows_file)
@@ -53,13 +53,13 @@ fn hexadecimal(digits: &[u8]) -> Option<usize> {
     })
 }
 
-/// Finds the mappings to give back in what is read of the list, a piece at a time.
+/// Finds the mappings to free in the list, which is read in pieces.
 struct Finder {
-    /// Of the stack and of the thread's own variables.
+    /// Addresses in the stack and in the thread's own variables.
     kept: [usize; 2],
     line: [u8; LINE],
     length: usize,
-    /// Where the last mapping of a file, and of its variables, has ended.
+    /// The end of the last mapping of a file or of its variables.
     file_end: usize,
     found: [(usize, usize); MOST],
     count: usize,
@@ -109,18 +109,18 @@ impl Finder {
     }
 }
 
-/// Gives back all that was allocated but the stack, and the thread's own variables. No list that was read earlier is gone by:
-/// the process has one thread, which maps nothing meanwhile.
+/// Frees all allocated memory except the stack and the thread's own variables. The list stays valid while it is read,
+/// because the process has one thread, which maps nothing meanwhile.
 ///
 /// # Safety
-/// To be called in the child of a fork only, which uses afterwards nothing that was allocated before.
+/// Call it only in the child of a fork that no longer uses any memory allocated before.
 pub(super) unsafe fn give_back_allocated() {
     let on_stack = 0_u8;
     // SAFETY: returns the address of a variable of this thread.
     let of_thread = unsafe { libc::__errno_location() };
     let mut finder = Finder::new([(&raw const on_stack).addr(), of_thread.addr()]);
     let mut bytes = [0_u8; 1024];
-    // SAFETY: the name is a C string, the bytes are there to be read into, and the file is this function's own.
+    // SAFETY: the name is a C string, the buffer can be written, and this function owns the file.
     unsafe {
         let file: c_int = libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
@@ -135,7 +135,7 @@ pub(super) unsafe fn give_back_allocated() {
     }
     for (start, end) in finder.found.iter().take(finder.count) {
         let address: *mut c_void = std::ptr::with_exposed_provenance_mut(*start);
-        // SAFETY: nothing there is used any more; see above.
+        // SAFETY: the memory is no longer used; see above.
         unsafe { libc::munmap(address, end - start) };
     }
 }

@@ -1,19 +1,20 @@
-//! A process that cancels the navigator's goals where the navigator cannot (guarantee G11).
+//! A process that cancels the navigator's goals when the navigator cannot (guarantee G11).
 //!
-//! A process that is killed, or that aborts in C++ code, says nothing to the servers of its goals: the robot drives on. So
-//! a child is forked before there is a thread. It holds nothing of ROS and sleeps until its parent has ended. Where the
-//! parent has not dismissed it, and goals of its live on servers, the child becomes this program anew, cancels them and
-//! ends. An orderly end is no dismissal: a server may have refused to cancel a goal, or not have answered.
+//! A process that is killed, or that aborts in C++ code, sends no cancels to the servers of its goals: the robot drives
+//! on. So a child is forked before there is a thread. It contains no ROS and sleeps until its parent has ended. Then,
+//! if the parent has not dismissed it and has left goals on servers, the child executes this program again, cancels the
+//! goals and exits. A normal exit of the parent does not dismiss it: a server may have refused a cancel or not answered
+//! it.
 //!
 //! ```text
 //!   navigator ── goals ──▶ memory ◀── reads ── goal-guard, a process of one thread
 //!       │                                            │ sleeps
-//!       └──────── farewell (pipe), end (pidfd) ─────▶│
+//!       └──────── dismissal (pipe), end (pidfd) ────▶│
 //!                                                    ▼ execve
-//!                                     cancel: a node, one client a server
+//!                                     cancel: a node, one client per server
 //! ```
 //!
-//! The goals are in memory that both have, so a child that was killed is replaced, and nothing has to be told twice.
+//! Both processes share the memory with the goals, so a killed child can be replaced without sending the goals again.
 
 mod announcements;
 mod cancel;
@@ -35,18 +36,18 @@ pub use goals::GuardedGoals;
 use super::arguments;
 use sleeper::{Kept, Program};
 
-/// The variable by which the process knows that it is to cancel goals: the number of the open file that names them.
+/// The environment variable of the cancelling process: the number of the open file with the goals.
 const VARIABLE: &str = "NAVTREE_GUARDIAN";
 
-/// How soon a child that was killed is replaced. Doubled each time, up to a minute, where the one before did not live for
-/// a minute: what kills every child must not keep this process busy.
+/// The pause before a killed child is replaced. It doubles each time, up to a minute, if the previous child did not run
+/// for a minute: a cause that kills every child must not keep this process busy.
 const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long a child that was dismissed may take to end before it is left to the system.
+/// How long to wait for the end of a dismissed child before it is left to the system.
 const DISMISSAL: Duration = Duration::from_millis(100);
 
-/// The child process, and what another one would need.
+/// The child process, and the data to start another one.
 pub struct Guardian {
     program: Program,
     goals: Arc<File>,
@@ -71,8 +72,8 @@ impl std::fmt::Debug for Guardian {
     }
 }
 
-/// Where this process is what a guardian has become: cancels the goals and ends. Otherwise returns. To be called before
-/// the process does anything that only one navigator may do.
+/// If this process was started by a guardian, cancels the goals and exits. Otherwise returns. Call it before any action
+/// that only one navigator may do.
 pub fn cancel_if_told() {
     if let Some(goals) = std::env::var_os(VARIABLE) {
         process::exit(i32::from(!cancel::run(&goals)));
@@ -80,10 +81,10 @@ pub fn cancel_if_told() {
 }
 
 impl Guardian {
-    /// Starts the child. To be called before there is a thread, and before the environment or the arguments change.
+    /// Starts the child. Call it before there is a thread, and before the environment or the arguments change.
     ///
     /// # Errors
-    /// Where the system refuses a file, a pipe or a process.
+    /// The system refuses a file, a pipe or a process.
     pub fn start() -> io::Result<Self> {
         let goals = goals::create()?;
         let mut variables: Vec<OsString> = std::env::vars_os()
@@ -126,15 +127,15 @@ impl Guardian {
         Ok(())
     }
 
-    /// The list of goals, empty, of a node of this full name.
+    /// Creates the empty list of goals of a node with this full name.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The list cannot be written.
     pub fn goals(&self, node: &str) -> io::Result<GuardedGoals> {
         GuardedGoals::new(&self.goals, node)
     }
 
-    /// A child of this process may have ended: where it is this one, [`Guardian::restart_at`] says what follows.
+    /// Checks whether the child has ended. Then [`Guardian::restart_at`] is the time of the next step.
     pub fn look(&mut self) {
         let Some(child) = self.child.take_if(|child| sleeper::has_ended(child.pid)) else {
             return;
@@ -151,7 +152,7 @@ impl Guardian {
         self.pause = LONGEST_PAUSE.min(self.pause * 2);
     }
 
-    /// When [`Guardian::restart`] is to be called, if at all.
+    /// The time at which to call [`Guardian::restart`], if at all.
     pub fn restart_at(&self) -> Option<Instant> {
         self.restart_at
     }
@@ -169,11 +170,11 @@ impl Guardian {
         }
     }
 
-    /// Says farewell, where no guardian is wanted: the child ends without a look at the goals.
+    /// Dismisses the child, if no guardian is needed: it exits without reading the goals.
     pub fn dismiss(self) {
         let Some(mut child) = self.child else { return };
         if child.farewell.write_all(&[1]).is_err() {
-            // It has ended before.
+            // It has already ended.
             return;
         }
         let until = Instant::now() + DISMISSAL;
@@ -183,7 +184,7 @@ impl Guardian {
     }
 }
 
-/// For a test: a list of goals without a child.
+/// For tests: a list of goals without a child.
 #[cfg(test)]
 pub(super) fn list_of_goals(node: &str) -> GuardedGoals {
     let file = Arc::new(goals::create().unwrap());
@@ -202,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Whether the process is there, and no zombie.
+    /// Whether the process exists and is not a zombie.
     fn is_alive(pid: libc::pid_t) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit_once(") ")
@@ -216,19 +217,19 @@ mod tests {
         let first = pid(&guardian);
         let comm = format!("/proc/{first}/comm");
         wait_for(|| std::fs::read_to_string(&comm).is_ok_and(|name| name == "goal-guard\n"));
-        // `pkill -f` with the name of the program or of a node finds it as little.
+        // `pkill -f` finds it neither by the name of the program nor by that of a node.
         let arguments = format!("/proc/{first}/cmdline");
         wait_for(|| {
             std::fs::read_to_string(&arguments).is_ok_and(|all| all.trim_end_matches('\0') == "goal-guard")
         });
-        // It keeps nothing open of this process but what it needs.
+        // The only open files of this process that it keeps are those it needs.
         wait_for(|| std::fs::read_dir(format!("/proc/{first}/fd")).is_ok_and(|open| open.count() <= 6));
         process::Command::new("true").status().unwrap();
         guardian.look();
         assert!(is_alive(first) && guardian.restart_at().is_none());
         // SAFETY: sends a signal.
         unsafe { libc::kill(first, libc::SIGTERM) };
-        // SAFETY: the same.
+        // SAFETY: sends a signal.
         unsafe { libc::kill(first, libc::SIGKILL) };
         wait_for(|| !is_alive(first));
         guardian.look();

@@ -1,6 +1,6 @@
-//! A node in a context of its own, with clients of services that cancel goals.
+//! A node with its own context, and clients of services that cancel goals.
 //!
-//! r2r has one context for a process, and a guardian needs several; see [`super::cancel`].
+//! r2r has one context per process, and a guardian needs several; see [`super::cancel`].
 
 use std::ffi::{CString, c_char, c_int};
 
@@ -13,14 +13,14 @@ type CancelGoal = action_msgs::srv::CancelGoal::Service;
 pub(super) type Request = action_msgs::srv::CancelGoal::Request;
 pub(super) type Response = action_msgs::srv::CancelGoal::Response;
 
-/// What rcl has made. Where the node and the context are, rcl expects them to stay.
+/// Structures made by rcl. The node and the context must not move.
 pub(super) struct Participant {
     clients: Vec<rcl::rcl_client_t>,
     node: Box<rcl::rcl_node_t>,
     context: Box<rcl::rcl_context_t>,
 }
 
-/// What a call of rcl returned.
+/// Converts the return code of an rcl call.
 fn check(call: &str, code: rcl::rcl_ret_t) -> Result<(), RosError> {
     if code == 0 {
         Ok(())
@@ -34,13 +34,13 @@ fn c_string(text: impl Into<Vec<u8>>) -> Result<CString, RosError> {
 }
 
 impl Participant {
-    /// A node of this name, and a client of each service. The process's arguments are read as by any node.
+    /// Creates a node with this name, and a client for each service. It reads the process's arguments like any node.
     pub(super) fn new(name: &str, namespace: &str, services: &[String]) -> Result<Self, RosError> {
         let arguments = std::env::args().map(c_string).collect::<Result<Vec<_>, _>>()?;
         let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
         let count = c_int::try_from(pointers.len()).unwrap_or(0);
         let (name, namespace) = (c_string(name)?, c_string(namespace)?);
-        // SAFETY: these take nothing and return plain structures, which are what `drop` may give back at any time.
+        // SAFETY: these take no arguments and return plain structures, which `drop` may finalize at any time.
         let mut made = unsafe {
             Self {
                 clients: Vec::new(),
@@ -48,8 +48,8 @@ impl Participant {
                 context: Box::new(rcl::rcl_get_zero_initialized_context()),
             }
         };
-        // SAFETY: all structures were made as rcl wants them; all strings outlive the calls; the context and the node stay
-        // where they are as long as what was made with them.
+        // SAFETY: all structures were initialized for rcl; all strings outlive the calls; the context and the node do
+        // not move while their entities exist.
         unsafe {
             let mut options = rcl::rcl_get_zero_initialized_init_options();
             let allocator = rcl::rcutils_get_default_allocator();
@@ -92,13 +92,13 @@ impl Participant {
         Ok(made)
     }
 
-    /// Whether the server of the service of this number is there.
+    /// Whether the server of the service with this index is present.
     pub(super) fn is_there(&self, service: usize) -> bool {
         let mut is_there = false;
         let Some(client) = self.clients.get(service) else {
             return false;
         };
-        // SAFETY: both were made by rcl.
+        // SAFETY: rcl made both.
         let code = unsafe {
             rcl::rcl_service_server_is_available(&raw const *self.node, &raw const *client, &raw mut is_there)
         };
@@ -110,16 +110,16 @@ impl Participant {
         let client = self.clients.get(service).ok_or(RosError::Down)?;
         let request = NativeMsg::<Request>::from(request);
         let mut number = 0;
-        // SAFETY: the client is one of this type, made by rcl, and the request outlives the call.
+        // SAFETY: rcl made the client, with this type, and the request outlives the call.
         let code = unsafe { rcl::rcl_send_request(&raw const *client, request.msg.cast(), &raw mut number) };
         check("rcl_send_request", code).map(|()| number)
     }
 
-    /// An answer that has come, with the number of its request.
+    /// Takes an answer, with the number of its request.
     pub(super) fn take(&self, service: usize) -> Option<(i64, Response)> {
         let client = self.clients.get(service)?;
         let response = NativeMsg::<Response>::new();
-        // SAFETY: the client is one of this type, made by rcl; a request's header is plain numbers; both outlive the call.
+        // SAFETY: rcl made the client, with this type; a request's header is plain numbers; both outlive the call.
         let (code, header) = unsafe {
             let mut header: rcl::rmw_request_id_t = std::mem::zeroed();
             let code = rcl::rcl_take_response(&raw const *client, &raw mut header, response.msg.cast());
@@ -131,8 +131,8 @@ impl Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        // SAFETY: each was made as rcl wants it, is given back once, before what it was made with, and not used
-        // afterwards. What rcl has not initialised it does not touch.
+        // SAFETY: each was initialized for rcl, is finalized once, before the structures it depends on, and is not used
+        // afterwards. rcl ignores structures that it has not initialized.
         unsafe {
             for client in &mut self.clients {
                 rcl::rcl_client_fini(&raw mut *client, &raw mut *self.node);

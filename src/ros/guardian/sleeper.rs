@@ -1,7 +1,8 @@
 //! The child process that sleeps until its parent has ended.
 //!
-//! It is forked, also from a process that has threads, and so calls only what is safe in a signal handler: no memory is
-//! allocated, no lock is taken. What it needs was made before. What was allocated it gives back, see [`super::mappings`].
+//! The parent may have threads at the fork, so the child calls only functions that are safe in a signal handler: it
+//! allocates no memory and takes no lock. Its data was created before. It frees the allocated memory, see
+//! [`super::mappings`].
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint};
 use std::fs::File;
@@ -14,14 +15,14 @@ use std::ptr;
 use super::goals::{MOST_GOALS, place};
 use super::mappings::give_back_allocated;
 
-/// What the child becomes when its parent has ended: this program again, with other arguments and variables.
+/// The program that the child executes when its parent has ended: this program, with other arguments and variables.
 pub(super) struct Program {
     arguments: Strings,
     variables: Strings,
 }
 
-/// A list as `execve` wants it, in memory that processes share: a child that gives back what was allocated has it. Nothing
-/// can be written there, so that no fault of the parent's changes it.
+/// A list for `execve`, in memory shared between processes, which remains when a child frees the allocated memory. It
+/// is read-only, so a fault of the parent cannot change it.
 struct Strings {
     pointers: *const *const c_char,
     bytes: usize,
@@ -62,7 +63,7 @@ impl Strings {
 
 impl Drop for Strings {
     fn drop(&mut self) {
-        // SAFETY: it was mapped so, and nothing points there any more.
+        // SAFETY: it was mapped with this size, and no pointer to it is left.
         unsafe { libc::munmap(self.pointers.cast_mut().cast(), self.bytes) };
     }
 }
@@ -79,20 +80,21 @@ impl Program {
     }
 }
 
-/// What the child keeps open besides standard error.
+/// The files that the child keeps open besides standard error.
 pub(super) struct Kept<'f> {
     /// See [`super::goals`].
     pub(super) goals: &'f File,
-    /// A pipe whose other end the parent has: a byte is its farewell.
+    /// A pipe from the parent: a byte dismisses the child.
     pub(super) farewell: &'f PipeReader,
-    /// The parent itself. `None` where the kernel has no such thing (before 5.3): then the end of the pipe is its end.
+    /// The parent process. `None` if the kernel does not support it (before 5.3): then the end of the pipe counts as
+    /// its end.
     pub(super) parent: Option<&'f OwnedFd>,
 }
 
-/// This process, for its children to wait for its end.
+/// A file descriptor of this process, by which its children wait for its end.
 pub(super) fn own_process() -> io::Result<OwnedFd> {
     use std::os::fd::FromRawFd;
-    // SAFETY: two plain numbers go in; the result is checked, and nothing else owns it.
+    // SAFETY: the arguments are plain numbers; the result is checked and has no other owner.
     unsafe {
         let process = libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0);
         match c_int::try_from(process) {
@@ -105,8 +107,8 @@ pub(super) fn own_process() -> io::Result<OwnedFd> {
 /// Starts the child, and returns its process id.
 pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_t> {
     let shown = shown_arguments();
-    // SAFETY: both sets are filled by the call that gets them. A signal that comes for the child before it ignores it
-    // would run a handler of the parent's, so none comes before.
+    // SAFETY: each set is filled by the call that receives it. A signal that reached the child before it ignores
+    // signals would run a handler of the parent, so signals are blocked until then.
     let (pid, before) = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -124,7 +126,7 @@ pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_
     if pid > 0 { Ok(pid) } else { Err(error) }
 }
 
-/// Whether a child has ended; then the system forgets it.
+/// Whether a child has ended; if so, the system removes it.
 pub(super) fn has_ended(pid: libc::pid_t) -> bool {
     // SAFETY: the status may be null.
     unsafe { libc::waitpid(pid, ptr::null_mut(), libc::WNOHANG) != 0 }
@@ -134,7 +136,7 @@ pub(super) fn has_ended(pid: libc::pid_t) -> bool {
 /// a node: `pkill -9 -f bt_navigator` or `pkill -9 navtree` must not kill the guardian together with the navigator.
 pub(super) const NAME: &CStr = c"goal-guard";
 
-/// Names this process.
+/// Sets the name of this process in `ps` and `top`.
 pub(super) fn name_process() {
     // SAFETY: the name is a C string of less than 16 bytes.
     unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
@@ -173,20 +175,20 @@ unsafe fn rename_arguments(shown: &Range<usize>) {
 }
 
 /// # Safety
-/// To be called in the child of a fork only.
+/// Call it only in the child of a fork.
 unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, shown: &Range<usize>) -> ! {
     let goals = kept.goals.as_raw_fd();
     let farewell = kept.farewell.as_raw_fd();
     let parent = kept.parent.map_or(-1, AsRawFd::as_raw_fd);
     let (arguments, variables) = (program.arguments.pointers, program.variables.pointers);
-    // SAFETY: system calls with numbers, and with memory that lives as long as the call.
+    // SAFETY: system calls with numbers, and with memory that outlives the call.
     unsafe {
-        // What ends a terminal, a shell's job or a service ends the parent too, which cancels its goals then.
+        // Signals that end a terminal, a shell's job or a service also end the parent, which then cancels its goals.
         libc::setsid();
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
             libc::signal(signal, libc::SIG_IGN);
         }
-        // A handler of the parent's would find none of its memory.
+        // A handler of the parent would access memory that no longer exists.
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const *signals, ptr::null_mut());
         name_process();
@@ -197,7 +199,7 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, sh
             libc::dup2(null, libc::STDOUT_FILENO);
         }
         close_all_but([goals, farewell, parent]);
-        // Read after each wait, whatever has ended it, and never waited for.
+        // It is read after each wait, whatever ended the wait, and the read never blocks.
         libc::fcntl(farewell, libc::F_SETFL, libc::O_NONBLOCK);
         give_back_allocated();
         wait(farewell, parent);
@@ -213,8 +215,8 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, sh
     }
 }
 
-/// Closes what the process has open but standard input, output and error, and these: a socket or a lock of the parent's
-/// must not outlive it.
+/// Closes all files of the process except standard input, output and error, and `kept`: a socket or a lock of the
+/// parent must not outlive it.
 unsafe fn close_all_but(mut kept: [c_int; 3]) {
     kept.sort_unstable();
     let close = |first: c_int, last: c_int| {
@@ -224,10 +226,10 @@ unsafe fn close_all_but(mut kept: [c_int; 3]) {
         if from > to {
             return;
         }
-        // SAFETY: nothing here uses what is closed.
+        // SAFETY: this process does not use the closed files.
         unsafe {
             if libc::syscall(libc::SYS_close_range, from, to, 0) != 0 {
-                // A kernel before 5.9.
+                // For kernels before 5.9.
                 for file in first..=last.min(MOST_FILES) {
                     libc::close(file);
                 }
@@ -242,13 +244,13 @@ unsafe fn close_all_but(mut kept: [c_int; 3]) {
     close(next, c_int::MAX);
 }
 
-/// Files that are closed one by one where the kernel cannot close all.
+/// The number of files closed one by one if the kernel cannot close all.
 const MOST_FILES: c_int = 4096;
 
-/// Until the parent has ended; does not return where it has said farewell.
+/// Waits until the parent has ended. If the parent dismisses the child, exits and does not return.
 ///
-/// The end of the pipe is not the end of the parent where that can be waited for itself: a process that replaces itself
-/// closes the pipe and lives on, and another child of it may keep the pipe open after its end.
+/// If the process itself can be waited for, the end of the pipe does not count as the parent's end: a process that
+/// replaces itself closes the pipe and continues, and another child may keep the pipe open after the parent's end.
 unsafe fn wait(farewell: c_int, parent: c_int) {
     let event = |fd| libc::pollfd {
         fd,
@@ -258,7 +260,7 @@ unsafe fn wait(farewell: c_int, parent: c_int) {
     let mut events = [event(farewell), event(parent)];
     loop {
         let mut byte = 0_u8;
-        // SAFETY: there are two events, and a byte to read into.
+        // SAFETY: there are two events, and one byte to read into.
         let (count, read) = unsafe {
             let count = libc::poll(events.as_mut_ptr(), 2, -1);
             (count, libc::read(farewell, (&raw mut byte).cast(), 1))

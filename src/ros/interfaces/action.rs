@@ -19,25 +19,25 @@ use crate::ros::goal_tracker_thread::InputSender;
 use crate::ros::spin::Task;
 use crate::ros::{PendingRequests, RosError, RosNode};
 
-/// The client side of one action server. Nothing waits; what comes back goes to the inputs it was opened with.
+/// The client side of one action server. No method waits. Answers go to the inputs given when it was opened.
 pub(in crate::ros) trait ActionTransport: Send {
-    /// What makes the node listen to the feedback of goals sent from here: to be done once, and only where a leaf has a use
-    /// for it. A controller sends it at 20 Hz and more; for nobody, that was a fifth of what the node used.
+    /// The task that subscribes the node to the feedback of goals sent from here. Run it once, and only if a leaf needs
+    /// feedback: a controller sends it at 20 Hz or more, and unused feedback took a fifth of the node's processor time.
     fn hear_feedback(&self) -> Task;
     /// Sends a goal request.
     fn send_goal(&mut self, goal: GoalId, payload: &Payload) -> Result<(), RosError>;
     /// Sends a cancel request.
     fn cancel(&mut self, tag: CancelTag, selection: Selection) -> Result<(), RosError>;
-    /// Asks for a result.
+    /// Requests a result.
     fn request_result(&mut self, goal: GoalId) -> Result<(), RosError>;
-    /// Nothing more is expected for a goal.
+    /// Forgets a goal: no more answers are expected.
     fn forget(&mut self, goal: GoalId);
-    /// Requests without an answer.
+    /// The unanswered requests.
     fn pending_requests(&self) -> PendingRequests;
 }
 
-/// How payloads become r2r's structs. What comes back for a goal has the form of that goal, so that leaves of both forms
-/// share one client: to the GoalTracker they are leaves of one server (guarantee G5).
+/// Converts between payloads and r2r's structs. Answers for a goal have the form of that goal, so leaves of both forms
+/// share one client: for the GoalTracker they are leaves of one server (guarantee G5).
 pub(in crate::ros) trait ActionCodec: 'static {
     type Wire: ActionWire;
     fn goal(payload: &Payload) -> Result<(<Self::Wire as WrappedActionTypeSupport>::Goal, Form), RosError>;
@@ -45,7 +45,7 @@ pub(in crate::ros) trait ActionCodec: 'static {
     fn feedback(wire: <Self::Wire as WrappedActionTypeSupport>::Feedback, form: Form) -> Payload;
 }
 
-/// An action of room `msg`.
+/// An action in room `msg`.
 struct Known<A>(PhantomData<A>);
 
 impl<A: ActionType> ActionCodec for Known<A> {
@@ -92,7 +92,7 @@ impl<W: ActionWire> ActionCodec for Json<W> {
     }
 }
 
-/// An action type, without its type.
+/// An action type as a trait object.
 pub(super) trait ActionInterface: Sync {
     fn type_name(&self) -> &'static str;
     fn open(
@@ -102,9 +102,9 @@ pub(super) trait ActionInterface: Sync {
         server: ServerId,
         inputs: InputSender,
     ) -> Result<Box<dyn ActionTransport>, RosError>;
-    /// A message with every field at its default.
+    /// A message with default values in all fields.
     fn template(&self, part: Part) -> Option<serde_json::Value>;
-    /// Whether JSON is such a message.
+    /// Checks that JSON is such a message.
     fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String>;
 }
 
@@ -126,7 +126,7 @@ fn check<W: ActionWire>(part: Part, message: &serde_json::Value) -> Result<(), S
     }
 }
 
-/// An action type by name, with its way to carry payloads.
+/// An action type with its name and its codec.
 struct Entry<C> {
     name: &'static str,
     codec: PhantomData<fn() -> C>,
@@ -162,7 +162,8 @@ macro_rules! registry {
     };
 }
 
-/// Every action type of the build. One that is added to room `msg` is added to `ros/convert/action.rs` and here.
+/// Every action type of the build in room `msg`. A type added to room `msg` must be added to `ros/convert/action.rs`
+/// and here.
 static ACTIONS: &[&dyn ActionInterface] = registry![
     AssistedTeleop,
     BackUp,
@@ -189,8 +190,8 @@ pub(super) fn find(type_name: &str) -> Option<&'static dyn ActionInterface> {
         .find(|action| action.type_name() == type_name)
 }
 
-/// Every action type that r2r made for this build, whether room `msg` knows it or not: written by `build.rs` from the
-/// same resource index and the same filter that r2r goes by.
+/// Every action type that r2r generated for this build, in room `msg` or not. Written by `build.rs` from r2r's resource
+/// index and with r2r's filter.
 static JSON_ACTIONS: &[&dyn ActionInterface] = include!(concat!(env!("OUT_DIR"), "/json_actions.rs"));
 
 /// An action type for use in JSON.
@@ -203,10 +204,10 @@ pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ActionInterface>
     })
 }
 
-/// Makes a client for an action server, of any action type of the build.
+/// Creates a client for an action server, with any action type of the build.
 ///
 /// # Errors
-/// What the middleware says, as text of a [`LinkError`].
+/// The middleware's message, as a [`LinkError`].
 pub(in crate::ros) fn open_action(
     node: &mut RosNode,
     name: &str,

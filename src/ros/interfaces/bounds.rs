@@ -1,8 +1,8 @@
-//! What an interface allows beyond the types of its fields: how long its texts and lists may be.
+//! The limits of an interface beyond the types of its fields: the lengths of texts and lists.
 //!
-//! r2r's structs do not tell: it panics where an array of fixed or bounded length has another, and lets texts and lists
-//! of messages pass, which the middleware then sends although no reader may take them, or drops. The description that
-//! every type carries since Iron (REP 2016) has all of them.
+//! r2r's structs do not contain them. r2r panics if an array of fixed or bounded length has another length. It accepts
+//! texts and lists of messages of any length; the middleware then drops them, or sends them although no reader may
+//! accept them. The description that every type has since Iron (REP 2016) contains all limits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde_json::Value as JsonValue;
 
 use crate::ros::rosidl::{describing, slice, text_of};
 
-/// The fields of a message that have bounds, or fields with bounds below them. Most messages have none.
+/// The fields of a message that have limits or contain fields with limits. Most messages have none.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds(Vec<Field>);
 
@@ -26,7 +26,7 @@ struct Field {
     below: Bounds,
 }
 
-/// How many elements a list has.
+/// The limit of a list, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
     Exactly(u64),
@@ -42,17 +42,17 @@ impl fmt::Display for Length {
     }
 }
 
-/// How long a text may be.
+/// The limit of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
-    /// `string<=8`: in bytes of UTF-8, as the middleware counts.
+    /// `string<=8`: in bytes of UTF-8, as counted by the middleware.
     Bytes(u64),
     /// `wstring<=8`: in units of UTF-16.
     Units(u64),
 }
 
 impl Bounds {
-    /// The bounds of a message type. They are read once.
+    /// The limits of a message type. They are read once.
     pub(super) fn of(support: &'static rcl::rosidl_message_type_support_t) -> Arc<Self> {
         static KNOWN: Mutex<BTreeMap<usize, Arc<Bounds>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,10 +60,10 @@ impl Bounds {
         Arc::clone(entry.or_insert_with(|| Arc::new(read(support))))
     }
 
-    /// Whether a message keeps them. What is of another type than its field is none of this one's business.
+    /// Checks that a message keeps the limits. Values with another type than their field are not checked.
     ///
     /// # Errors
-    /// A sentence with the first field that does not.
+    /// A sentence about the first field that does not.
     pub(super) fn check(&self, message: &JsonValue) -> Result<(), String> {
         self.check_below(message, &mut Vec::new())
     }
@@ -88,7 +88,7 @@ impl Bounds {
 }
 
 impl Field {
-    /// The field itself, and not what is below it.
+    /// Checks the field itself, not its nested fields.
     fn check(&self, value: &JsonValue) -> Result<(), String> {
         let items = value.as_array();
         if let (Some(items), Some(length)) = (items, self.length) {
@@ -127,8 +127,8 @@ fn read(support: &'static rcl::rosidl_message_type_support_t) -> Bounds {
         return Bounds::default();
     };
     let _one_at_a_time = describing();
-    // SAFETY: the function is the type's own, and only one thread is here at a time; what it returns is static, with
-    // the lengths that its sequences name.
+    // SAFETY: the function belongs to the type, and only one thread is here at a time. The result is static, and its
+    // sequences have the lengths that they state.
     unsafe {
         let Some(description) = describe(ptr::from_ref(support)).as_ref() else {
             return Bounds::default();
@@ -138,17 +138,17 @@ fn read(support: &'static rcl::rosidl_message_type_support_t) -> Bounds {
     }
 }
 
-/// Ids of types of fields, as `type_description_interfaces/msg/FieldType` numbers them.
+/// Ids of field types, with the numbers of `type_description_interfaces/msg/FieldType`.
 mod id {
     pub(super) const NESTED: u8 = 1;
     pub(super) const BOUNDED_STRING: u8 = 21;
     pub(super) const BOUNDED_WSTRING: u8 = 22;
-    /// Added to the id of an element for a list of them: of fixed length, of bounded length, of any.
+    /// Added to the id of an element for a list: of fixed, bounded or unlimited length.
     pub(super) const LIST: u8 = 48;
 }
 
 /// # Safety
-/// Both are parts of one description that rosidl made.
+/// Both are parts of one description made by rosidl.
 unsafe fn bounds_of(description: &Individual, others: &[Individual]) -> Bounds {
     // SAFETY: see above.
     let fields = unsafe { slice(description.fields.data, description.fields.size) };
@@ -165,7 +165,7 @@ unsafe fn bounds_of(description: &Individual, others: &[Individual]) -> Bounds {
             id::BOUNDED_WSTRING => Some(Room::Units(kind.string_capacity)),
             _ => None,
         };
-        // SAFETY: see above; a type cannot hold itself, so this comes to an end.
+        // SAFETY: see above; a type cannot contain itself, so the recursion ends.
         let (name, below) = unsafe {
             let nested = text_of(&kind.nested_type_name);
             let below = others

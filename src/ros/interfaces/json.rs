@@ -1,7 +1,7 @@
-//! JSON as r2r's messages, and back.
+//! Converts JSON to r2r's messages, and back.
 //!
-//! r2r fills what is missing with defaults, drops what it does not know, and panics where an array of fixed or bounded
-//! length has another, or where a text holds a zero byte. Here each of these is an error with the field's name.
+//! r2r uses defaults for missing fields, drops unknown ones, and panics if an array of fixed or bounded length has
+//! another length or if a text contains a zero byte. Here each of these is an error with the field's name.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -14,7 +14,7 @@ use crate::bt::panic_text;
 use crate::nav::{Payload, refuse_zero_bytes};
 use crate::ros::RosError;
 
-/// A payload's JSON as one of r2r's structs.
+/// Converts the JSON of a payload to one of r2r's structs.
 pub(super) fn from_json<T>(payload: &Payload, what: &'static str) -> Result<T, RosError>
 where
     T: r2r::WrappedTypesupport + 'static,
@@ -25,7 +25,7 @@ where
     checked(value).map_err(|fault| RosError::Send(format!("{what}: {fault}")))
 }
 
-/// JSON as one of r2r's structs, of which it is sure that it can be sent.
+/// Converts JSON to one of r2r's structs, which is then safe to send.
 ///
 /// # Errors
 /// A sentence with the field that does not fit.
@@ -38,22 +38,23 @@ where
     let message: T = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
     let filled = serde_json::to_value(&message).map_err(|error| error.to_string())?;
     same_fields(value, &filled, &mut Vec::new())?;
-    // Should r2r panic at anything else, then here, where no lock is held.
+    // Any other panic of r2r happens here, where no lock is held.
     quietly(|| drop(r2r::NativeMsg::<T>::from(&message)))?;
     Ok(message)
 }
 
-/// A message with every field at its default.
+/// A message with default values in all fields.
 pub(super) fn default_of<T: Default + serde::Serialize>() -> Option<JsonValue> {
     serde_json::to_value(T::default()).ok()
 }
 
-/// One of r2r's structs as a JSON payload. Numbers that are none become null.
+/// Converts one of r2r's structs to a JSON payload. NaN and infinite numbers become null.
 pub(super) fn to_json<T: r2r::WrappedTypesupport>(message: &T) -> Payload {
     Payload::new(serde_json::to_value(message).unwrap_or_default())
 }
 
-/// Refuses what was lost on the way into a message: names that it does not have, and numbers beyond its float32.
+/// Refuses values that were lost in the conversion to a message: unknown field names, and numbers beyond the range of
+/// float32.
 pub(super) fn same_fields<'j>(
     given: &'j JsonValue,
     message: &JsonValue,
@@ -95,7 +96,7 @@ fn place(path: &[&str]) -> String {
     }
 }
 
-/// What r2r says of JSON that it cannot read, without its own name for the error.
+/// r2r's message about JSON that it cannot read, without r2r's name for the error.
 pub(super) fn words(error: &r2r::Error) -> String {
     match error {
         r2r::Error::SerdeError { err } => err.clone(),
@@ -107,8 +108,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Turns a panic of r2r into an error, and keeps it from the process's panic message: a message that does not fit is
-/// the tree's fault, and its leaf says so.
+/// Converts a panic of r2r to an error, without the process's panic message: a message that does not fit is an error in
+/// the tree, and its leaf reports it.
 pub(super) fn quietly<R>(act: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -124,7 +125,7 @@ pub(super) fn quietly<R>(act: impl FnOnce() -> R) -> Result<R, String> {
     QUIET.set(false);
     result.map_err(|panic| {
         let text = panic_text(&*panic);
-        // `assertion … failed: Field uuid is fixed size of 16!` and the two lengths.
+        // The text is `assertion … failed: Field uuid is fixed size of 16!` and the two lengths.
         let text = text.find("Field ").map_or(&*text, |at| &text[at..]);
         text.lines()
             .next()

@@ -1,5 +1,5 @@
-//! The interfaces that were there when navtree was built, by name. Each is registered once, in a list below; what is
-//! behind a name is object-safe, so that nobody above this room needs a type parameter for what a tree file names.
+//! All interfaces of the build, by name. Each is registered once, in one of the lists below, as a trait object, so the
+//! rooms above need no type parameters for the types in a tree file.
 
 mod action;
 mod bounds;
@@ -17,8 +17,8 @@ use super::RosError;
 use super::convert::Convert;
 use crate::nav::{LinkError, Part, ZERO_BYTE};
 
-/// Whether an action of this name (`nav2_msgs/action/Spin`) can be carried. `json`: as JSON, which any action type of the
-/// build can.
+/// Whether an action type with this name (`nav2_msgs/action/Spin`) is supported. `json`: as JSON, which supports any
+/// action type of the build.
 pub fn knows_action(type_name: &str, json: bool) -> bool {
     if json {
         action::find_json(type_name).is_some()
@@ -27,7 +27,7 @@ pub fn knows_action(type_name: &str, json: bool) -> bool {
     }
 }
 
-/// Whether a service of this name can be carried. `json`: as JSON, which any service type of the build can.
+/// Whether a service type with this name is supported. `json`: as JSON, which supports any service type of the build.
 pub fn knows_service(type_name: &str, json: bool) -> bool {
     if json {
         service::find_json(type_name).is_some()
@@ -36,7 +36,8 @@ pub fn knows_service(type_name: &str, json: bool) -> bool {
     }
 }
 
-/// The counterpart of a goal or a request. r2r panics on a text with a zero byte, with the client's lock in hand.
+/// Converts a goal or request to its wire type. r2r panics on a text with a zero byte, while it holds the client's
+/// lock.
 fn to_wire<T: Convert>(message: &T, what: &str) -> Result<T::Wire, RosError> {
     if message.has_zero_byte() {
         return Err(RosError::Send(format!("{what}: {ZERO_BYTE}")));
@@ -44,7 +45,7 @@ fn to_wire<T: Convert>(message: &T, what: &str) -> Result<T::Wire, RosError> {
     Ok(message.to_wire())
 }
 
-/// A message with every field at its default; `None` where the interface is not known.
+/// A message with default values in all fields; `None` if the interface is unknown.
 pub(super) fn template(part: Part, type_name: &str) -> Option<serde_json::Value> {
     match part {
         Part::Goal | Part::Result | Part::Feedback => action::find_json(type_name)?.template(part),
@@ -53,10 +54,10 @@ pub(super) fn template(part: Part, type_name: &str) -> Option<serde_json::Value>
     }
 }
 
-/// Whether JSON is a message of an interface, to the last field: what passes can be sent.
+/// Checks that JSON is a message of an interface, in all fields. If so, it can be sent.
 ///
 /// # Errors
-/// [`LinkError::UnknownInterface`]; [`LinkError::Refused`] with what does not fit.
+/// [`LinkError::UnknownInterface`]; [`LinkError::Refused`] with the field that does not fit.
 pub(super) fn check(part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
     let checked = match part {
         Part::Goal | Part::Result | Part::Feedback => {

@@ -17,17 +17,17 @@ use crate::ros::goal_tracker_thread::InputSender;
 use crate::ros::service_client::ServiceClient;
 use crate::ros::{PendingRequests, RosError, RosNode};
 
-/// The client side of one service. Nothing waits; what comes back goes to the inputs it was opened with.
+/// The client side of one service. No method waits. Answers go to the inputs given when it was opened.
 pub(in crate::ros) trait ServiceTransport: Send {
     /// Sends a request.
     fn call(&mut self, ticket: Ticket, payload: &Payload) -> Result<(), RosError>;
-    /// Nothing more is expected for a call.
+    /// Forgets a call: no answer is expected.
     fn forget(&mut self, ticket: Ticket);
-    /// Requests without an answer.
+    /// The unanswered requests.
     fn pending_requests(&self) -> PendingRequests;
 }
 
-/// How payloads become r2r's structs. A response has the form of its request: see
+/// Converts between payloads and r2r's structs. A response has the form of its request: see
 /// [`ActionCodec`](super::ActionCodec).
 pub(in crate::ros) trait ServiceCodec: 'static {
     type Wire: ServiceWire;
@@ -37,7 +37,7 @@ pub(in crate::ros) trait ServiceCodec: 'static {
     fn response(wire: <Self::Wire as WrappedServiceTypeSupport>::Response, form: Form) -> Payload;
 }
 
-/// A service of room `msg`.
+/// A service in room `msg`.
 struct Known<S>(PhantomData<S>);
 
 impl<S: ServiceType> ServiceCodec for Known<S> {
@@ -75,7 +75,7 @@ impl<W: ServiceWire> ServiceCodec for Json<W> {
     }
 }
 
-/// A service type, without its type.
+/// A service type as a trait object.
 pub(super) trait ServiceInterface: Sync {
     fn type_name(&self) -> &'static str;
     fn open(
@@ -85,9 +85,9 @@ pub(super) trait ServiceInterface: Sync {
         server: ServerId,
         inputs: InputSender,
     ) -> Result<Box<dyn ServiceTransport>, RosError>;
-    /// A message with every field at its default.
+    /// A message with default values in all fields.
     fn template(&self, part: Part) -> Option<serde_json::Value>;
-    /// Whether JSON is such a message.
+    /// Checks that JSON is such a message.
     fn check(&self, part: Part, message: &serde_json::Value) -> Result<(), String>;
 }
 
@@ -107,7 +107,7 @@ fn check<W: ServiceWire>(part: Part, message: &serde_json::Value) -> Result<(), 
     }
 }
 
-/// A service type by name, with its way to carry payloads.
+/// A service type with its name and its codec.
 struct Entry<C> {
     name: &'static str,
     codec: PhantomData<fn() -> C>,
@@ -143,7 +143,7 @@ macro_rules! registry {
     };
 }
 
-/// Every service type that room `msg` has. One that is added there is added to `ros/convert/service.rs` and here.
+/// Every service type in room `msg`. A type added there must be added to `ros/convert/service.rs` and here.
 static SERVICES: &[&dyn ServiceInterface] = registry![
     ClearCostmapAroundPose,
     ClearCostmapAroundRobot,
@@ -163,11 +163,11 @@ pub(super) fn find(type_name: &str) -> Option<&'static dyn ServiceInterface> {
         .find(|service| service.type_name() == type_name)
 }
 
-/// Every service type that r2r made for this build, whether room `msg` knows it or not: written by `build.rs`.
+/// Every service type that r2r generated for this build, in room `msg` or not. Written by `build.rs`.
 static JSON_SERVICES: &[&dyn ServiceInterface] = include!(concat!(env!("OUT_DIR"), "/json_services.rs"));
 
-/// A service type for use in JSON. Always with its Rust type: r2r's untyped client panics where a message does not fit,
-/// with the client's lock in hand, and the next spin with it.
+/// A service type for use in JSON. It always uses the Rust type: r2r's untyped client panics on a message that does not
+/// fit, while it holds the client's lock, and the next spin then panics too.
 pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ServiceInterface> {
     find(type_name).or_else(|| {
         JSON_SERVICES
@@ -177,10 +177,10 @@ pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ServiceInterface
     })
 }
 
-/// Makes a client for a service, of any service type of the build.
+/// Creates a client for a service, with any service type of the build.
 ///
 /// # Errors
-/// What the middleware says, as text of a [`LinkError`].
+/// The middleware's message, as a [`LinkError`].
 pub(in crate::ros) fn open_service(
     node: &mut RosNode,
     name: &str,

@@ -14,15 +14,15 @@ use crate::ros::checked;
 use crate::ros::convert::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 use crate::ros::{RosError, RosNode};
 
-/// A publisher, without its type.
+/// A publisher as a trait object.
 pub(in crate::ros) trait Publish: Send {
     fn publish(&self, payload: &Payload) -> Result<(), RosError>;
 }
 
-/// Where the messages of a subscription go; called on the thread that listens.
+/// Receives the messages of a subscription, on the thread that listens.
 pub(in crate::ros) type Receiver = Box<dyn FnMut(Payload) + Send>;
 
-/// A message type, without its type.
+/// A message type as a trait object.
 trait TopicInterface: Sync {
     fn type_name(&self) -> &'static str;
     fn subscribe(
@@ -88,7 +88,7 @@ impl Publish for Json {
         let message = payload
             .get::<serde_json::Value>()
             .ok_or(RosError::WrongPayload("JSON value"))?;
-        // What a leaf sends was checked before; no lock is held should r2r panic all the same.
+        // The leaf's message was checked before. If r2r still panics, no lock is held here.
         json::quietly(|| self.0.publish(message.clone()))
             .map_err(RosError::Send)?
             .map_err(|error| RosError::Send(error.to_string()))
@@ -101,7 +101,7 @@ macro_rules! registry {
     };
 }
 
-/// Every message type with a Rust payload. One that is added to room `msg` is added to `ros/convert/topic.rs` and here.
+/// Every message type with a Rust payload. A type added to room `msg` must be added to `ros/convert/topic.rs` and here.
 static TOPICS: &[&dyn TopicInterface] = registry![
     BatteryState,
     BehaviorTreeLog,
@@ -126,7 +126,7 @@ fn find(type_name: &str) -> Option<&'static dyn TopicInterface> {
         .find(|topic| topic.type_name() == type_name)
 }
 
-/// Whether a message of this name can be carried. `json`: as JSON, which any message type of the build can.
+/// Whether a message type with this name is supported. `json`: as JSON, which supports any message type of the build.
 pub(in crate::ros) fn knows_topic(type_name: &str, json: bool) -> bool {
     if json {
         WrappedNativeMsgUntyped::new_from(type_name).is_ok()
@@ -135,12 +135,12 @@ pub(in crate::ros) fn knows_topic(type_name: &str, json: bool) -> bool {
     }
 }
 
-/// A message with every field at its default.
+/// A message with default values in all fields.
 pub(super) fn template(type_name: &str) -> Option<serde_json::Value> {
     WrappedNativeMsgUntyped::new_from(type_name).ok()?.to_json().ok()
 }
 
-/// Whether JSON is a message of a type; `None` where the type is not known.
+/// Checks that JSON is a message of a type; `None` if the type is unknown.
 pub(super) fn check(type_name: &str, message: &serde_json::Value) -> Option<Result<(), String>> {
     let native = WrappedNativeMsgUntyped::new_from(type_name).ok()?;
     let fill = || native.from_json(message.clone()).and_then(|()| native.to_json());
@@ -153,7 +153,7 @@ pub(super) fn check(type_name: &str, message: &serde_json::Value) -> Option<Resu
     }))
 }
 
-/// The quality of service that a specification asks for.
+/// The quality of service of a specification.
 pub(in crate::ros) fn qos(spec: &TopicSpec) -> QosProfile {
     let qos = QosProfile::default().keep_last(usize::from(spec.depth.max(1)));
     let qos = if spec.reliable {
@@ -168,7 +168,7 @@ pub(in crate::ros) fn qos(spec: &TopicSpec) -> QosProfile {
     }
 }
 
-/// Makes a subscription.
+/// Creates a subscription.
 ///
 /// # Errors
 /// [`LinkError::UnknownInterface`], [`LinkError::Refused`].
@@ -187,7 +187,7 @@ pub(in crate::ros) fn subscribe(
     result.map_err(|error| LinkError::Refused(error.to_string()))
 }
 
-/// Makes a publisher.
+/// Creates a publisher.
 ///
 /// # Errors
 /// [`LinkError::UnknownInterface`], [`LinkError::Refused`].

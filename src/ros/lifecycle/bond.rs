@@ -1,4 +1,4 @@
-//! The heartbeat that Nav2's lifecycle manager wants from the nodes it manages.
+//! The heartbeat that Nav2's lifecycle manager expects from its nodes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,23 +9,23 @@ use r2r::{Publisher, QosProfile, std_msgs};
 use crate::ros::convert::Convert;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, TimerTrigger};
 
-/// How long the other side waits for a heartbeat before it takes the node for dead: Nav2's value.
+/// Maximum time between heartbeats before the other side considers the node dead, in s: Nav2's value.
 const TIMEOUT: f32 = 4.0;
-/// How long a bond that begins waits for the other side's first heartbeat: bondcpp's value.
+/// How long a new bond waits for the other side's first heartbeat: bondcpp's value.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often it is looked whether a rest is over, where nobody says so: at the heartbeat's own period, a node that nobody
-/// manages was woken ten times a second.
+/// The period of the checks whether a pause is over, if no message ends it. At the heartbeat's own period, a node
+/// without a manager was woken ten times a second.
 const REST: Duration = Duration::from_secs(1);
-/// Messages that say the bond is over: one could be lost on a peer that is just joining.
+/// The number of messages at the end of the bond: a peer that is just joining could miss a single one.
 const FAREWELLS: u32 = 3;
 
-/// Our end of a bond on `bond`, in the node's namespace: while it is begun, a status is published every period; when it
-/// ends, or the other side says that it does, we say so too. The manager forms the bond, and brings the stack down when it
-/// breaks.
+/// This node's end of a bond on the topic `bond` in its namespace. While it is active, it publishes a status every
+/// period. When it ends, or when the other side reports its end, it publishes the end. The manager forms the bond, and
+/// shuts the stack down when it breaks.
 ///
-/// The heartbeat comes from the node's own thread: it says that the node answers, as the manager wants to know. Where the
-/// other side has not been heard for as long as either side waits, nobody listens, and it rests until somebody is: a
-/// heartbeat to nobody was 0.3 % of a core.
+/// The heartbeat is sent on the node's own thread, so it shows that the node answers. If no heartbeat of the other side
+/// arrived during the timeout of either side, nothing listens, and the heartbeat pauses until the next one arrives: a
+/// heartbeat without a listener used 0.3 % of a core.
 #[derive(Clone)]
 pub struct Bond {
     shared: Arc<Shared>,
@@ -41,10 +41,10 @@ struct Shared {
     id: String,
     instance: String,
     period: Duration,
-    /// The bond breaks where the other side has not been heard for as long as either side waits.
+    /// Whether the bond breaks if no heartbeat of the other side arrived during the timeout of either side.
     breaks: bool,
     clock: Clock,
-    /// Makes the next heartbeat due: a rest is over.
+    /// Makes the next heartbeat due when a pause is over.
     trigger: TimerTrigger,
     inner: Mutex<Inner>,
 }
@@ -52,13 +52,13 @@ struct Shared {
 struct Inner {
     publisher: Publisher<Status>,
     begun: bool,
-    /// Until when it beats if nothing more is heard.
+    /// The time until which heartbeats are sent if no further one arrives.
     beats_until: Instant,
 }
 
 impl Bond {
-    /// Prepares a bond for the node of that name; `period` is Nav2's parameter `bond_heartbeat_period`, and `breaks` says
-    /// that its `bond_disable_heartbeat_timeout` is false.
+    /// Prepares a bond for the node. `period` is Nav2's parameter `bond_heartbeat_period`; `breaks` is true if its
+    /// `bond_disable_heartbeat_timeout` is false.
     ///
     /// # Errors
     /// [`RosError`].
@@ -76,7 +76,7 @@ impl Bond {
         (period, breaks): (Duration, bool),
     ) -> Result<Self, RosError> {
         let qos = || QosProfile::default().keep_last(100);
-        // In the node's namespace, where bondcpp has it.
+        // In the node's namespace, as in bondcpp.
         let publisher = node.publisher("bond", qos())?;
         let shared = Arc::new(Shared {
             instance: format!("{id}-{}", std::process::id()),
@@ -118,7 +118,7 @@ impl Bond {
         Ok(Self { shared })
     }
 
-    /// The heartbeat begins: when the node becomes active.
+    /// Starts the heartbeat, when the node becomes active.
     pub fn begin(&self) {
         let mut inner = self.shared.lock();
         inner.begun = true;
@@ -127,7 +127,7 @@ impl Bond {
         self.shared.trigger.give();
     }
 
-    /// The heartbeat ends, and the other side is told.
+    /// Ends the heartbeat and reports the end to the other side.
     pub fn end(&self) {
         self.shared.end();
     }
@@ -138,7 +138,7 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A heartbeat of the other side. The first after a rest is answered at once.
+    /// Handles a heartbeat of the other side. The first one after a pause is answered at once.
     fn heard(&self) {
         let mut inner = self.lock();
         let now = Instant::now();

@@ -1,35 +1,35 @@
 //! States and transitions, with the numbers of `lifecycle_msgs`.
 
-/// A state. The last six are those in which a transition is under way.
+/// A state of the life cycle. The last six are transition states.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum LifecycleState {
-    /// Never shown by a node.
+    /// Never published by a node.
     Unknown = 0,
-    /// Made, and nothing more.
+    /// Created, not configured.
     Unconfigured = 1,
-    /// Ready to work, and not working.
+    /// Configured, not active.
     Inactive = 2,
-    /// Working.
+    /// Active.
     Active = 3,
-    /// Over, for ever.
+    /// The final state.
     Finalized = 4,
     /// Between unconfigured and inactive.
     Configuring = 10,
     /// Between inactive and unconfigured.
     CleaningUp = 11,
-    /// On the way to finalized.
+    /// On the way from any state to finalized.
     ShuttingDown = 12,
     /// Between inactive and active.
     Activating = 13,
     /// Between active and inactive.
     Deactivating = 14,
-    /// Something went wrong, and is being dealt with.
+    /// Handling an error.
     ErrorProcessing = 15,
 }
 
 impl LifecycleState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 11] = [
         Self::Unknown,
         Self::Unconfigured,
@@ -44,7 +44,7 @@ impl LifecycleState {
         Self::ErrorProcessing,
     ];
 
-    /// As tools print it.
+    /// The label that tools print.
     pub fn label(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -62,23 +62,23 @@ impl LifecycleState {
     }
 }
 
-/// What somebody can ask of a node.
+/// A transition that a client can request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Transition {
-    /// Get ready.
+    /// From unconfigured to inactive.
     Configure,
-    /// Undo that.
+    /// From inactive to unconfigured.
     CleanUp,
-    /// Begin to work.
+    /// From inactive to active.
     Activate,
-    /// Stop working.
+    /// From active to inactive.
     Deactivate,
-    /// End, whatever the state.
+    /// From any state to finalized.
     ShutDown,
 }
 
 impl Transition {
-    /// As tools name it.
+    /// The label that tools use.
     pub fn label(self) -> &'static str {
         match self {
             Self::Configure => "configure",
@@ -90,27 +90,27 @@ impl Transition {
     }
 }
 
-/// How a transition went.
+/// The result of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TransitionResult {
-    /// Done.
+    /// The transition succeeded.
     Success,
-    /// Not done; the node is as it was.
+    /// The transition failed, and the node is unchanged.
     Failure,
-    /// Half done; the node has to be set right.
+    /// The transition was left incomplete, and the node must recover.
     Error,
 }
 
-/// One arrow of the graph: a transition, or the end of one.
+/// One edge of the graph: a transition or its end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Arrow {
-    /// Its number.
+    /// The transition's id.
     pub id: u8,
-    /// Its name.
+    /// The transition's label.
     pub label: &'static str,
-    /// From where.
+    /// The start state.
     pub start: LifecycleState,
-    /// To where.
+    /// The goal state.
     pub goal: LifecycleState,
 }
 
@@ -162,18 +162,18 @@ static GRAPH: [Arrow; 25] = {
     ]
 };
 
-/// Why a transition cannot begin.
+/// The reason why a transition cannot begin.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StepError {
-    /// Not from here.
+    /// Not possible in this state.
     #[error("transition `{}` is not possible in state `{}`, {}", .0.label(), .1.label(), possible(*.1))]
     NotFromHere(Transition, LifecycleState),
-    /// Not a transition that can be asked for.
+    /// Not a transition that can be requested.
     #[error("there is no transition {}; in state `{}`, {}", .0, .1.label(), possible(*.1))]
     Unknown(String, LifecycleState),
 }
 
-/// What can be asked for in a state, in words.
+/// The transitions that can be requested in a state, as text.
 fn possible(state: LifecycleState) -> String {
     let arrows = GRAPH.iter().filter(|arrow| arrow.start == state);
     let labels: Vec<_> = arrows
@@ -187,7 +187,7 @@ fn possible(state: LifecycleState) -> String {
     }
 }
 
-/// Where a node is in its life.
+/// The life cycle of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
     state: LifecycleState,
@@ -202,24 +202,24 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Where it is.
+    /// The current state.
     pub fn state(&self) -> LifecycleState {
         self.state
     }
 
-    /// Every arrow there is.
+    /// All edges of the graph.
     pub fn graph() -> &'static [Arrow] {
         &GRAPH
     }
 
-    /// The arrows that lead away from where it is.
+    /// The edges that start at the current state.
     pub fn available(&self) -> impl Iterator<Item = &'static Arrow> {
         let state = self.state;
         GRAPH.iter().filter(move |arrow| arrow.start == state)
     }
 
-    /// What a request means here: by label where there is one, else by number, as rclcpp reads it. A shutdown has three
-    /// numbers and one name; any of them is taken from any state that has one.
+    /// The transition of a request in the current state: by label if there is one, otherwise by number, as in rclcpp. A
+    /// shutdown has three numbers and one name; any of them is accepted in any state that has one.
     ///
     /// # Errors
     /// [`StepError`].
@@ -236,7 +236,7 @@ impl Machine {
         self.arrow(wanted).map(|_| wanted)
     }
 
-    /// A transition begins. The arrow that was gone, for the event topic.
+    /// Begins a transition. Returns its edge, for the event topic.
     ///
     /// # Errors
     /// [`StepError::NotFromHere`]; the state is unchanged.
@@ -246,8 +246,8 @@ impl Machine {
         Ok(arrow)
     }
 
-    /// The transition that is under way has ended. The arrow that was gone; `None` where none was under way. After an
-    /// error the node is in [`LifecycleState::ErrorProcessing`], and how that went ends it in the same way.
+    /// Ends the current transition. Returns the edge; `None` without a current transition. After an error the node is
+    /// in [`LifecycleState::ErrorProcessing`], which ends in the same way with the result of the recovery.
     pub fn end(&mut self, verdict: TransitionResult) -> Option<Arrow> {
         let label = match verdict {
             TransitionResult::Success => SUCCESS,

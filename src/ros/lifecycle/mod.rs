@@ -1,4 +1,4 @@
-//! The life cycle of a managed node, as `rcl_lifecycle` has it: a pure state machine, and its services.
+//! The life cycle of a managed node, as in `rcl_lifecycle`: a pure state machine and its services.
 
 mod bond;
 mod machine;

@@ -1,4 +1,4 @@
-//! The life cycle on the wire: five services and a topic.
+//! The ROS interface of the life cycle: five services and a topic.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,28 +11,28 @@ use super::{Arrow, LifecycleState, Machine, Transition, TransitionResult};
 use crate::fault;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
-/// How many transitions may wait for the one that is under way. More fail at once.
+/// The maximum number of waiting transitions. Further ones fail at once.
 const MOST_WAITING: usize = 100;
 
-/// What the node does in a transition. Called on the thread `lifecycle`, one transition after the other; it may take
-/// its time, and the node goes on answering meanwhile.
+/// The node's actions in transitions. Called on the thread `lifecycle`, one transition after the other. They may be
+/// slow: the node answers requests meanwhile.
 pub trait LifecycleHandler: Send + 'static {
-    /// Does it. After an error [`LifecycleHandler::recover`] is called.
+    /// Performs a transition. After an error [`LifecycleHandler::recover`] is called.
     fn change(&mut self, transition: Transition, from: LifecycleState) -> TransitionResult;
 
-    /// Sets right what an error left half done; what it says decides between unconfigured and finalized.
+    /// Recovers from an incomplete transition. The result decides between unconfigured and finalized.
     fn recover(&mut self) -> TransitionResult {
         TransitionResult::Failure
     }
 }
 
-/// The life cycle of a node. Lives as long as the node.
+/// The life cycle of a node. Exists as long as the node.
 #[derive(Debug)]
 pub struct Lifecycle {
     handle: LifecycleHandle,
 }
 
-/// The way to it from any thread. Cheap to clone.
+/// Access to the life cycle from any thread. Cheap to clone.
 #[derive(Clone)]
 pub struct LifecycleHandle {
     shared: Arc<Shared>,
@@ -51,7 +51,7 @@ struct Shared {
     events: Mutex<Option<Publisher<msg::TransitionEvent>>>,
 }
 
-/// A wanted transition, by number and label, and who wants to know how it went.
+/// A requested transition, by number and label, and the receiver of its result.
 struct Request {
     id: u8,
     label: String,
@@ -90,23 +90,23 @@ impl Lifecycle {
         Ok(Self { handle })
     }
 
-    /// The way to it.
+    /// Access to the life cycle.
     pub fn handle(&self) -> &LifecycleHandle {
         &self.handle
     }
 }
 
 impl LifecycleHandle {
-    /// Where the node is in its life.
+    /// The current state.
     pub fn state(&self) -> LifecycleState {
         self.shared.machine().state()
     }
 
-    /// Asks for a transition, as a client of the service does, and waits for it; not from the handler itself, and not
+    /// Requests a transition, like a client of the service, and waits for it. Must not be called from the handler or
     /// from a thread that must not wait.
     ///
     /// # Errors
-    /// [`RosError::Timeout`] after `patience`: it may succeed yet. [`RosError::Down`].
+    /// [`RosError::Timeout`] after `patience`: the transition may still succeed. [`RosError::Down`].
     pub fn change(&self, transition: Transition, patience: Duration) -> Result<bool, RosError> {
         let (sender, receiver) = channel();
         let done = Box::new(move |went_well| {

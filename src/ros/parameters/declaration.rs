@@ -1,26 +1,26 @@
-//! What is said of a parameter before it has a value.
+//! The declaration of a parameter: its properties before it has a value.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{ParameterType, ParameterValue};
 
-/// Looks at a value before it is taken: the text of the error goes to whoever wanted to set it. Called on the thread
-/// that serves parameters; it may read files, and it may keep what it made of them for when the value is taken.
+/// Checks a value before it is set. The error text goes to the client that sets the parameter. Called on the thread
+/// that serves parameters. It may read files, and may keep their content for when the value is set.
 pub type Validator = Arc<dyn Fn(&ParameterValue) -> Result<(), String> + Send + Sync>;
 
-/// A range of numbers, ends included.
+/// A range of numbers, including both ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Range {
-    /// The least.
+    /// The minimum.
     pub from: f64,
-    /// The greatest.
+    /// The maximum.
     pub to: f64,
-    /// Between two allowed values, from the least on; 0: anything in between.
+    /// The distance between allowed values, from the minimum on; 0: any value in the range.
     pub step: f64,
 }
 
-/// A parameter: its name, its default, which gives it its type, and what it may be.
+/// A parameter: its name, its default, which determines the type, and its limits.
 #[derive(Clone)]
 pub struct Declaration {
     pub(super) name: String,
@@ -33,7 +33,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// A parameter that can be anything of the default's type.
+    /// A parameter with any value of the default's type.
     pub fn new(name: &str, default: impl Into<ParameterValue>, description: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -46,21 +46,21 @@ impl Declaration {
         }
     }
 
-    /// Only numbers from one to another.
+    /// Limits the values to the range between two numbers.
     #[must_use]
     pub fn within(mut self, from: f64, to: f64) -> Self {
         self.range = Some(Range { from, to, step: 0.0 });
         self
     }
 
-    /// Set when the node starts, and then never.
+    /// Makes the parameter read-only: set when the node starts, and not changed later.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
         self
     }
 
-    /// Only what `validator` does not refuse; `constraints` says in words what that is.
+    /// Limits the values to those that `validator` accepts; `constraints` describes them.
     #[must_use]
     pub fn validated(
         mut self,
@@ -77,22 +77,22 @@ impl Declaration {
         &self.name
     }
 
-    /// What it is and does, with its unit.
+    /// The purpose of the parameter, with its unit.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Its value where nobody gives one.
+    /// The default value.
     pub fn default_value(&self) -> &ParameterValue {
         &self.default
     }
 
-    /// What its numbers may be.
+    /// The range of its numbers.
     pub fn range(&self) -> Option<Range> {
         self.range
     }
 
-    /// Whether it is set when the node starts, and then never.
+    /// Whether the value is set when the node starts, and not changed later.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -102,7 +102,7 @@ impl Declaration {
         self.default.parameter_type()
     }
 
-    /// Whether it may have this value, as far as the declaration tells without asking the validator.
+    /// Checks a value against the declaration, without the validator.
     pub(super) fn check(&self, value: &ParameterValue) -> Result<(), String> {
         let (wanted, got) = (self.parameter_type(), value.parameter_type());
         if wanted != got && wanted != ParameterType::NotSet {

@@ -1,7 +1,8 @@
 //! The parameters of the node.
 //!
-//! r2r's own handler cannot refuse a change, knows no ranges and dies with the first client that does not wait for its
-//! answer. Here a [`ParameterStore`] is a table of what was declared, without ROS; [`serve()`] puts it on the wire.
+//! r2r's own handler cannot refuse a change, does not support ranges, and ends when a client does not wait for its
+//! answer. Here a [`ParameterStore`] is a table of the declared parameters, without ROS; [`serve()`] provides the ROS
+//! services.
 
 mod declaration;
 mod overrides;

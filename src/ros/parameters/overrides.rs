@@ -1,7 +1,7 @@
-//! What the command line and parameter files say of a node's parameters.
+//! The parameter values for a node from the command line and from parameter files.
 //!
-//! r2r reads them too, and takes `name:`, `/ns/name:` and `/**:` only. Here the keys are those of rcl and rclcpp, with
-//! `ns/name:` (which is also what nested keys become), `/*` for one level and `/**` for any number of them.
+//! r2r reads them too, but supports only `name:`, `/ns/name:` and `/**:`. Here the keys are those of rcl and rclcpp,
+//! with `ns/name:` (nested keys have this form too), `/*` for one level and `/**` for any number of levels.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
@@ -11,11 +11,11 @@ use r2r_rcl as rcl;
 use super::ParameterValue;
 use crate::ros::RosError;
 
-/// The values for a node of this full name (`/robot1/bt_navigator`), from the arguments of the process. Of several for
-/// one parameter the last counts, so names may come more than once.
+/// The values for a node with this full name (`/robot1/bt_navigator`), from the arguments of the process. A parameter
+/// may appear more than once; its last value counts.
 ///
 /// # Errors
-/// [`RosError::Context`] where rcl cannot read the arguments.
+/// [`RosError::Context`] if rcl cannot read the arguments.
 pub(in crate::ros) fn overrides(full_name: &str) -> Result<Vec<(String, ParameterValue)>, RosError> {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
@@ -23,14 +23,14 @@ pub(in crate::ros) fn overrides(full_name: &str) -> Result<Vec<(String, Paramete
     Ok(chosen(read(&arguments)?, full_name))
 }
 
-/// One key of a parameter file, or `/**` of the command line, and what is below it.
+/// One key of a parameter file, or `/**` of the command line, and its values.
 struct Section {
     key: String,
     values: Vec<(String, ParameterValue)>,
 }
 
-/// Those for one node. A bare name fits the node in any namespace, which rclcpp does not allow, but r2r does; it counts
-/// less than every key that fits in earnest, so that a file for two robots keeps them apart.
+/// The values for one node. A bare name matches the node in any namespace, as in r2r and unlike rclcpp. It has the
+/// lowest priority, so a file for two robots can give them different values.
 fn chosen(sections: Vec<Section>, full_name: &str) -> Vec<(String, ParameterValue)> {
     let name = full_name.rsplit('/').next().unwrap_or_default();
     let (exact, other): (Vec<Section>, Vec<Section>) = sections
@@ -44,7 +44,7 @@ fn chosen(sections: Vec<Section>, full_name: &str) -> Vec<(String, ParameterValu
         .collect()
 }
 
-/// Whether a key means a node.
+/// Whether a key matches a node.
 fn fits(key: &str, full_name: &str) -> bool {
     fn levels(text: &str) -> Vec<&str> {
         text.split('/').filter(|level| !level.is_empty()).collect()
@@ -62,7 +62,7 @@ fn fits(key: &str, full_name: &str) -> bool {
     follow(&levels(key), &levels(full_name))
 }
 
-/// Everything that the arguments say of any node.
+/// Reads the values for all nodes from the arguments.
 fn read(arguments: &[String]) -> Result<Vec<Section>, RosError> {
     let fault = |what: &str| RosError::Context(format!("the parameters cannot be read: {what}"));
     let arguments: Vec<CString> = arguments
@@ -73,7 +73,7 @@ fn read(arguments: &[String]) -> Result<Vec<Section>, RosError> {
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
     let count = c_int::try_from(pointers.len()).map_err(|_| fault("too many arguments"))?;
     let mut parsed = Parsed::default();
-    // SAFETY: `pointers` holds `count` strings that outlive the call, and `parsed.arguments` was made as rcl wants it.
+    // SAFETY: `pointers` contains `count` strings that outlive the call, and `parsed.arguments` is initialized for rcl.
     let code = unsafe {
         rcl::rcl_parse_arguments(
             count,
@@ -86,7 +86,7 @@ fn read(arguments: &[String]) -> Result<Vec<Section>, RosError> {
         return Err(fault(&format!("rcl_parse_arguments returned {code}")));
     }
     parsed.parsed = true;
-    // SAFETY: the arguments were parsed, and the pointer is null, as rcl wants it.
+    // SAFETY: the arguments were parsed, and the pointer is null, as rcl requires.
     let code = unsafe {
         rcl::rcl_arguments_get_param_overrides(&raw const parsed.arguments, &raw mut parsed.parameters)
     };
@@ -95,12 +95,12 @@ fn read(arguments: &[String]) -> Result<Vec<Section>, RosError> {
             "rcl_arguments_get_param_overrides returned {code}"
         )));
     }
-    // SAFETY: null where there are no parameters, and otherwise a structure that is ours until `parsed` is dropped.
+    // SAFETY: null without parameters, otherwise a structure that `parsed` owns until it is dropped.
     let Some(parameters) = (unsafe { parsed.parameters.as_ref() }) else {
         return Ok(Vec::new());
     };
-    // SAFETY: rcl allocates both arrays with `num_nodes` elements, and for each node both of its own with `num_params`;
-    // names are strings, and of a variant's pointers the one that is not null points to a value of its type.
+    // SAFETY: rcl allocates both arrays with `num_nodes` elements, and for each node its two arrays with `num_params`.
+    // Names are strings. One of a variant's pointers is not null and points to a value of its type.
     unsafe {
         let keys = slice(parameters.node_names, parameters.num_nodes);
         let nodes = slice(parameters.params, parameters.num_nodes);
@@ -119,7 +119,7 @@ fn read(arguments: &[String]) -> Result<Vec<Section>, RosError> {
     }
 }
 
-/// What rcl has allocated, given back.
+/// The memory that rcl has allocated, freed on drop.
 struct Parsed {
     arguments: rcl::rcl_arguments_t,
     parameters: *mut rcl::rcl_params_t,
@@ -129,7 +129,7 @@ struct Parsed {
 impl Default for Parsed {
     fn default() -> Self {
         Self {
-            // SAFETY: takes nothing and returns a plain structure.
+            // SAFETY: takes no argument and returns a plain structure.
             arguments: unsafe { rcl::rcl_get_zero_initialized_arguments() },
             parameters: ptr::null_mut(),
             parsed: false,
@@ -139,7 +139,7 @@ impl Default for Parsed {
 
 impl Drop for Parsed {
     fn drop(&mut self) {
-        // SAFETY: each is given back once, by the function of rcl for it, and not used afterwards.
+        // SAFETY: each is freed once, by rcl's function for it, and not used afterwards.
         unsafe {
             if !self.parameters.is_null() {
                 rcl::rcl_yaml_node_struct_fini(self.parameters);
@@ -152,7 +152,7 @@ impl Drop for Parsed {
 }
 
 /// # Safety
-/// Where `data` is not null, it points to `length` elements that live as long as the result.
+/// `data` is null, or points to `length` elements that exist as long as the result.
 unsafe fn slice<'s, T>(data: *const T, length: usize) -> &'s [T] {
     if data.is_null() {
         return &[];
@@ -172,9 +172,9 @@ unsafe fn text(pointer: *const c_char) -> String {
 }
 
 /// # Safety
-/// The variant's pointers are null or point to a value of their type, as rcl's parser makes them.
+/// The variant's pointers are null or point to a value of their type; rcl's parser makes them so.
 unsafe fn value(variant: &rcl::rcl_variant_t) -> ParameterValue {
-    // SAFETY: see above; an array's `values` has `size` elements.
+    // SAFETY: see above; `values` of an array has `size` elements.
     unsafe {
         if let Some(value) = variant.bool_value.as_ref() {
             ParameterValue::Bool(*value)

@@ -1,4 +1,4 @@
-//! The table of parameters on the wire: six services and a topic.
+//! The ROS interface of the parameters: six services and a topic.
 
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -13,15 +13,15 @@ use crate::ros::checked::{Checked, CheckedService};
 use crate::ros::convert::Convert;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
-/// What the parameter thread does next.
+/// The next task of the parameter thread.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// How many requests may wait for the one that is being answered, as many as the services keep. More are dropped, as the
-/// middleware drops them: their clients have no answer.
+/// The maximum number of waiting requests, the same as the depth of the services. Further requests are dropped without
+/// an answer, as the middleware does.
 const MOST_WAITING: usize = 1000;
 
-/// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. On a thread
-/// of its own, because a validator may read a file, and the node's thread waits for nothing.
+/// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. It uses its
+/// own thread, because a validator may read a file and the node's thread must not wait.
 ///
 /// # Errors
 /// [`RosError::Entity`].
@@ -33,7 +33,7 @@ pub fn serve(
 ) -> Result<(), RosError> {
     let (jobs, inbox) = sync_channel::<Job>(MOST_WAITING);
     ros.spawn("parameters", move || {
-        // Ends with the node, whose callbacks hold the senders.
+        // Ends with the node, whose callbacks own the senders.
         while let Ok(job) = inbox.recv() {
             fault::point();
             job();
@@ -46,7 +46,7 @@ pub fn serve(
     let (clock, name) = (clock.clone(), ros.full_name());
     store.publish_with(Box::new(move |changes| {
         let events = events.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody may be there to hear it; who sets a parameter is answered by the service.
+        // There may be no subscriber; the client that sets a parameter receives the service's answer.
         let _ = events.publish(&event(&name, &clock, changes));
     }));
 
@@ -142,7 +142,7 @@ fn put(jobs: &SyncSender<Job>, job: Job) {
     }
 }
 
-/// `fault`: what is wrong with the texts of the request, of whose parameters none is set then.
+/// `fault`: the error in the texts of the request. With an error, no parameter is set.
 fn set(
     store: &ParameterStore,
     parameters: Vec<msg::Parameter>,
@@ -165,7 +165,7 @@ fn set(
         },
         Err(error) => msg::SetParametersResult {
             successful: false,
-            // It may quote what a tree file holds.
+            // It may quote the content of a tree file.
             reason: error.to_string().to_wire(),
         },
     }
@@ -254,7 +254,7 @@ fn to_wire(value: ParameterValue) -> msg::ParameterValue {
     wire
 }
 
-/// A type outside of the definition is no value.
+/// A type that is not in the definition means no value.
 fn from_wire(wire: msg::ParameterValue) -> ParameterValue {
     match wire.type_ {
         1 => ParameterValue::Bool(wire.bool_value),

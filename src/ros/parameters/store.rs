@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Declaration, ParameterValue};
 
-/// Why a parameter cannot be declared or set. The text is what the client of the parameter service reads.
+/// The reason why a parameter cannot be declared or set. The client of the parameter service receives the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// Nobody declared it.
+    /// Not declared.
     #[error("parameter `{0}` cannot be set because it was not declared")]
     Undeclared(String),
     /// Declared twice.
     #[error("parameter `{0}` has already been declared")]
     Declared(String),
-    /// Set at start only.
+    /// Can only be set at start.
     #[error("parameter `{0}` cannot be set because it is read-only")]
     ReadOnly(String),
-    /// Not of its type, outside of its range, or refused by its validator.
+    /// Has another type, is outside the range, or was refused by the validator.
     #[error("{0}")]
     Refused(String),
 }
@@ -25,22 +25,22 @@ pub enum ParameterError {
 type Publisher = Box<dyn Fn(&[Change]) + Send>;
 type Listener = Arc<dyn Fn(&str, &ParameterValue) + Send + Sync>;
 
-/// The parameters of the node and their values. Cheap to clone. Reading never waits for a validator: those run without
-/// the table's lock, one change after the other.
+/// The parameters of the node and their values. Cheap to clone. Reads never wait for a validator: validators run
+/// without the table's lock, one change after the other.
 #[derive(Clone, Default)]
 pub struct ParameterStore {
     table: Arc<Mutex<Table>>,
-    /// Held over a whole change, so that what was checked is what is set.
+    /// Held during a whole change, so the checked value is the one that is set.
     changing: Arc<Mutex<()>>,
 }
 
 #[derive(Default)]
 struct Table {
-    /// From the command line and parameter files; used when a parameter is declared.
+    /// Values from the command line and parameter files, used when a parameter is declared.
     overrides: BTreeMap<String, ParameterValue>,
     declared: BTreeMap<String, Entry>,
     listeners: Vec<Listener>,
-    /// Told of every change, declarations included; the room's own.
+    /// Receives every change, including declarations; used by this room.
     publisher: Option<Publisher>,
 }
 
@@ -49,7 +49,7 @@ struct Entry {
     value: ParameterValue,
 }
 
-/// What has become of one parameter.
+/// The change of one parameter.
 pub(super) struct Change {
     pub(super) name: String,
     pub(super) value: ParameterValue,
@@ -70,19 +70,19 @@ impl std::fmt::Debug for ParameterStore {
 }
 
 impl ParameterStore {
-    /// No parameters yet, and what they are to be instead of their defaults. An override that nobody declares is
-    /// tolerated, as parameter files are shared between nodes; [`ParameterStore::get`] finds it.
+    /// Creates a table without parameters, with values that override their defaults. An override for an undeclared
+    /// parameter is allowed, because nodes share parameter files; [`ParameterStore::get`] finds it.
     pub fn new(overrides: impl IntoIterator<Item = (String, ParameterValue)>) -> Self {
         let store = Self::default();
         store.table().overrides.extend(overrides);
         store
     }
 
-    /// Declares a parameter, and gives it its override or its default. The value it has then.
+    /// Declares a parameter and sets it to its override or its default. Returns the value.
     ///
     /// # Errors
-    /// [`ParameterError::Declared`]; [`ParameterError::Refused`] where the override cannot be taken: then the
-    /// parameter is declared with its default, and the caller decides whether to go on.
+    /// [`ParameterError::Declared`]; [`ParameterError::Refused`] if the override is invalid: the parameter is then
+    /// declared with its default, and the caller decides whether to continue.
     pub fn declare(&self, declaration: Declaration) -> Result<ParameterValue, ParameterError> {
         let _changing = self.changing();
         let name = declaration.name.clone();
@@ -118,7 +118,7 @@ impl ParameterStore {
         }
     }
 
-    /// The value of a parameter, or of an override that was not declared.
+    /// The value of a parameter or of an undeclared override.
     pub fn get(&self, name: &str) -> Option<ParameterValue> {
         let table = self.table();
         match table.declared.get(name) {
@@ -127,12 +127,12 @@ impl ParameterStore {
         }
     }
 
-    /// Whether the command line or a parameter file gives it a value.
+    /// Whether the command line or a parameter file sets its value.
     pub fn is_overridden(&self, name: &str) -> bool {
         self.table().overrides.contains_key(name)
     }
 
-    /// The same as text, in the form of a port value.
+    /// [`ParameterStore::get`] as text, in the form of a port value.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|value| value.to_string())
     }
@@ -145,7 +145,7 @@ impl ParameterStore {
         self.set_together(vec![(name.to_owned(), value.into())])
     }
 
-    /// Sets several parameters or none: all are checked before the first is set.
+    /// Sets all parameters or none: all are checked before the first is set.
     ///
     /// # Errors
     /// The first [`ParameterError`]; all parameters keep their values.
@@ -191,13 +191,13 @@ impl ParameterStore {
         Ok(())
     }
 
-    /// Has a function told of every parameter that was set, after it was. It must not wait, and not set parameters.
+    /// Adds a function that is called after each change of a parameter. It must not wait, and must not set parameters.
     pub fn on_change(&self, listener: impl Fn(&str, &ParameterValue) + Send + Sync + 'static) {
         self.table().listeners.push(Arc::new(listener));
     }
 
-    /// Names of parameters and of the groups they are in, as `rcl_interfaces/ListParameters` has it: `depth` levels
-    /// below the prefixes, or all with depth 0.
+    /// The names of parameters and of their groups, as defined by `rcl_interfaces/ListParameters`: `depth` levels below
+    /// the prefixes, or all with depth 0.
     pub fn list(&self, prefixes: &[String], depth: u64) -> (Vec<String>, Vec<String>) {
         let levels = |name: &str| name.matches('.').count() as u64;
         let shallow = |rest: &str| depth == 0 || levels(rest) < depth;
@@ -228,7 +228,7 @@ impl ParameterStore {
         (names, groups)
     }
 
-    /// What was said of a declared parameter.
+    /// The declaration of a parameter.
     pub fn declaration(&self, name: &str) -> Option<Declaration> {
         self.table()
             .declared
@@ -241,7 +241,7 @@ impl ParameterStore {
         self.table().declared.get(name).map(|entry| entry.value.clone())
     }
 
-    /// Has the changes published from now on, and everything declared so far at once.
+    /// Publishes all later changes, and at once all declarations so far.
     pub(super) fn publish_with(&self, publisher: Publisher) {
         let mut table = self.table();
         let known: Vec<Change> = table

@@ -1,4 +1,4 @@
-//! What a parameter can be.
+//! The values and types of parameters.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use std::fmt;
 pub enum ParameterType {
     /// No value.
     NotSet = 0,
-    /// True or false.
+    /// A Boolean.
     Bool = 1,
-    /// A whole number.
+    /// An integer.
     Integer = 2,
     /// A floating point number.
     Double = 3,
@@ -18,13 +18,13 @@ pub enum ParameterType {
     String = 4,
     /// Bytes.
     ByteArray = 5,
-    /// Several.
+    /// A list of Booleans.
     BoolArray = 6,
-    /// Several.
+    /// A list of integers.
     IntegerArray = 7,
-    /// Several.
+    /// A list of floating point numbers.
     DoubleArray = 8,
-    /// Several.
+    /// A list of texts.
     StringArray = 9,
 }
 
@@ -51,9 +51,9 @@ pub enum ParameterValue {
     /// No value.
     #[default]
     NotSet,
-    /// True or false.
+    /// A Boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// A floating point number.
     Double(f64),
@@ -61,18 +61,18 @@ pub enum ParameterValue {
     String(String),
     /// Bytes.
     ByteArray(Vec<u8>),
-    /// Several.
+    /// A list of Booleans.
     BoolArray(Vec<bool>),
-    /// Several.
+    /// A list of integers.
     IntegerArray(Vec<i64>),
-    /// Several.
+    /// A list of floating point numbers.
     DoubleArray(Vec<f64>),
-    /// Several.
+    /// A list of texts.
     StringArray(Vec<String>),
 }
 
 impl ParameterValue {
-    /// Its type.
+    /// The type of the value.
     pub fn parameter_type(&self) -> ParameterType {
         match self {
             Self::NotSet => ParameterType::NotSet,
@@ -88,8 +88,8 @@ impl ParameterValue {
         }
     }
 
-    /// As this type. A whole number serves as a floating point one (`controller_frequency: 20` in a file is one of
-    /// Nav2's classic crashes), and an empty list, which has no type in a file, as any list.
+    /// Converts to a type. An integer can become a floating point number (`controller_frequency: 20` in a file is one
+    /// of Nav2's classic crashes), and an empty list, which has no type in a file, any list.
     #[must_use]
     pub fn coerced(self, to: ParameterType) -> Self {
         match (self, to) {
@@ -116,7 +116,7 @@ impl ParameterValue {
         }
     }
 
-    /// The truth value, if it is one.
+    /// The Boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -124,7 +124,7 @@ impl ParameterValue {
         }
     }
 
-    /// The whole number, if it is one.
+    /// The integer, if it is one.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
             Self::Integer(value) => Some(*value),
@@ -159,7 +159,7 @@ impl ParameterValue {
 }
 
 impl fmt::Display for ParameterValue {
-    /// As a port value is written: lists with semicolons.
+    /// Writes the form of a port value: lists with semicolons.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
             for (index, item) in items.iter().enumerate() {
