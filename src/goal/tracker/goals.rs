@@ -162,6 +162,14 @@ impl<P> GoalTracker<P> {
             (OutcomeKind::Ended(TerminalStatus::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
             (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) => Outcome::Aborted(payload),
             (OutcomeKind::Ended(TerminalStatus::Canceled), Some(payload)) => Outcome::Canceled(payload),
+            // Its result does not come, but the server has shown that it cancels the goal.
+            (
+                OutcomeKind::ServerGone
+                | OutcomeKind::ResultTimeout
+                | OutcomeKind::ResultLost
+                | OutcomeKind::Ended(_),
+                _,
+            ) if was_canceled => Outcome::CanceledByAnother,
             (OutcomeKind::Rejected, _) => Outcome::Rejected,
             (OutcomeKind::SendFailed, _) => Outcome::SendFailed,
             (OutcomeKind::AcceptTimeout, _) => Outcome::AcceptTimeout,

@@ -692,6 +692,31 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_goal_that_another_client_cancels_and_whose_result_does_not_come_counts_as_cancelled() {
+        for status in [GoalStatus::Canceling, GoalStatus::Canceled] {
+            let mut rig = Rig::new();
+            let (_, goal) = rig.run(1);
+            rig.status(&[(goal, status)]);
+            rig.gone();
+            let wanted = rig.wanted();
+            assert!(
+                wanted.contains(&"tell CanceledByAnother".to_owned()),
+                "{status:?} {wanted:?}"
+            );
+        }
+        let mut rig = Rig::new();
+        let (_, goal) = rig.run(1);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.pass(20 + 40 + 80 + 160);
+        let wanted = rig.wanted();
+        assert_eq!(
+            wanted.last().map(String::as_str),
+            Some("tell CanceledByAnother"),
+            "{wanted:?}"
+        );
+    }
+
+    #[test]
     fn g5_an_update_of_a_goal_that_may_be_over_waits_until_it_is() {
         let mut rig = Rig::new();
         let (ticket, first) = rig.run(1);
