@@ -118,8 +118,9 @@ fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
     if chosen {
         return (None, None);
     }
-    let transport = transport(is_fast_dds_2(), |name| std::env::var_os(name));
-    let mut reach = reach(is_fast_dds_2(), transport, |name| std::env::var_os(name));
+    let is_fast_dds_2 = is_fast_dds_2();
+    let transport = transport(is_fast_dds_2, |name| std::env::var_os(name));
+    let reach = reach(is_fast_dds_2, transport, |name| std::env::var_os(name));
     let mut text = PROFILE.to_owned();
     if let (Some(port), Some(_)) = (announce_to, reach) {
         let peer = format!("<udpv4><port>{port}</port><address>127.0.0.1</address></udpv4>");
@@ -132,9 +133,6 @@ fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
         }
     }
     let profile = written(&text, &[&std::env::temp_dir(), Path::new(MEMORY)]);
-    if profile.is_none() {
-        reach = None;
-    }
     // SAFETY: the only other threads are those that libraries start when they are loaded (LTTng's). These threads may
     // read the list that the kernel created; the first change copies that list and leaves it in place.
     unsafe {
@@ -148,6 +146,7 @@ fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
             }
         }
     }
+    let reach = reach.filter(|_| profile.is_some());
     (profile, reach)
 }
 

@@ -83,9 +83,9 @@ fn cancel(left: &Left, announcements: Option<Announcements>) -> Result<bool, Ros
         let until = Instant::now() + STAY.saturating_sub(published.elapsed()).max(LAST_LINE);
         while Instant::now() < until {
             std::thread::sleep(LOOK);
-            announcements
-                .as_ref()
-                .inspect(|announcements| announcements.pass_on());
+            if let Some(announcements) = &announcements {
+                announcements.pass_on();
+            }
         }
     }
     Ok(all)

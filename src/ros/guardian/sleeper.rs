@@ -199,7 +199,7 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, sh
             libc::dup2(null, libc::STDOUT_FILENO);
         }
         close_all_but([goals, farewell, parent]);
-        // It is read after each wait, whatever ended the wait, and the read never blocks.
+        // It is read after each wait, and the read never blocks.
         libc::fcntl(farewell, libc::F_SETFL, libc::O_NONBLOCK);
         give_back_allocated();
         wait(farewell, parent);
