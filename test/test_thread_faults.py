@@ -36,7 +36,10 @@ def fail(stack_factory, program, monkeypatch, tmp_path):
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
         # A server drops a request for the result that has not come when its node ends.
         wait_for(lambda: goal.feedback, 10, "the navigation to be under way")
-        trigger.write_text(fault)
+        # The thread reads the file as soon as it exists, so the file gets its content first.
+        prepared = tmp_path / "prepared"
+        prepared.write_text(fault)
+        prepared.rename(trigger)
         if cause:
             cause(stack)
         wait_for(lambda: not trigger.exists(), 10, f"the thread {thread} to fail")
