@@ -151,12 +151,6 @@ impl ActionGoal {
         self.canceled_by_another && self.is_waited_for()
     }
 
-    /// Whether another client cancelled the goal while its leaf waited for it, or for the goal that replaces it. Also
-    /// valid after its end.
-    pub fn was_canceled_by_another(&self) -> bool {
-        self.canceled_by_another
-    }
-
     fn is_waited_for(&self) -> bool {
         matches!(self.phase, Phase::Sent | Phase::Executing | Phase::Finishing)
     }
@@ -253,7 +247,7 @@ impl ActionGoal {
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
                 steps.push(Step::Report(IncidentKind::AcceptTimedOut));
-                steps.push(Step::Finish(OutcomeKind::AcceptTimeout));
+                self.tell(OutcomeKind::AcceptTimeout, steps);
                 self.doom(now);
                 self.cancel(now, steps);
             }
@@ -542,8 +536,22 @@ impl ActionGoal {
         self.enter(Phase::Ended, None);
     }
 
-    fn finish(&mut self, verdict: OutcomeKind, steps: &mut Vec<Step>) {
-        steps.push(Step::Finish(verdict));
+    /// Notifies the leaf. A goal that its server began to cancel for another client counts as cancelled, whatever its
+    /// end: neither an update, a retry nor the next leaf may drive a robot that another client has stopped.
+    fn tell(&self, outcome: OutcomeKind, steps: &mut Vec<Step>) {
+        steps.push(Step::Finish(match outcome {
+            OutcomeKind::Ended(_) if self.canceled_by_another => OutcomeKind::Ended(TerminalStatus::Canceled),
+            OutcomeKind::ServerGone | OutcomeKind::ResultTimeout | OutcomeKind::ResultLost
+                if self.canceled_by_another =>
+            {
+                OutcomeKind::CanceledByAnother
+            }
+            outcome => outcome,
+        }));
+    }
+
+    fn finish(&mut self, outcome: OutcomeKind, steps: &mut Vec<Step>) {
+        self.tell(outcome, steps);
         self.end();
     }
 
@@ -601,7 +609,7 @@ impl ActionGoal {
 
     fn time_out(&mut self, now: Time, steps: &mut Vec<Step>) {
         steps.push(Step::Report(IncidentKind::ResultTimedOut));
-        steps.push(Step::Finish(OutcomeKind::ResultTimeout));
+        self.tell(OutcomeKind::ResultTimeout, steps);
         self.cancel_and_watch(now, steps);
     }
 
@@ -668,7 +676,7 @@ impl ActionGoal {
         self.cancel(now, steps);
         steps.push(Step::Report(IncidentKind::ServerGone));
         if tell_leaf {
-            steps.push(Step::Finish(OutcomeKind::ServerGone));
+            self.tell(OutcomeKind::ServerGone, steps);
         }
         if self.accepted {
             self.be_noted();

@@ -155,11 +155,11 @@ pub enum Outcome<P> {
     Succeeded(P),
     /// The server aborted the goal.
     Aborted(P),
-    /// Another client cancelled the goal (a halted leaf gets no notice). Or the goal ended in another way after its
-    /// server had begun to cancel it: it was aborted, or a newer goal was waiting.
+    /// Another client cancelled the goal (a halted leaf gets no notice). Whatever a server returns for a goal after it
+    /// began to cancel it, the goal counts as cancelled.
     Canceled(P),
-    /// Another client cancelled the goal that the newest goal replaces, without knowing of the newest. The newest goal
-    /// is being cancelled.
+    /// Another client cancelled the goal, and its result is not available. Or another client cancelled the goal that
+    /// the newest goal replaces, without knowing of the newest. The newest goal is then being cancelled.
     CanceledByAnother,
     /// The server rejected the goal.
     Rejected,

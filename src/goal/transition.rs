@@ -178,6 +178,7 @@ pub enum OutcomeKind {
     ResultLost,
     /// The server is absent, vanished, or was replaced.
     ServerGone,
-    /// Another client cancelled the goal that this goal replaces.
+    /// Another client cancelled the goal, and its result is not available; or another client cancelled the goal that
+    /// this goal replaces.
     CanceledByAnother,
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
+use super::endpoint::{Client, Endpoint, end_navigation, path_of, record_failure, world};
 use super::link::Payload;
 use super::world::World;
 use crate::bt::{
@@ -19,8 +19,10 @@ pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
 /// The feedback type of a node's action.
 pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
 
-/// Error message of a leaf whose goal was cancelled by another node or client.
-const FOREIGN_CANCEL: &str = "another client or a Cancel node cancelled the goal";
+/// Error message of a leaf whose goal was cancelled by another client.
+const CANCELED_BY_ANOTHER: &str = "another client cancelled the goal";
+/// Error message of a leaf whose goal was cancelled by a Cancel node of its tree.
+const CANCELED_BY_TREE: &str = "a Cancel node cancelled the goal";
 
 /// The end of a goal, for a node's outputs.
 #[derive(Debug)]
@@ -65,6 +67,9 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     const SERVER: &'static str;
     /// The feedback handler. Without it, the leaf does not subscribe to feedback.
     const ON_FEEDBACK: Option<OnFeedback<Self>> = None;
+    /// Whether the navigation ends when another client cancels the goal: true if the robot may move for the goal or as
+    /// a consequence of it.
+    const CANCEL_ENDS_NAVIGATION: bool = true;
 
     /// Declares the node's own ports. The common code declares the shared ones.
     fn bind(ports: &mut Ports<'_>) -> Self;
@@ -259,7 +264,14 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         let ticket = Ticket(std::mem::take(&mut cx.memory().mark));
         if let Some(world) = cx.resource::<World>() {
+            let canceled = !world.settings.canceled_is_success
+                && world
+                    .progress(ticket)
+                    .is_some_and(|progress| progress.is_canceled_by_another());
             world.halt(ticket, reason);
+            if canceled && N::CANCEL_ENDS_NAVIGATION {
+                end_navigation(cx, CANCELED_BY_ANOTHER);
+            }
         }
         cx.state::<GoalState<N>>().retire();
         // A halted node clears its error code.
@@ -383,9 +395,10 @@ impl<N: ActionNode> ActionLeaf<N> {
     #[cold]
     fn finish(&self, cx: &mut Context<'_>, ticket: Ticket, accepted: bool) -> Tick {
         let world = world!(cx);
-        let is_of_earlier_goal = world
-            .progress(ticket)
-            .is_some_and(|progress| progress.is_of_earlier_goal());
+        let (is_of_earlier_goal, is_canceled_by_another) =
+            world.progress(ticket).map_or((false, false), |progress| {
+                (progress.is_of_earlier_goal(), progress.is_canceled_by_another())
+            });
         let outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
@@ -429,11 +442,19 @@ impl<N: ActionNode> ActionLeaf<N> {
                 Ok(status)
             }
             Some(Outcome::Canceled(_) | Outcome::CanceledByAnother) => {
+                let words = if is_canceled_by_another {
+                    CANCELED_BY_ANOTHER
+                } else {
+                    CANCELED_BY_TREE
+                };
                 if canceled_is_success {
                     self.report(cx, 0, "")?;
                 } else {
-                    self.report(cx, 0, FOREIGN_CANCEL)?;
-                    self.record(cx, 0, FOREIGN_CANCEL);
+                    self.report(cx, 0, words)?;
+                    self.record(cx, 0, words);
+                    if N::CANCEL_ENDS_NAVIGATION && is_canceled_by_another {
+                        end_navigation(cx, words);
+                    }
                 }
                 let result = match &outcome {
                     Some(Outcome::Canceled(payload)) => payload.get::<ResultOf<N>>(),

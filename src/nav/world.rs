@@ -18,7 +18,7 @@ use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ti
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
 /// The progress of a goal, a call or a cancel request.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Progress {
     /// The server accepted the goal.
     pub accepted: bool,
@@ -26,6 +26,9 @@ pub struct Progress {
     pub feedback: Option<Payload>,
     /// The outcome.
     pub outcome: Option<Outcome<Payload>>,
+    server: ServerId,
+    /// Whether a Cancel node of this tree has requested the cancellation of the goals on the server since the start.
+    is_canceled_by_tree: bool,
     /// Number of requested updates of the goal.
     asked: u64,
     /// Number of updates that the ended goal includes.
@@ -33,6 +36,27 @@ pub struct Progress {
 }
 
 impl Progress {
+    fn new(server: ServerId) -> Self {
+        Self {
+            accepted: false,
+            feedback: None,
+            outcome: None,
+            server,
+            is_canceled_by_tree: false,
+            asked: 0,
+            applied: 0,
+        }
+    }
+
+    /// Whether another client has cancelled the goal, and no Cancel node of this tree.
+    pub fn is_canceled_by_another(&self) -> bool {
+        let is_canceled = matches!(
+            self.outcome,
+            Some(Outcome::Canceled(_) | Outcome::CanceledByAnother)
+        );
+        is_canceled && !self.is_canceled_by_tree
+    }
+
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
     pub fn is_of_earlier_goal(&self) -> bool {
         self.outcome.is_some() && self.applied < self.asked
@@ -215,10 +239,10 @@ impl World {
         self.link.publish(topic, payload);
     }
 
-    fn ticket(&mut self) -> Ticket {
+    fn ticket(&mut self, server: ServerId) -> Ticket {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        self.waiting.insert(ticket, Progress::default());
+        self.waiting.insert(ticket, Progress::new(server));
         ticket
     }
 
@@ -230,7 +254,7 @@ impl World {
         payload: Payload,
         options: GoalOptions,
     ) -> Ticket {
-        let ticket = self.ticket();
+        let ticket = self.ticket(server);
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::Start {
             ticket,
@@ -258,7 +282,7 @@ impl World {
         payload: Payload,
         options: GoalOptions,
     ) -> Ticket {
-        let ticket = self.ticket();
+        let ticket = self.ticket(server);
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::Call {
             ticket,
@@ -278,7 +302,10 @@ impl World {
         selection: Selection,
         options: GoalOptions,
     ) -> Ticket {
-        let ticket = self.ticket();
+        for progress in self.waiting.values_mut() {
+            progress.is_canceled_by_tree |= progress.server == server;
+        }
+        let ticket = self.ticket(server);
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::CancelServer {
             ticket,
@@ -547,10 +574,16 @@ impl Resource for World {
     }
 
     fn end_tick(&mut self, _now: Time) {
-        if self.halts.is_empty() && self.requests.is_empty() {
+        // The navigation ends after this tick, and the halt of its tree drops the goals that this tick has started.
+        if self.failures.ends_navigation() {
+            let is_halt = |command: &mut Command<Payload>| matches!(command, Command::Halt { .. });
+            self.halts.extend(self.requests.extract_if(.., is_halt));
+        } else {
+            self.halts.append(&mut self.requests);
+        }
+        if self.halts.is_empty() {
             return;
         }
-        self.halts.append(&mut self.requests);
         self.link.submit(&mut self.halts);
     }
 

@@ -724,7 +724,15 @@ impl Navigator {
             }
         }
         let def = Arc::clone(tree.definition());
+        let canceled = tree
+            .resource::<World>()
+            .and_then(|world| world.failures.take_canceled_by_another());
         match result {
+            // Whatever the status is. Goals that this tick has started are dropped.
+            Ok(_) if let Some(failure) = canceled => {
+                let report = NavigationResult::aborted(0, &failure.to_string());
+                self.complete(HaltReason::GoalCanceled, report, now);
+            }
             Ok(NodeStatus::Running | NodeStatus::Idle) => {
                 if session.feedback_is_due(now, self.options.feedback_period) {
                     let robot = Robot::of(tree);

@@ -14,6 +14,8 @@ mod core;
 mod durations;
 mod feedback;
 mod file_stamp;
+#[cfg(test)]
+mod foreign_cancel_tests;
 mod global_frame;
 mod goal;
 mod goal_log;

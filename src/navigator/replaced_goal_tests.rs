@@ -44,7 +44,10 @@ pub(super) struct Delays {
 
 /// A robot that plans for 30 ms, drives for 100 ms and waits for 40 ms. Its costmap answers after 20 ms.
 pub(super) fn rig(delays: Delays) -> Rig {
-    let mut rig = Rig::new();
+    with_servers(Rig::new(), delays)
+}
+
+pub(super) fn with_servers(mut rig: Rig, delays: Delays) -> Rig {
     let bench = &mut rig.bench;
     bench.delay_commands(delays.commands);
     bench.action::<ComputePathToPose>("compute_path_to_pose", |wanted| {

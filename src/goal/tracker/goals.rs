@@ -89,7 +89,7 @@ impl<P> GoalTracker<P> {
                         push_feedback(ticket, payload, out);
                     }
                 }
-                Step::Finish(verdict) => self.finish(goal, verdict, payload.take(), now, out),
+                Step::Finish(kind) => self.finish(goal, kind, payload.take(), now, out),
                 Step::StopNewer => self.stop_newer(goal, now, out),
                 Step::Report(what) => {
                     let counters = &mut self.counters;
@@ -138,7 +138,7 @@ impl<P> GoalTracker<P> {
     pub(super) fn finish(
         &mut self,
         goal: GoalId,
-        verdict: OutcomeKind,
+        kind: OutcomeKind,
         payload: Option<P>,
         now: Time,
         out: &mut Vec<Effect<P>>,
@@ -146,36 +146,18 @@ impl<P> GoalTracker<P> {
         let Some(ticket) = self.waiting_leaf(goal) else {
             return;
         };
-        let was_canceled = self
-            .goals
-            .get(&goal)
-            .is_some_and(|entry| entry.goal.was_canceled_by_another());
-        let has_update = self.leaves.get(&ticket).is_some_and(|leaf| leaf.update.is_some());
-        let outcome = match (verdict, payload) {
-            // Another client requested a stop: neither an update nor a recovery may restart the robot.
-            (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) if was_canceled => {
-                Outcome::Canceled(payload)
-            }
-            (OutcomeKind::Ended(TerminalStatus::Succeeded), Some(payload)) if was_canceled && has_update => {
-                Outcome::Canceled(payload)
-            }
+        let outcome = match (kind, payload) {
             (OutcomeKind::Ended(TerminalStatus::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
             (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) => Outcome::Aborted(payload),
             (OutcomeKind::Ended(TerminalStatus::Canceled), Some(payload)) => Outcome::Canceled(payload),
-            // Its result does not come, but the server has shown that it cancels the goal.
-            (
-                OutcomeKind::ServerGone
-                | OutcomeKind::ResultTimeout
-                | OutcomeKind::ResultLost
-                | OutcomeKind::Ended(_),
-                _,
-            ) if was_canceled => Outcome::CanceledByAnother,
+            (OutcomeKind::Ended(TerminalStatus::Canceled) | OutcomeKind::CanceledByAnother, _) => {
+                Outcome::CanceledByAnother
+            }
             (OutcomeKind::Rejected, _) => Outcome::Rejected,
             (OutcomeKind::SendFailed, _) => Outcome::SendFailed,
             (OutcomeKind::AcceptTimeout, _) => Outcome::AcceptTimeout,
             (OutcomeKind::ResultTimeout, _) => Outcome::ResultTimeout,
             (OutcomeKind::ServerGone, _) => Outcome::ServerGone,
-            (OutcomeKind::CanceledByAnother, _) => Outcome::CanceledByAnother,
             (OutcomeKind::ResultLost | OutcomeKind::Ended(_), _) => Outcome::ResultLost,
         };
         let updates = self.leaves.remove(&ticket).map_or(0, |leaf| leaf.applied);

@@ -668,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_another_client_cancels_and_that_ends_otherwise_is_not_replaced() {
+    fn g3_a_goal_that_another_client_cancels_counts_as_cancelled_whatever_its_end() {
         let end_of = |end: TerminalStatus, is_updated: bool| {
             let mut rig = Rig::new();
             let (ticket, goal) = rig.run(1);
@@ -680,15 +680,26 @@ mod tests {
             rig.assert_at_rest();
             rig.wanted()
         };
-        for is_updated in [false, true] {
-            assert_eq!(end_of(TerminalStatus::Aborted, is_updated), ["tell Canceled(9)"]);
+        for end in [TerminalStatus::Aborted, TerminalStatus::Succeeded] {
+            for is_updated in [false, true] {
+                assert_eq!(end_of(end, is_updated), ["tell Canceled(9)"], "{end:?}");
+            }
         }
-        assert_eq!(end_of(TerminalStatus::Succeeded, true), ["tell Canceled(9)"]);
-        assert_eq!(
-            end_of(TerminalStatus::Succeeded, false),
-            ["tell Succeeded(9)"],
-            "it was reached"
-        );
+    }
+
+    #[test]
+    fn g3_an_update_that_comes_after_the_end_of_a_cancelled_goal_finds_it_cancelled() {
+        for end in [TerminalStatus::Aborted, TerminalStatus::Succeeded] {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.run(1);
+            rig.batch(|rig| {
+                rig.status(&[(goal, GoalStatus::Canceling)]);
+                rig.result(goal, end);
+                rig.update(ticket, 2);
+            });
+            assert_eq!(rig.wanted(), ["tell Canceled(9)"], "{end:?}");
+            rig.assert_at_rest();
+        }
     }
 
     #[test]

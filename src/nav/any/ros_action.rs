@@ -56,6 +56,8 @@ impl ActionNode for RosAction {
     const DOC: &'static str = "Sends a goal to any action server. Fields of goal, result and feedback are \
         attributes: goal.pose.header.frame_id=\"map\", result.error_code=\"{code}\".";
     const SERVER: &'static str = "";
+    /// The action may have nothing to do with motion, such as a gripper or a lamp.
+    const CANCEL_ENDS_NAVIGATION: bool = false;
     const ON_FEEDBACK: Option<OnFeedback<Self>> = Some(|node, cx, feedback| {
         if let Err(fault) = node.feedback.write(cx, feedback)? {
             note(cx, &fault)?;

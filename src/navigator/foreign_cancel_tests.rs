@@ -1,0 +1,235 @@
+//! Tests of goals that another client cancels on their server: the robot stays where it is, and the client of the
+//! navigation gets the reason.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use super::NavigatorKind::{self, ThroughPoses, ToPose};
+use super::Options;
+use super::goal::TerminalStatus::{Aborted, Succeeded};
+use super::replaced_goal_tests::{Delays, with_servers};
+use super::test_harness::{Rig, load, registry};
+use crate::bt::{HaltOrder, TreeDef};
+use crate::msg::action::{BackUp, FollowPath, Spin};
+use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
+use crate::msg::{BatteryState, Pose};
+use crate::nav::Settings;
+use crate::nav::testing::Plan;
+use crate::xml::Loader;
+
+const PLAN: &str = r#"<ComputePathToPose goal="{goal}" path="{path}"/>"#;
+const FOLLOW: &str = r#"<FollowPath path="{path}"/>"#;
+const SPIN: &str = r#"<Spin spin_dist="1.0"/>"#;
+const CANCELED: &str = "another client cancelled the goal";
+
+/// A robot whose controller drives until it is stopped. Its costmaps are cleared at once.
+fn driving_rig() -> Rig {
+    driving_rig_with(Settings::default())
+}
+
+fn driving_rig_with(settings: Settings) -> Rig {
+    let mut rig = with_servers(Rig::with(settings, Options::default()), Delays::default());
+    rig.bench.action::<FollowPath>("follow_path", |_| Plan::endless());
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    rig.bench.action::<BackUp>("backup", |_| Plan::endless());
+    for costmap in ["local", "global"] {
+        let name = format!("{costmap}_costmap/clear_entirely_{costmap}_costmap");
+        rig.bench
+            .service::<ClearEntireCostmap>(&name, |_| Some(ClearEntireCostmapResponse::default()));
+    }
+    rig
+}
+
+fn start(rig: &mut Rig, number: u8, kind: NavigatorKind, tree: &Arc<TreeDef>) {
+    rig.bench.transform("map", "base_link", Pose::default());
+    rig.goal_to(number, kind, "map", 1.0, tree);
+}
+
+/// Ticks until the robot follows a path.
+fn drive(rig: &mut Rig) {
+    for _ in 0..300 {
+        if rig.bench.active("follow_path") == 1 {
+            return;
+        }
+        rig.ticks(1);
+    }
+    panic!("the robot does not drive: {:?}", rig.reports.try_recv());
+}
+
+/// The number of goals so far that move the robot.
+fn moves(rig: &Rig) -> usize {
+    let [spins, backups] = [
+        rig.bench.goals::<Spin>("spin").len(),
+        rig.bench.goals::<BackUp>("backup").len(),
+    ];
+    rig.bench.goals::<FollowPath>("follow_path").len() + spins + backups
+}
+
+fn is_moving(rig: &Rig) -> bool {
+    ["follow_path", "spin", "backup"]
+        .iter()
+        .any(|server| rig.bench.active(server) > 0)
+}
+
+fn file(folder: &FilePath, name: &str) -> Arc<TreeDef> {
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    let loaded = Loader::new(&registry()).load_text(name, &text, folder, None);
+    loaded.unwrap_or_else(|refused| panic!("{refused}")).def
+}
+
+/// Trees of navtree and of Nav2, and trees whose recovery runs after every failure.
+fn trees() -> Vec<(String, NavigatorKind, Arc<TreeDef>)> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let own = root.join("behavior_trees");
+    let mut files = vec![
+        (own.clone(), ToPose, "navigate_to_pose.xml"),
+        (own, ThroughPoses, "navigate_through_poses.xml"),
+    ];
+    let nav2 = root.join("../shared/corpus/nav2_jazzy");
+    if nav2.is_dir() {
+        files.extend([
+            (
+                nav2.clone(),
+                ToPose,
+                "navigate_to_pose_w_replanning_and_recovery.xml",
+            ),
+            (
+                nav2.clone(),
+                ThroughPoses,
+                "navigate_through_poses_w_replanning_and_recovery.xml",
+            ),
+            (
+                nav2,
+                ToPose,
+                "navigate_w_recovery_and_replanning_only_if_path_becomes_invalid.xml",
+            ),
+        ]);
+    } else {
+        eprintln!("without Nav2's trees: {} does not exist", nav2.display());
+    }
+    let texts = [
+        format!(
+            "<RecoveryNode number_of_retries=\"6\"><Sequence>{PLAN}{FOLLOW}</Sequence>{SPIN}</RecoveryNode>"
+        ),
+        format!(
+            "<Sequence>{PLAN}<RetryUntilSuccessful num_attempts=\"-1\">{FOLLOW}</RetryUntilSuccessful></Sequence>"
+        ),
+        format!("<Sequence>{PLAN}<Fallback>{FOLLOW}{SPIN}</Fallback></Sequence>"),
+        format!("<Sequence>{PLAN}<ForceSuccess>{FOLLOW}</ForceSuccess>{SPIN}</Sequence>"),
+        format!("<Sequence>{PLAN}<ForceSuccess>{FOLLOW}</ForceSuccess></Sequence>"),
+        format!("<Sequence>{PLAN}<Inverter>{FOLLOW}</Inverter>{SPIN}</Sequence>"),
+        format!(
+            "<Sequence>{PLAN}<Parallel success_count=\"1\" failure_count=\"2\">{FOLLOW}{SPIN}</Parallel></Sequence>"
+        ),
+    ];
+    let files = files
+        .into_iter()
+        .map(|(folder, kind, name)| (name.to_owned(), kind, file(&folder, name)));
+    let texts = texts
+        .into_iter()
+        .map(|text| (text.clone(), ToPose, load(&registry(), &text)));
+    files.chain(texts).collect()
+}
+
+#[test]
+fn g3_no_tree_moves_a_robot_again_that_another_client_has_stopped() {
+    for (name, kind, tree) in trees() {
+        let mut rig = driving_rig();
+        start(&mut rig, 1, kind, &tree);
+        drive(&mut rig);
+        let before = moves(&rig);
+        rig.bench.foreign_cancel("follow_path");
+        rig.ticks(100);
+        let (client, report) = rig.report();
+        assert_eq!((client, report.status), (1, Aborted), "{name}");
+        let (words, code) = (report.error_message, report.error_code);
+        assert!(words.contains("FollowPath) failed"), "{name}: {words}");
+        assert!(words.contains(CANCELED) && code == 0, "{name}: {code} {words}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (before, false), "{name}");
+        assert!(rig.navigator.is_idle(), "{name}");
+
+        // The next navigation drives.
+        start(&mut rig, 2, kind, &tree);
+        drive(&mut rig);
+    }
+}
+
+#[test]
+fn g3_a_goal_that_comes_while_another_client_stops_the_robot_does_not_move_it() {
+    for (name, kind, tree) in trees() {
+        let mut rig = driving_rig();
+        start(&mut rig, 1, kind, &tree);
+        drive(&mut rig);
+        let before = moves(&rig);
+        rig.bench.foreign_cancel("follow_path");
+        start(&mut rig, 2, kind, &tree);
+        rig.ticks(100);
+        assert_eq!(
+            rig.report().1.error_message,
+            "another goal took its place",
+            "{name}"
+        );
+        let (client, report) = rig.report();
+        assert_eq!((client, report.status), (2, Aborted), "{name}");
+        assert!(report.error_message.contains(CANCELED), "{name}: {report:?}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (before, false), "{name}");
+    }
+}
+
+#[test]
+fn g3_a_leaf_that_is_halted_in_the_tick_of_the_cancel_stops_the_navigation_too() {
+    for halt_order in [HaltOrder::BeforeStarts, HaltOrder::AsTicked] {
+        let mut rig = driving_rig_with(Settings {
+            halt_order,
+            ..Settings::default()
+        });
+        let is_charged = r#"<Inverter><IsBatteryLow min_battery="0.5" battery_topic="battery"/></Inverter>"#;
+        let text = format!(
+            r#"<Sequence>{PLAN}<Fallback>
+                 <ReactiveSequence>{is_charged}{FOLLOW}</ReactiveSequence>
+                 <Parallel success_count="2">{SPIN}<BackUp backup_dist="1.0"/></Parallel>
+               </Fallback></Sequence>"#
+        );
+        start(&mut rig, 1, ToPose, &load(&registry(), &text));
+        drive(&mut rig);
+        rig.bench.foreign_cancel("follow_path");
+        rig.bench.wait(30);
+        rig.bench.publish("battery", BatteryState::default());
+        rig.ticks(50);
+        let (client, report) = rig.report();
+        assert_eq!((client, report.status), (1, Aborted), "{halt_order:?}");
+        assert!(
+            report.error_message.contains(CANCELED),
+            "{halt_order:?}: {report:?}"
+        );
+        assert_eq!((moves(&rig), is_moving(&rig)), (1, false), "{halt_order:?}");
+    }
+}
+
+#[test]
+fn a_tree_whose_cancel_node_stops_a_goal_goes_on() {
+    let follow_and_stop = r#"<Parallel success_count="2" failure_count="1">
+        <FollowPath path="{path}"/><Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>
+      </Parallel>"#;
+    let text = format!("<Sequence>{PLAN}<Fallback>{follow_and_stop}<AlwaysSuccess/></Fallback></Sequence>");
+    let mut rig = driving_rig();
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    drive(&mut rig);
+    rig.ticks(50);
+    assert_eq!(rig.report().1.status, Succeeded);
+    assert!(!is_moving(&rig));
+}
+
+#[test]
+fn with_canceled_is_success_a_tree_goes_on_as_in_nav2() {
+    let mut rig = driving_rig_with(Settings {
+        canceled_is_success: true,
+        ..Settings::default()
+    });
+    let text = format!("<Sequence>{PLAN}{FOLLOW}{SPIN}</Sequence>");
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    drive(&mut rig);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(5);
+    assert_eq!(rig.bench.active("spin"), 1);
+}
