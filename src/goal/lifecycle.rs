@@ -31,28 +31,28 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
         ("", &[GoalEvent::Release { present: false }]),
         ("", &[release]),
         ("", &[release, accepted, shown]),
-        ("the server said that it is over", &[release, accepted, over]),
+        ("the server has reported its end", &[release, accepted, over]),
         (
-            "the status list no longer has it, or the server denied it",
+            "the status list no longer contains it, or the server does not know it",
             &[release, accepted, shown, GoalEvent::StatusMissing],
         ),
         ("", &[release, accepted, shown, GoalEvent::Replace]),
         ("", &[release, GoalEvent::Halt]),
         (
-            "the server has shown it",
+            "the server has noted the goal",
             &[release, accepted, shown, GoalEvent::Halt],
         ),
         (
-            "the server has accepted it, and not shown it yet",
+            "the server has accepted the goal and may not have noted it",
             &[release, accepted, GoalEvent::Halt],
         ),
         (
-            "it had been accepted",
+            "the server had accepted the goal",
             &[release, accepted, shown, GoalEvent::ServerGone],
         ),
-        ("its request was unanswered", &[release, GoalEvent::ServerGone]),
+        ("the server had not answered", &[release, GoalEvent::ServerGone]),
         (
-            "another server of the name denies it",
+            "another server with this name does not know the goal",
             &[
                 release,
                 accepted,
@@ -82,10 +82,10 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
 fn events() -> Vec<(&'static str, GoalEvent)> {
     let cancel = |code| GoalEvent::CancelAnswered { attempt: 1, code };
     vec![
-        ("released, server there", GoalEvent::Release { present: true }),
+        ("released, server present", GoalEvent::Release { present: true }),
         ("released, server absent", GoalEvent::Release { present: false }),
         (
-            "server back, others must stop first",
+            "server back, other goals must stop first",
             GoalEvent::Requeue {
                 until: NOW + Duration::from_secs(2),
             },
@@ -123,8 +123,8 @@ fn events() -> Vec<(&'static str, GoalEvent)> {
         ),
         ("cancel failed", GoalEvent::CancelFailed),
         ("halt", GoalEvent::Halt),
-        ("taken back", GoalEvent::Withdrawn),
-        ("superseded", GoalEvent::Replace),
+        ("withdrawn", GoalEvent::Withdrawn),
+        ("replaced", GoalEvent::Replace),
         ("server gone", GoalEvent::ServerGone),
         ("server back", GoalEvent::ServerBack),
         (
@@ -148,12 +148,12 @@ fn steps_text(steps: &[Step]) -> String {
         .iter()
         .map(|step| match step {
             Step::Send => "send the goal".to_owned(),
-            Step::RequestResult => "ask for the result".to_owned(),
-            Step::Cancel { .. } => "send a cancel".to_owned(),
-            Step::TellAccepted => "tell the leaf: accepted".to_owned(),
-            Step::TellFeedback => "tell the leaf: feedback".to_owned(),
-            Step::Finish(verdict) => format!("tell the leaf: {}", plain(&format!("{verdict:?}"))),
-            Step::StopNewer => "cancel the newer goal, tell the leaf: `CanceledByAnother`".to_owned(),
+            Step::RequestResult => "request the result".to_owned(),
+            Step::Cancel { .. } => "send a cancel request".to_owned(),
+            Step::TellAccepted => "notify the leaf: accepted".to_owned(),
+            Step::TellFeedback => "notify the leaf: feedback".to_owned(),
+            Step::Finish(outcome) => format!("notify the leaf: {}", plain(&format!("{outcome:?}"))),
+            Step::StopNewer => "cancel the newer goal, notify the leaf: `CanceledByAnother`".to_owned(),
             Step::Report(what) => format!("report `{what:?}`"),
         })
         .collect();
@@ -161,43 +161,53 @@ fn steps_text(steps: &[Step]) -> String {
 }
 
 /// `Ended(Succeeded)` stands for any of the three ends.
-fn plain(verdict: &str) -> String {
-    if verdict.starts_with("Ended") {
-        "its end and result".to_owned()
+fn plain(outcome: &str) -> String {
+    if outcome.starts_with("Ended") {
+        "status and result".to_owned()
     } else {
-        format!("`{verdict}`")
+        format!("`{outcome}`")
     }
 }
 
 /// The adoption of a goal, which is not an event of its state machine.
 const FOUND: &str = "
-## Goals that are found
+## Adopted goals
 
-A status list shows every goal that its server knows. A goal that nobody looks after is cancelled. The goals of a node that
-was killed are cancelled by its guardian first: see [guardian.md](guardian.md).
+A status list contains every goal that its server knows. A goal of this node that has no entry in the GoalTracker is
+cancelled. If a node was killed, its guardian cancels its goals first: see [guardian.md](guardian.md).
 
-| which goal | when | begins in | report |
+| goal | event | first phase | report |
 |---|---|---|---|
-| of this run and not known to be over: it was given up, or the server denied it | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
-| | when its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
-| | when its server had vanished and is back | Canceling; CancelPending, if it is not known to have been accepted | `RetriedAfterGivingUp` |
-| of an earlier run of the same node on the same robot (see below), with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back. Only while this node is active and no other node of its full name is on the graph; what was shown before is cancelled then | Canceling | `Adopted` |
-| of anybody else | never | | |
+| of this run, and its end is not known: the tracking was given up, or the server did not know it | a status list shows it active | Canceling | `FoundAfterGivingUp` |
+| | its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
+| | its server is back | Canceling; CancelPending if its acceptance is not known | `RetriedAfterGivingUp` |
+| of an earlier run of this node on this robot, with `stop_goals_of_earlier_run` | one of the first status lists of its server shows it active (see below) | Canceling | `Adopted` |
+| of another client | never | | |
 
-The first four bytes of a goal's id are a hash of the node's full name, the ROS domain and the parameter `robot_id`. A node
-takes a goal with the same four bytes that it has not sent for one of an earlier run. Two robots that share a server (a
-lift, a dock) through a bridge differ in their domain, their namespace or their `robot_id`. Without that parameter it is the
-machine's id (`/etc/machine-id`) and host name; set it where both change with each start, as in most containers.
+The first four bytes of a goal ID are a hash of the node's full name, the ROS domain and the parameter `robot_id`. A goal
+with these four bytes that this process has not sent is a goal of an earlier run. Two robots that share a server (a lift, a
+dock) through a bridge have different domains, namespaces or values of `robot_id`. The default of `robot_id` is the
+machine's ID (`/etc/machine-id`) and the host name. Set it if both change at each start, as in most containers.
 
-A goal of an earlier run is cancelled four seconds after its server has first shown it: a node that drives may be found on
-the graph three seconds later than the server that it uses.
+The first status lists are those of the first 10 s in which the server is present, and those of 10 s after it was absent. The
+node cancels a goal only while it is active, and only while no other node with its full name is on the graph. A goal that
+was shown before is cancelled as soon as both are true. It is cancelled four seconds after its server has first shown it,
+because the graph may show an active node up to three seconds later than the server that the node uses.
 
-A node that was killed stays on the graph of each process that saw it alive until the middleware's lease on it ends: 20 s
-with Fast DDS. A successor that starts after the kill does not see it and does not wait for the lease
-(`test/test_process_death.py`). A node of the same name that was there before does. A discovery server hands on the
-endpoints of the killed node, but not its name. A publisher of `/parameter_events` without a node name may be a node of this
-name for 10 s; after that the node logs a warning and cancels the goals.
+A killed node stays on the graph of each process that saw it alive, until the lease of the middleware ends (20 s with Fast
+DDS). A node that starts after the kill does not see it and does not wait for the lease (`test/test_process_death.py`). A
+node of the same name that was started before waits. A discovery server reports the endpoints of a killed node, but not its
+name. A publisher of `/parameter_events` without a node name counts as a node of this name for 10 s. After that, the node
+logs a warning and cancels the goals.
 ";
+
+fn write_table(text: &mut String, rows: &str) {
+    if rows.is_empty() {
+        text.push_str("No event changes anything.\n");
+    } else {
+        let _ = write!(text, "| event | next phase | actions |\n|---|---|---|\n{rows}");
+    }
+}
 
 /// One row per transition. The edges go into the diagram.
 fn goal_section(text: &mut String, edges: &mut BTreeSet<(Phase, Phase, String)>) {
@@ -210,41 +220,32 @@ fn goal_section(text: &mut String, edges: &mut BTreeSet<(Phase, Phase, String)>)
         };
         let _ = writeln!(text, "\n### {phase:?}{note}\n");
         let mut rows = String::new();
-        let mut ignored = Vec::new();
         let mut try_event = |name: &str, mut after: ActionGoal, event, now| {
             let before = after.clone();
             let mut steps = Vec::new();
             after.on(event, now, &mut steps);
             if after == before && steps.is_empty() {
-                return false;
+                return;
             }
             let next = after.phase();
             if next != phase {
                 edges.insert((phase, next, name.trim_matches('*').to_owned()));
             }
             let done = match steps_text(&steps) {
-                empty if empty.is_empty() && next == phase => "(remembered)".to_owned(),
+                empty if empty.is_empty() && next == phase => "(changes the state only)".to_owned(),
                 done => done,
             };
             let _ = writeln!(rows, "| {name} | {next:?} | {done} |");
-            true
         };
         for (name, event) in events() {
-            if !try_event(name, goal.clone(), event, NOW) {
-                ignored.push(name);
-            }
+            try_event(name, goal.clone(), event, NOW);
         }
         for (name, timer) in TIMERS {
-            if let Some((goal, time)) = goal.with_only(timer)
-                && !try_event(name, goal, GoalEvent::Deadline, time)
-            {
-                ignored.push(name);
+            if let Some((goal, time)) = goal.with_only(timer) {
+                try_event(name, goal, GoalEvent::Deadline, time);
             }
         }
-        if !rows.is_empty() {
-            let _ = write!(text, "| event | next | done |\n|---|---|---|\n{rows}\n");
-        }
-        let _ = writeln!(text, "Changes nothing: {}.", ignored.join("; "));
+        write_table(text, &rows);
     }
 }
 
@@ -253,10 +254,10 @@ fn call_section(text: &mut String) {
         deadline: NOW + Duration::from_secs(3),
     };
     let events = [
-        ("answered", CallEvent::Response),
+        ("response", CallEvent::Response),
         ("failed", CallEvent::Failed),
         ("halt", CallEvent::Halt),
-        ("taken back", CallEvent::Withdrawn),
+        ("withdrawn", CallEvent::Withdrawn),
         ("server gone", CallEvent::ServerGone),
         ("server back", CallEvent::ServerBack),
         ("shut down", shut_down),
@@ -272,32 +273,27 @@ fn call_section(text: &mut String) {
         assert_eq!(call.phase(), phase);
         let _ = writeln!(text, "\n### {phase:?}\n");
         let mut rows = String::new();
-        let mut ignored = Vec::new();
         for (name, event) in events {
             let mut after = call.clone();
             let mut steps = Vec::new();
             let now = call.next_deadline().filter(|_| event == CallEvent::Deadline);
             after.on(event, now.unwrap_or(NOW), &mut steps);
             if after == call && steps.is_empty() {
-                ignored.push(name);
                 continue;
             }
             let done: Vec<String> = steps
                 .iter()
                 .map(|step| match step {
                     CallStep::Send => "send the request".to_owned(),
-                    CallStep::Finish(verdict) => format!("tell the leaf: `{verdict:?}`"),
-                    CallStep::CountLate => "count it as late".to_owned(),
-                    CallStep::CountAbandoned => "count it as never answered".to_owned(),
+                    CallStep::Finish(outcome) => format!("notify the leaf: `{outcome:?}`"),
+                    CallStep::CountLate => "count a late answer".to_owned(),
+                    CallStep::CountAbandoned => "count an unanswered call".to_owned(),
                     CallStep::Report(what) => format!("report `{what:?}`"),
                 })
                 .collect();
             let _ = writeln!(rows, "| {name} | {:?} | {} |", after.phase(), done.join(", "));
         }
-        if !rows.is_empty() {
-            let _ = write!(text, "| event | next | done |\n|---|---|---|\n{rows}\n");
-        }
-        let _ = writeln!(text, "Changes nothing: {}.", ignored.join("; "));
+        write_table(text, &rows);
     }
 }
 
@@ -318,30 +314,30 @@ fn document() -> String {
 <!-- Generated from the state machines in src/goal by a test; do not edit.
      NAVTREE_BLESS=1 cargo test --no-default-features --lib goal::lifecycle writes it anew. -->
 
-A leaf that halts lets go of its goal at once; the GoalTracker sees the goal to its end. Each goal on an action
-server is one `ActionGoal`, each call of a service one `ServiceCall`. Both are pure: an event and the time go in,
-the next phase and what is to be done come out. Every event in every phase is listed here.
+The GoalTracker follows each goal from its request to its end. A leaf that is halted does not wait for that end. A goal on
+an action server is one `ActionGoal`, a call of a service is one `ServiceCall`. Both are state machines without a clock and
+without a network: an event and the time go in, the next phase and the actions come out. The tables list every event that
+has an effect in a phase. An event that is not in the table of a phase changes nothing there.
 
-The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has gone
-(or, in Replaced, waits for a newer goal) and is told nothing any more.
+A leaf waits for the outcome of its goal in Queued, Absent, Sent, Executing and Finishing. In the other phases no leaf gets
+notices of the goal. In Replaced, the leaf waits for the newer goal.
 
-*Another client cancels a goal*: an update that comes later is not sent. An update that crosses the cancel on the wire is
-cancelled too, and the leaf is told `CanceledByAnother`. A server aborts a goal that it replaces, so Replaced sees this cancel
-as *status canceling* or as the end *canceled*. After *status canceling*, the leaf is told `Canceled` also where the goal then
-ends aborted, or ends succeeded while an update waits. A leaf whose updates cancel the old goal first cannot tell the two
-cancels apart once its own is sent.
+**Another client cancels a goal.** The server shows the goal as canceling, or returns the result *canceled*. The goal then
+counts as cancelled, whatever its end is: the leaf gets `Canceled`, or `CanceledByAnother` if there is no result. An update
+that comes later is not sent. An update that was already on its way is cancelled too. A server aborts a goal that it
+replaces, so a replaced goal that is *canceled* was cancelled by another client. The policy `CancelFirst` cancels the old
+goal itself, so a cancel of another client is not visible after it.
 
-What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
-that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*
-or *shut down*. A goal whose server vanishes meanwhile is told *server gone*, and *taken back* then; a call only the
-former, and it is not counted.
+**Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
+before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a
+goal was sent, the goal gets *server gone* and then *withdrawn*. A call gets only *server gone*, and is not counted as
+unanswered.
 
-*Server gone*: the server has left the graph, or another one of its name has appeared: it was restarted before it was missed
-(the endpoints of a server that is killed stay on the graph until the middleware's lease on them ends, 20 s with Fast DDS),
-or there are two. One cancel leaves at once, for a server that lives on, and another one when the server is back. Where two
-of a name are on the graph (one of them may be dead), a client gets the answer of one of them. That this one knows no such
-goal (*unknown to one of several*) lets the next goal go, and does not end the tracking; that it has no result for it is
-ignored.
+**Server gone.** The server has left the graph, or a second server with its name has appeared. (Killed servers stay on the
+graph until the lease of the middleware ends, 20 s with Fast DDS. So a restarted server is the second one.) One cancel
+request is sent at once, for a server that continues, and another one when the server is back. If two servers have the same
+name, a client gets the answer of one of them. The answer *unknown to one of several* releases the next goal, but the
+tracking continues. The answer that there is no result is ignored.
 
 ```mermaid
 stateDiagram-v2
@@ -361,19 +357,19 @@ stateDiagram-v2
         "
 The timers:
 
-| timer | in | is |
+| timer | phase | time |
 |---|---|---|
-| of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); what follows is *released* |
+| of the phase | Queued | the time until which other goals may stop (the latest cancel timeout of them); then *released* |
 | | Absent | `absent_timeout` |
 | | Sent | `accept_timeout` |
-| | Executing | `result_poll`, doubled with each question |
-| | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
+| | Executing | `result_poll`, doubled after each result request |
+| | Finishing | `result_retry`, doubled after each of `result_questions` requests; then the leaf gets `ResultLost`, and a goal without a reported end is cancelled |
 | | Replaced | `accept_timeout` + `cancel_timeout` |
-| | CancelPending | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
+| | CancelPending | the rest of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
 | | Canceling | `cancel_retry` |
-| | Unreachable | where another server of the name denies it: `cancel_retry`, doubled with each cancel up to eight times that |
+| | Unreachable | if another server with this name does not know the goal: `cancel_retry`, doubled after each cancel request, at most eight times `cancel_retry` |
 | result timeout | Executing | `result_timeout` |
-| cancel timeout | CancelPending, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
+| cancel timeout | CancelPending, Canceling | `cancel_timeout`: the next goal on this server waits no longer (G5) |
 | give-up timeout | CancelPending, Canceling, Unreachable | `give_up_timeout`, or the end of the process |
 
 ## A goal on an action server
@@ -382,7 +378,7 @@ The timers:
     text.push_str(&tables);
     text.push_str(FOUND);
     text.push_str(
-        "\n## A call of a service\n\nAlso a cancel request that a leaf makes for the goals of any client.\n",
+        "\n## A call of a service\n\nThe cancel request of a Cancel node, for the goals of all clients, is a call too.\n",
     );
     call_section(&mut text);
     text
