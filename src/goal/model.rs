@@ -110,6 +110,13 @@ fn result_lost() -> Property<Proof> {
     })
 }
 
+fn canceled_by_another() -> Property<Proof> {
+    Property::sometimes(
+        "the leaf learns that another client cancelled its goal",
+        |_, world: &World| world.seen.canceled_by_another,
+    )
+}
+
 fn adopted() -> Property<Proof> {
     Property::sometimes("a goal of an earlier run is adopted", |_, world: &World| {
         world.seen.adopted
@@ -292,6 +299,35 @@ fn g3_g5_updates_that_cancel_first() {
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up()],
+    );
+}
+
+#[test]
+fn g3_a_goal_that_another_client_cancels_and_an_update() {
+    prove(
+        "one cancel of another client, one update",
+        Setup {
+            updates: 1,
+            foreign_cancels: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up(), canceled_by_another()],
+    );
+}
+
+#[test]
+fn g3_a_goal_that_another_client_cancels_and_faults() {
+    prove(
+        "one cancel of another client, one partition, one loss, one batch",
+        Setup {
+            foreign_cancels: 1,
+            messages: 2,
+            partitions: 1,
+            losses: 1,
+            batches: 1,
+            ..Setup::NONE
+        },
+        vec![cancelled_late(), gave_up(), canceled_by_another()],
     );
 }
 

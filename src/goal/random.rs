@@ -463,6 +463,7 @@ proptest! {
             deaths: 1,
             refuses: true,
             early: 2,
+            foreign_cancels: 2,
             batches: 4,
         };
         let mut world = World::new(&setup);

@@ -41,6 +41,8 @@ pub(crate) struct Setup {
     pub(crate) refuses: bool,
     /// Goals that the server accepts before it notes them. In between, it answers requests as if they did not exist.
     pub(crate) early: u8,
+    /// Goals that another client cancels.
+    pub(crate) foreign_cancels: u8,
     /// Times that the owner of the GoalTracker is late: it handles all arrived inputs before any effect leaves.
     pub(crate) batches: u8,
 }
@@ -60,6 +62,7 @@ impl Setup {
         deaths: 0,
         refuses: false,
         early: 0,
+        foreign_cancels: 0,
         batches: 0,
     };
 
@@ -131,6 +134,8 @@ pub(crate) enum Action {
     /// The middleware repeats a status list.
     Replay,
     Finish(GoalId, TerminalStatus),
+    /// Another client cancels the goal.
+    CancelByAnother(GoalId),
     Forget,
     Crash,
     Restart,
@@ -191,6 +196,11 @@ pub(crate) struct World {
     /// Goals of an earlier run that the server accepted after its first list for this run. The search window covers
     /// them, and it ends.
     late: BTreeSet<GoalId>,
+    /// Goals that another client cancelled.
+    foreign_canceled: BTreeSet<GoalId>,
+    /// The activation for which the robot must not move any more: the GoalTracker knows that another client cancelled
+    /// its goal.
+    stopped: Option<Ticket>,
     /// Whether this run may adopt. The first run has no goals to adopt.
     may_adopt: bool,
     /// Whether a status list has arrived since the server was discovered.
@@ -219,6 +229,7 @@ struct Used {
     forgettings: u8,
     deaths: u8,
     early: u8,
+    foreign_cancels: u8,
     batches: u8,
 }
 
@@ -233,6 +244,7 @@ pub(crate) struct Seen {
     pub(crate) server_gone: bool,
     pub(crate) result_lost: bool,
     pub(crate) gave_up: bool,
+    pub(crate) canceled_by_another: bool,
 }
 
 const SERVER: ServerId = ServerId(0);
@@ -259,6 +271,8 @@ impl World {
             slow: BTreeSet::new(),
             abandoned: BTreeSet::new(),
             late: BTreeSet::new(),
+            foreign_canceled: BTreeSet::new(),
+            stopped: None,
             may_adopt: true,
             listed: false,
             unheard: false,
@@ -316,9 +330,16 @@ impl World {
             actions.push(Action::Replay);
         }
         for goal in self.table.active() {
-            match self.table.status(goal) {
-                GoalStatus::Canceling => actions.push(Action::Finish(goal, TerminalStatus::Canceled)),
-                _ => actions.push(Action::Finish(goal, TerminalStatus::Succeeded)),
+            let is_foreign = self.foreign_canceled.contains(&goal);
+            let is_canceling = self.table.status(goal) == GoalStatus::Canceling;
+            if is_canceling {
+                actions.push(Action::Finish(goal, TerminalStatus::Canceled));
+            } else if self.used.foreign_cancels < setup.foreign_cancels {
+                actions.push(Action::CancelByAnother(goal));
+            }
+            // A goal may be reached before its server looks at the cancel.
+            if !is_canceling || is_foreign {
+                actions.push(Action::Finish(goal, TerminalStatus::Succeeded));
             }
         }
         let over = self.table.statuses().len() > self.table.active().len();
@@ -458,6 +479,12 @@ impl World {
                 }
                 self.publish_status();
             }
+            Action::CancelByAnother(goal) => {
+                self.used.foreign_cancels += 1;
+                self.foreign_canceled.insert(goal);
+                self.table.cancel(Selection::Goal(goal), |_| true);
+                self.publish_status();
+            }
             Action::Forget => {
                 self.used.forgettings += 1;
                 self.table.expire(NOW);
@@ -565,9 +592,17 @@ impl World {
         });
         self.payloads
             .retain(|goal, _| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
-        for goals in [&mut self.slow, &mut self.abandoned, &mut self.late] {
+        for goals in [
+            &mut self.slow,
+            &mut self.abandoned,
+            &mut self.late,
+            &mut self.foreign_canceled,
+        ] {
             goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         }
+        self.stopped = self
+            .stopped
+            .filter(|stopped| matches!(self.running, Some((ticket, _)) if ticket == *stopped));
     }
 
     fn deliver(&mut self, message: Message) {
@@ -618,19 +653,47 @@ impl World {
                 tag: CancelTag::Goal { goal, attempt },
                 code,
             }),
-            Message::Result(goal, end) => self.wire(WireEvent::Result {
-                goal,
-                end,
-                payload: self.payloads.get(&goal).copied().unwrap_or(0),
-            }),
+            Message::Result(goal, end) => {
+                if end == TerminalStatus::Canceled {
+                    self.learn_of_cancel(goal);
+                }
+                self.wire(WireEvent::Result {
+                    goal,
+                    end,
+                    payload: self.payloads.get(&goal).copied().unwrap_or(0),
+                });
+            }
             Message::ResultUnknown(goal) => self.wire(WireEvent::ResultUnknown { goal }),
             Message::Status(goals) => {
                 self.listed |= self.goal_tracker.is_present(SERVER);
+                for (goal, status) in &goals {
+                    if matches!(status, GoalStatus::Canceling | GoalStatus::Canceled) {
+                        self.learn_of_cancel(*goal);
+                    }
+                }
                 self.wire(WireEvent::Status {
                     server: SERVER,
                     goals,
                 });
             }
+        }
+    }
+
+    /// A message that shows a cancelled goal arrives.
+    fn learn_of_cancel(&mut self, goal: GoalId) {
+        let Some((ticket, _)) = self.running else {
+            return;
+        };
+        let live = self.goal_tracker.live_goals();
+        let is_waited_for = live.iter().any(|live| {
+            let waits = matches!(
+                live.phase,
+                Phase::Sent | Phase::Executing | Phase::Finishing | Phase::Replaced
+            );
+            live.goal == goal && live.ticket == Some(ticket) && waits
+        });
+        if is_waited_for && self.foreign_canceled.contains(&goal) {
+            self.stopped = Some(ticket);
         }
     }
 
@@ -724,6 +787,9 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::SendGoal { goal, payload, .. } => {
+                    if self.stopped.is_some() {
+                        self.wrong = Some("G3: a goal was sent after another client had stopped the robot");
+                    }
                     if payload != 0 {
                         self.payloads.insert(goal, payload);
                     }
@@ -794,7 +860,13 @@ impl World {
         match self.running {
             Some((ticket, _)) if ticket == notice.ticket() => {
                 if let Notice::Finished { updates, outcome, .. } = notice {
+                    let is_canceled = matches!(outcome, Outcome::Canceled(_) | Outcome::CanceledByAnother);
+                    self.seen.canceled_by_another |= is_canceled;
                     match outcome {
+                        _ if self.stopped == Some(ticket) && !is_canceled => {
+                            self.wrong =
+                                Some("G3: a leaf was not told that another client cancelled its goal");
+                        }
                         Outcome::Succeeded(payload) if u64::from(*payload) != *updates => {
                             self.wrong = Some("a leaf was told the success of a goal of other inputs");
                         }
