@@ -318,12 +318,12 @@ fn document() -> String {
 <!-- Generated from the state machines in src/goal by a test; do not edit.
      NAVTREE_BLESS=1 cargo test --no-default-features --lib goal::lifecycle writes it anew. -->
 
-A leaf that halts lets go of its goal at once; the GoalTracker sees the goal to its end. Each goal on an action
+A leaf that halts releases its goal at once; the GoalTracker tracks the goal until it ends. Each goal on an action
 server is one `ActionGoal`, each call of a service one `ServiceCall`. Both are pure: an event and the time go in,
 the next phase and what is to be done come out. Every event in every phase is listed here.
 
-The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has gone
-(or, in Replaced, waits for a newer goal) and is told nothing any more.
+The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has released
+the goal (or, in Replaced, waits for a newer goal) and gets no more notices.
 
 *Another client cancels a goal*: an update that comes later is not sent. An update that crosses the cancel on the wire is
 cancelled too, and the leaf is told `CanceledByAnother`. A server aborts a goal that it replaces, so Replaced sees this cancel
