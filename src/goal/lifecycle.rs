@@ -173,29 +173,29 @@ fn plain(verdict: &str) -> String {
 const FOUND: &str = "
 ## Goals that are found
 
-A status list shows every goal that its server knows. A goal that nobody looks after is cancelled. The goals of a node that
-was killed are cancelled by its guardian first: see [guardian.md](guardian.md).
+A status list shows every goal that its server knows. The GoalTracker cancels a goal that no leaf and no tracker owns. The
+guardian cancels the goals of a killed node first: see [guardian.md](guardian.md).
 
 | which goal | when | begins in | report |
 |---|---|---|---|
-| of this run and not known to be over: it was given up, or the server denied it | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
+| of this run and not known to have ended: it was abandoned, or the server did not know it | when a status list shows it active | Canceling | `FoundAfterGivingUp` |
 | | when its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
 | | when its server had vanished and is back | Canceling; CancelPending, if it is not known to have been accepted | `RetriedAfterGivingUp` |
-| of an earlier run of the same node on the same robot (see below), with `stop_goals_of_earlier_run` | when one of a server's first status lists shows it active: those of 10 s from the first on that comes while the server is there, and again when it had vanished and is back. Only while this node is active and no other node of its full name is on the graph; what was shown before is cancelled then | Canceling | `Adopted` |
-| of anybody else | never | | |
+| of an earlier run of the same node on the same robot (see below), with `stop_goals_of_earlier_run` | when one of the server's first status lists shows it active: those of the 10 s after the first list that arrives while the server is available, and those of the 10 s after the server vanished and returned. Only while this node is active and no other node on the graph has its full name; goals that were shown before are cancelled as soon as this is true | Canceling | `Adopted` |
+| of any other client | never | | |
 
 The first four bytes of a goal's id are a hash of the node's full name, the ROS domain and the parameter `robot_id`. A node
-takes a goal with the same four bytes that it has not sent for one of an earlier run. Two robots that share a server (a
-lift, a dock) through a bridge differ in their domain, their namespace or their `robot_id`. Without that parameter it is the
-machine's id (`/etc/machine-id`) and host name; set it where both change with each start, as in most containers.
+treats a goal with the same four bytes that it has not sent as a goal of an earlier run. Two robots that share a server (a
+lift, a dock) through a bridge differ in their domain, their namespace or their `robot_id`. Its default is made
+from the machine's id (`/etc/machine-id`) and the host name. Set it if both change with each start, as in most containers.
 
-A goal of an earlier run is cancelled four seconds after its server has first shown it: a node that drives may be found on
+A goal of an earlier run is cancelled four seconds after its server has first shown it, because a running node may appear on
 the graph three seconds later than the server that it uses.
 
 A node that was killed stays on the graph of each process that saw it alive until the middleware's lease on it ends: 20 s
 with Fast DDS. A successor that starts after the kill does not see it and does not wait for the lease
-(`test/test_process_death.py`). A node of the same name that was there before does. A discovery server hands on the
-endpoints of the killed node, but not its name. A publisher of `/parameter_events` without a node name may be a node of this
+(`test/test_process_death.py`). A node of the same name that started before the kill waits for it. A discovery server forwards
+the endpoints of the killed node, but not its name. A publisher of `/parameter_events` without a node name may be a node of this
 name for 10 s; after that the node logs a warning and cancels the goals.
 ";
 
@@ -319,29 +319,29 @@ fn document() -> String {
      NAVTREE_BLESS=1 cargo test --no-default-features --lib goal::lifecycle writes it anew. -->
 
 A leaf that halts releases its goal at once; the GoalTracker tracks the goal until it ends. Each goal on an action
-server is one `ActionGoal`, each call of a service one `ServiceCall`. Both are pure: an event and the time go in,
-the next phase and what is to be done come out. Every event in every phase is listed here.
+server is one `ActionGoal`, each call of a service one `ServiceCall`. Both are pure functions: the input is an event and
+the time, the output is the next phase and the actions to take. This page lists every event in every phase.
 
 The leaf waits for the outcome in Queued, Absent, Sent, Executing and Finishing. In the other phases it has released
 the goal (or, in Replaced, waits for a newer goal) and gets no more notices.
 
 *Another client cancels a goal*: an update that comes later is not sent. An update that crosses the cancel on the wire is
-cancelled too, and the leaf is told `CanceledByAnother`. A server aborts a goal that it replaces, so Replaced sees this cancel
-as *status canceling* or as the end *canceled*. After *status canceling*, the leaf is told `Canceled` also where the goal then
-ends aborted, or ends succeeded while an update waits. A leaf whose updates cancel the old goal first cannot tell the two
-cancels apart once its own is sent.
+cancelled too, and the leaf gets `CanceledByAnother`. A server aborts a goal that it replaces, so Replaced sees this cancel
+as *status canceling* or as the end *canceled*. After *status canceling*, the leaf gets `Canceled` also if the goal then
+ends aborted, or ends succeeded while an update waits. A leaf whose updates cancel the old goal first cannot distinguish the
+two cancels after it has sent its own.
 
-What is to be sent leaves a moment later, after everything else that has come by then was taken in. A goal or a call
-that is halted meanwhile, by its leaf or by a shut-down, never leaves: its event is then *taken back* in place of *halt*
-or *shut down*. A goal whose server vanishes meanwhile is told *server gone*, and *taken back* then; a call only the
-former, and it is not counted.
+A goal or a call is not sent at once, but after all events that have arrived are handled. If its leaf or a shut-down
+halts it before it is sent, it is never sent: it gets the event *taken back* instead of *halt* or *shut down*. If its server
+vanishes before it is sent, a goal gets *server gone* and then *taken back*. A call gets only *server gone*, and is not
+counted.
 
-*Server gone*: the server has left the graph, or another one of its name has appeared: it was restarted before it was missed
-(the endpoints of a server that is killed stay on the graph until the middleware's lease on them ends, 20 s with Fast DDS),
-or there are two. One cancel leaves at once, for a server that lives on, and another one when the server is back. Where two
-of a name are on the graph (one of them may be dead), a client gets the answer of one of them. That this one knows no such
-goal (*unknown to one of several*) lets the next goal go, and does not end the tracking; that it has no result for it is
-ignored.
+*Server gone*: the server has left the graph, or a second server of its name has appeared. In the second case the server was
+restarted before the node noticed its end, or there are two servers. (The endpoints of a killed server stay on the graph until
+the middleware's lease on them ends, 20 s with Fast DDS.) The GoalTracker sends one cancel at once, in case the server still
+runs, and another one when the server is back. If two servers of one name are on the graph, one of them may be dead, and a
+client gets the answer of one of them. If this server does not know the goal (*unknown to one of several*), the next goal is
+sent, and the tracking continues. If this server has no result for the goal, the answer is ignored.
 
 ```mermaid
 stateDiagram-v2
@@ -363,15 +363,15 @@ The timers:
 
 | timer | in | is |
 |---|---|---|
-| of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); what follows is *released* |
+| of the phase | Queued | the wait for stopping goals is over (the cancel timeout of the last of them); *released* follows |
 | | Absent | `absent_timeout` |
 | | Sent | `accept_timeout` |
 | | Executing | `result_poll`, doubled with each question |
-| | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf is told `ResultLost`, and a goal that nobody said is over is cancelled |
+| | Finishing | `result_retry`, doubled with each of `result_questions`; then the leaf gets `ResultLost`, and the goal is cancelled if no server reported its end |
 | | Replaced | `accept_timeout` + `cancel_timeout` |
-| | CancelPending | what is left of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
+| | CancelPending | the rest of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
 | | Canceling | `cancel_retry` |
-| | Unreachable | where another server of the name denies it: `cancel_retry`, doubled with each cancel up to eight times that |
+| | Unreachable | if another server of the name does not know the goal: `cancel_retry`, doubled with each cancel up to eight times that |
 | result timeout | Executing | `result_timeout` |
 | cancel timeout | CancelPending, Canceling | `cancel_timeout`: the next goal on that server no longer waits for this one (G5) |
 | give-up timeout | CancelPending, Canceling, Unreachable | `give_up_timeout`, or the end of the process |
