@@ -54,8 +54,8 @@ fn the_conformance_list_names_tests_that_exist() {
     let parts: BTreeMap<String, Part> = serde_yaml::from_str(&list).unwrap();
     let mut sources = BTreeMap::new();
     let mut page = String::from(
-        "# Conformance\n\nWhat others assert about themselves, item by item, and the tests that cover it here. Made of \
-         `test/conformance.yaml`.\n",
+        "# Conformance\n\nThis page lists what the tests of other projects assert, and the tests of navtree that cover it. \
+         Generated from `test/conformance.yaml`.\n",
     );
     let mut wrong = Vec::new();
     for part in parts.values() {

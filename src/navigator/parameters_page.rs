@@ -157,9 +157,9 @@ fn page() -> String {
 <!-- Generated from the declarations in src/navigator/parameters.rs by a test; do not edit.
      NAVTREE_BLESS=1 cargo test --lib navigator::parameters_page writes it anew. -->
 
-Of the node `bt_navigator`: `--ros-args -p name:=value`, or a parameter file (`config/navtree.yaml` has all of them with
-their defaults). A value that cannot be taken keeps the node from starting, with the reason. *Live* ones may be set while
-the node runs, and are refused then where they have a fault.
+These are the parameters of the node `bt_navigator`. Set them by `--ros-args -p name:=value`, or in a parameter file
+(`config/navtree.yaml` has all of them with their defaults). With an invalid value the node does not start, and reports the
+reason. *Live* parameters can also be set while the node runs; an invalid value is then refused.
 ",
     );
     for (title, declarations) in declarations() {

@@ -76,23 +76,23 @@ settings! {
         abort_code: i64 = 0;
         /// Seconds from acceptance to abort.
         abort_after: f64 = 0.0;
-        /// Goals that are accepted and then never worked on; they end only when cancelled.
+        /// Goals that are accepted and never executed; they end only when cancelled.
         hang_goals: String = "";
         /// Goals whose cancellation is refused.
         refuse_cancel_goals: String = "";
-        /// Goals whose cancellation is accepted and then ignored: they go on to their end.
+        /// Goals whose cancellation is accepted and then ignored: they continue to their end.
         ignore_cancel_goals: String = "";
         /// Seconds from an accepted cancellation to its effect.
         cancel_delay: f64 = 0.0;
-        /// Goals during which the server vanishes, without a word to its clients.
+        /// Goals during which the server vanishes, without a message to its clients.
         vanish_goals: String = "";
         /// Seconds from acceptance to vanishing.
         vanish_after: f64 = 0.0;
         /// Seconds until a vanished server is back; 0 for never.
         return_after: f64 = 0.0;
-        /// Goals whose request is neither taken nor ever answered.
+        /// Goals whose request is neither accepted nor answered.
         ignore_goals: String = "";
-        /// Goals that are accepted without a word to the client.
+        /// Goals that are accepted without an answer to the client.
         mute_goals: String = "";
         /// Goals whose acceptance is answered twice.
         twice_goals: String = "";
@@ -100,11 +100,11 @@ settings! {
         late_answer_goals: String = "";
         /// Seconds by which the answers of `late_answer_goals` are late.
         answer_delay: f64 = 0.1;
-        /// Goals whose result nobody gets who asks for it.
+        /// Goals whose result is sent to no client.
         lose_result_goals: String = "";
         /// Goals with 10,000 feedback messages per second.
         flood_goals: String = "";
-        /// Goals during which feedback and status of goals are published that nobody sent.
+        /// Goals during which the server publishes feedback and status of goals that no client sent.
         wrong_id_goals: String = "";
     }
 }

@@ -31,13 +31,13 @@ settings! {
         start_x: f64 = 0.0;
         /// Where the robot starts, metres.
         start_y: f64 = 0.0;
-        /// Heading the robot starts with, radians.
+        /// Heading of the robot at the start, radians.
         start_yaw: f64 = 0.0;
         /// A map: a map_server YAML with a PGM image, or a text file of `#` and `.`; empty for none.
         map_file: String = "";
         /// A map as text: rows of `#` and `.` from the largest y, ended by `/` or line breaks; empty for none.
         map_text: String = "";
-        /// Metres a cell of a text map.
+        /// Metres per cell of a text map.
         map_resolution: f64 = 0.25;
         /// Lower left corner of a text map, metres.
         map_origin_x: f64 = 0.0;
@@ -45,11 +45,11 @@ settings! {
         map_origin_y: f64 = 0.0;
         /// Real obstacles, `x y radius [from [until]]` in metres and seconds, separated by `;`.
         obstacles: String = "";
-        /// Marks in the costmaps where nothing is, `x y radius [from]`, separated by `;`; only clearing removes them.
+        /// Marks in the costmaps without an obstacle, `x y radius [from]`, separated by `;`; only clearing removes them.
         ghosts: String = "";
-        /// What `compute_route` knows: nodes `id x y` and two-way edges `id id`, separated by `;`; empty for no graph.
+        /// The graph of `compute_route`: nodes `id x y` and two-way edges `id id`, separated by `;`; empty for no graph.
         route_graph: String = "";
-        /// How far the costmaps see real obstacles, metres.
+        /// Range within which the costmaps mark real obstacles, metres.
         sensor_range: f64 = 2.5;
         /// Radius of the robot, metres.
         robot_radius: f64 = 0.22;
@@ -61,15 +61,15 @@ settings! {
         max_acceleration: f64 = 1.0;
         /// Turning faster and slower, radians per second squared.
         max_turn_acceleration: f64 = 3.2;
-        /// Seconds after which the drive stops when nobody commands it.
+        /// Seconds without a command after which the drive stops.
         command_timeout: f64 = 0.2;
-        /// How wrong the drive is: standard deviation as a share of the motion.
+        /// Error of the drive: standard deviation as a share of the motion.
         drive_noise: f64 = 0.0;
-        /// How wrong the odometry is: standard deviation as a share of the motion.
+        /// Error of the odometry: standard deviation as a share of the motion.
         odometry_noise: f64 = 0.0;
         /// Seconds that planning takes.
         planning_time: f64 = 0.02;
-        /// Metres between the robot and obstacles that planned paths keep beyond the robot's radius.
+        /// Metres that planned paths keep from obstacles, in addition to the robot's radius.
         planning_margin: f64 = 0.1;
         /// Metres between the poses of a planned path.
         path_spacing: f64 = 0.05;

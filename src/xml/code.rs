@@ -172,10 +172,10 @@ impl Code {
     pub fn reference() -> String {
         let mut page = String::from(
             "# Diagnostics\n\n\
-             Every problem has a stable code. Warnings and notes are silenced with `-A CODE`, made errors with\n\
-             `-D CODE`, or silenced in the file for the next element by `<!-- navtree: allow(CODE) -->`; such a\n\
-             comment before the first tree holds for the whole file. Errors cannot be silenced.\n\n\
-             This page is made from `src/xml/code.rs`.\n",
+             Every problem has a stable code. `-A CODE` silences a warning or a note, and `-D CODE` makes it an error.\n\
+             `<!-- navtree: allow(CODE) -->` in the file silences it for the next element. Before the first tree, this\n\
+             comment applies to the whole file. Errors cannot be silenced.\n\n\
+             This page is generated from `src/xml/code.rs`.\n",
         );
         for (section, codes) in Self::SECTIONS {
             page.push_str(&format!(

@@ -6,8 +6,8 @@ use crate::bt::{Direction, Manifest, NodeKind, Registry};
 
 /// One section per kind and one entry per node, as Markdown.
 pub fn reference(registry: &Registry) -> String {
-    let mut out =
-        "# Nodes\n\nMade from the nodes' own declarations: `navtree models --markdown`.\n".to_owned();
+    let mut out = "# Nodes\n\nGenerated from the declarations of the nodes by `navtree models --markdown`.\n"
+        .to_owned();
     let kinds = [
         (NodeKind::Control, "Controls"),
         (NodeKind::Decorator, "Decorators"),
