@@ -42,7 +42,8 @@ const GUARANTEES: [Guarantee; 11] = [
         number: 3,
         title: "A halted goal is followed to its end",
         text: "`halt` returns at once. The goal behind it is tracked until its server reports its end, the server is gone, or \
-               a deadline has passed and was reported. A goal that is accepted after its leaf was halted is cancelled.",
+               a deadline has passed and was reported. A goal that is accepted after its leaf was halted is cancelled. \
+               A goal that another client cancels ends the navigation, and no other goal of the tree is sent.",
         kept_in: &[
             "src/goal/action.rs",
             "src/goal/tracker",
