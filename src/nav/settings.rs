@@ -16,7 +16,8 @@ pub struct Settings {
     /// `transform_tolerance`: accepted and not used. In Nav2 a tick blocks for this time to wait for a transform. As an
     /// age limit, its default of 0.1 s would fail with odometry at 10 Hz.
     pub transform_tolerance: Duration,
-    /// `transform_age_limit`: maximum age of a newest transform. `None`: no limit, as in Nav2.
+    /// `transform_age_limit`: maximum age of a newest transform, and of odometry that shows that the robot stands still.
+    /// `None`: no limit, as in Nav2.
     pub transform_age_limit: Option<Duration>,
     /// The larger of `response_timeout` and `default_server_timeout`: timeout for the acceptance of a goal or the
     /// response of a service.

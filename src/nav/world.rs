@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +12,7 @@ use super::link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
 use super::note::{Note, Notes};
-use super::odometry::OdometrySmoother;
+use super::odometry::{OdometrySample, OdometrySmoother};
 use super::settings::Settings;
 use crate::bt::{HaltOrder, HaltReason, Resource, Time};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
@@ -104,6 +105,8 @@ pub struct World {
     messages: u64,
     listeners: Vec<Listener>,
     odometry: Option<(TopicId, OdometrySmoother)>,
+    /// The tick that received the newest odometry.
+    odometry_arrived: Time,
     faults: Vec<Fault>,
     notes: Notes,
     /// The last failures of leaves, for the result of the navigation.
@@ -131,6 +134,7 @@ impl World {
             messages: 0,
             listeners: Vec::new(),
             odometry: None,
+            odometry_arrived: Time::ZERO,
             faults: Vec::new(),
             notes: Notes::default(),
             failures: Failures::default(),
@@ -474,6 +478,20 @@ impl World {
         self.odometry.as_ref().map(|(_, smoother)| smoother)
     }
 
+    /// The newest odometry, if it is younger than [`Settings::transform_age_limit`] by its stamp and by its arrival. The
+    /// arrival counts because the clock of the publisher may be ahead, and because a stamp may be zero.
+    pub fn current_odometry(&self) -> Option<&OdometrySample> {
+        let sample = self.odometry()?.newest()?;
+        let by_arrival = self.now.since(self.odometry_arrived);
+        let by_stamp = if sample.stamp.is_zero() {
+            Duration::ZERO
+        } else {
+            self.stamp().since(sample.stamp)
+        };
+        let limit = self.settings.transform_age_limit.unwrap_or(Duration::MAX);
+        (by_arrival.max(by_stamp) < limit).then_some(sample)
+    }
+
     /// Records that a leaf's configuration is not possible. The loader of the tree reads the faults after
     /// [`Tree::attach`](crate::bt::Tree::attach).
     pub fn report_fault(&mut self, fault: Fault) {
@@ -545,6 +563,7 @@ impl Resource for World {
                         && let Some(message) = payload.get::<Odometry>()
                     {
                         smoother.add(message);
+                        self.odometry_arrived = now;
                     }
                     for listener in &mut self.listeners {
                         listener(topic, &payload, now);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::global_frame::Unexpressed;
+use super::global_frame::{Expressed, Unexpressed};
 use super::goal::{ClientGoal, NavigationError, NavigationResult, Request};
 use super::goal_log::{self, REPLACED};
 use super::log::ChangeLog;
@@ -556,7 +556,12 @@ impl Navigator {
     }
 
     /// Returns whether a goal can be started now.
-    fn readiness(&mut self, request: &mut Request, expressed: &mut usize, lookups: &mut usize) -> Readiness {
+    fn readiness(
+        &mut self,
+        request: &mut Request,
+        expressed: &mut Expressed,
+        lookups: &mut usize,
+    ) -> Readiness {
         let busy = match &self.state {
             NavigationState::Running(session)
             | NavigationState::Stopping {

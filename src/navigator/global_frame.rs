@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NavigatorKind;
 use super::goal::Request;
@@ -23,6 +23,19 @@ pub(crate) enum Unexpressed {
     Unfinished,
 }
 
+/// The part of the work that earlier turns did for the poses of a goal. Each pose is read once while transforms are
+/// missing: a goal may have very many (guarantee G1).
+#[derive(Debug, Default)]
+pub(crate) struct Expressed {
+    /// Number of poses that were read. Those with a stamp are in the global frame.
+    poses: usize,
+    /// The other frames of the poses without a stamp among them.
+    unstamped: FxHashSet<FrameId>,
+    /// The frame without a newest transform in the last turn. It is looked up before the other frames, so a turn in which
+    /// it is still missing needs one lookup.
+    missing: Option<FrameId>,
+}
+
 /// Returns an error message if a pose of a goal has no frame name, which no later transform can change. Like tf2, this
 /// code does not assume a frame: a goal with default values would mean the origin of the map. It checks each pose, so
 /// call it once for each goal (guarantee G1).
@@ -34,15 +47,15 @@ pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
     })
 }
 
-/// Transforms the poses of a goal to the global frame, if the pose of the robot is known. Poses before `expressed` were
-/// transformed in earlier turns. `lookups`: remaining number of lookups of stamped transforms.
+/// Transforms the poses of a goal to the global frame, if the pose of the robot is known. `lookups`: remaining number of
+/// lookups of stamped transforms.
 ///
 /// # Errors
 /// [`Unexpressed`].
 pub(crate) fn express(
     world: &World,
     request: &mut Request,
-    expressed: &mut usize,
+    expressed: &mut Expressed,
     lookups: &mut usize,
 ) -> Result<(), Unexpressed> {
     let settings = &world.settings;
@@ -70,9 +83,15 @@ pub(crate) fn express(
     };
     // A stamped transform does not change. Each one is looked up only once, even if another transform is missing.
     let mut transforms = FxHashMap::default();
-    for pose in request.poses.iter_mut().skip(*expressed) {
+    for pose in request.poses.iter_mut().skip(expressed.poses) {
         let (frame, stamp) = (&pose.header.frame_id, pose.header.stamp);
-        if !stamp.is_zero() && *frame != global {
+        if *frame == global {
+            // Its place is known.
+        } else if stamp.is_zero() {
+            if !expressed.unstamped.contains(frame) {
+                expressed.unstamped.insert(Arc::clone(frame));
+            }
+        } else {
             let transform = match transforms.entry((Arc::clone(frame), stamp)) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(_) if *lookups == 0 => return Err(Unexpressed::Unfinished),
@@ -83,19 +102,29 @@ pub(crate) fn express(
             };
             apply(transform, pose);
         }
-        *expressed += 1;
+        expressed.poses += 1;
     }
     // The newest transforms are looked up after all others. All poses in a moving frame then use the same transform.
-    let wants_newest =
-        |pose: &&mut PoseStamped| pose.header.stamp.is_zero() && pose.header.frame_id != global;
     let mut newest = FxHashMap::default();
-    for pose in request.poses.iter_mut().filter(wants_newest) {
-        if let Entry::Vacant(vacant) = newest.entry(Arc::clone(&pose.header.frame_id)) {
-            let transform = look_up(&pose.header.frame_id, None)?;
-            vacant.insert(transform);
+    for frame in expressed.missing.iter().chain(&expressed.unstamped) {
+        if let Entry::Vacant(vacant) = newest.entry(Arc::clone(frame)) {
+            match look_up(frame, None) {
+                Ok(transform) => _ = vacant.insert(transform),
+                Err(error) => {
+                    expressed.missing = Some(Arc::clone(frame));
+                    return Err(error);
+                }
+            }
         }
     }
-    for pose in request.poses.iter_mut().filter(wants_newest) {
+    if newest.is_empty() {
+        return Ok(());
+    }
+    for pose in request
+        .poses
+        .iter_mut()
+        .filter(|pose| pose.header.stamp.is_zero())
+    {
         if let Some(transform) = newest.get(&pose.header.frame_id) {
             apply(transform, pose);
         }
@@ -151,7 +180,7 @@ mod tests {
     }
 
     fn poses_of(world: &World, mut goal: Request) -> Result<Vec<(String, f64)>, String> {
-        match express(world, &mut goal, &mut 0, &mut 0) {
+        match express(world, &mut goal, &mut Expressed::default(), &mut 0) {
             Ok(()) => Ok(goal.poses.iter().map(place).collect()),
             Err(Unexpressed::Missing(reason)) => Err(reason),
             Err(Unexpressed::Unfinished) => panic!("no pose has a stamp"),
@@ -182,7 +211,7 @@ mod tests {
         rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
         let world = World::new(rig.bench.link(), Settings::default());
         let mut goal = stamped(&rig, "<AlwaysSuccess/>", 1200, "odom");
-        let (mut expressed, mut turns) = (0, vec![]);
+        let (mut expressed, mut turns) = (Expressed::default(), vec![]);
         loop {
             let mut lookups = LOOKUPS;
             let end = express(&world, &mut goal, &mut expressed, &mut lookups);
@@ -208,7 +237,7 @@ mod tests {
         let world = World::new(rig.bench.link(), Settings::default());
         let mut goal = stamped(&rig, "<AlwaysSuccess/>", 100, "odom");
         goal.poses.push(PoseStamped::in_frame("ship", Pose::default()));
-        let mut expressed = 0;
+        let mut expressed = Expressed::default();
         for looked_up in [100, 0, 0] {
             let mut lookups = LOOKUPS;
             let end = express(&world, &mut goal, &mut expressed, &mut lookups);
@@ -218,6 +247,37 @@ mod tests {
         rig.bench.transform("map", "ship", Pose::planar(20.0, 0.0, 0.0));
         assert!(express(&world, &mut goal, &mut expressed, &mut 0).is_ok());
         assert_eq!(place(&goal.poses[100]), ("map".to_owned(), 20.0));
+    }
+
+    #[test]
+    fn g1_poses_without_a_stamp_cost_one_lookup_in_a_turn_while_a_transform_is_missing() {
+        let mut rig = Rig::new();
+        let mut goal = request(1, &load(&registry(), "<AlwaysSuccess/>"), &rig.clients);
+        for number in 0..100 {
+            let frame = format!("ship_{number}");
+            if number != 60 {
+                rig.bench.transform("map", &frame, Pose::planar(10.0, 0.0, 0.0));
+            }
+            let pose = PoseStamped::in_frame(&*frame, Pose::planar(f64::from(number), 0.0, 0.0));
+            goal.poses.push(pose);
+        }
+        let count = goal.poses.len();
+        let world = World::new(rig.bench.link(), Settings::default());
+        let mut expressed = Expressed::default();
+        let mut turn = |rig: &Rig, goal: &mut Request| {
+            let before = rig.bench.transform_lookups();
+            let end = express(&world, goal, &mut expressed, &mut 0);
+            (end.is_ok(), rig.bench.transform_lookups() - before)
+        };
+        assert!(!turn(&rig, &mut goal).0);
+        for _ in 0..3 {
+            assert_eq!(turn(&rig, &mut goal), (false, 1));
+        }
+        rig.bench
+            .transform("map", "ship_60", Pose::planar(10.0, 0.0, 0.0));
+        assert_eq!(turn(&rig, &mut goal), (true, count));
+        let places = (0..100).map(|x| ("map".to_owned(), f64::from(x) + 10.0));
+        assert!(goal.poses.iter().map(place).eq(places));
     }
 
     #[test]

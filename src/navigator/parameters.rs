@@ -314,7 +314,8 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             .transform_age_limit
             .map_or(0.0, |limit| limit.as_secs_f64()),
         (0.0, 3600.0),
-        "Seconds after which a transform counts as missing, by its stamp or by its arrival; 0: never, as in Nav2.",
+        "Seconds after which a transform counts as missing, by its stamp or by its arrival, and odometry for \
+        CheckStopStatus; 0: never, as in Nav2.",
     )?;
     let filter = read.number(
         "filter_duration",

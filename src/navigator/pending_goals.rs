@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::global_frame::Expressed;
 use super::goal::{NavigationError, Request};
 use crate::bt::Time;
 use crate::goal::GoalId;
@@ -10,8 +11,8 @@ use crate::goal::GoalId;
 struct PendingGoal {
     request: Request,
     deadline: Time,
-    /// Number of poses that are in the global frame already.
-    expressed: usize,
+    /// The work on its poses that is done.
+    expressed: Expressed,
 }
 
 /// The readiness of a goal.
@@ -52,7 +53,7 @@ impl PendingGoals {
         self.0.push_back(PendingGoal {
             request,
             deadline,
-            expressed: 0,
+            expressed: Expressed::default(),
         });
     }
 
@@ -72,12 +73,12 @@ impl PendingGoals {
         self.0.iter_mut().map(|pending| &mut pending.request)
     }
 
-    /// Checks the goals, the newest first, until one is ready. `look` reads and updates the number of poses that are in
-    /// the global frame.
+    /// Checks the goals, the newest first, until one is ready. `look` reads and updates the work on the poses
+    /// that is done.
     pub(crate) fn settle(
         &mut self,
         now: Time,
-        mut look: impl FnMut(&mut Request, &mut usize) -> Readiness,
+        mut look: impl FnMut(&mut Request, &mut Expressed) -> Readiness,
     ) -> Settled {
         let mut settled = Settled::default();
         let mut waiting = VecDeque::new();

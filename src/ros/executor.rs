@@ -14,6 +14,7 @@ use super::thread_exit::ThreadExit;
 use super::{ParameterValue, RosError, RosNode, answers, arguments, robot_id, scheduling};
 use crate::bt::panic_text;
 use crate::goal::GoalIds;
+use crate::nav::EndpointKind;
 
 /// The names of the threads that own nodes.
 const SPIN: &str = "ros-spin";
@@ -215,9 +216,9 @@ impl RosHandle {
         GoalIds::new(robot_id::mark(&node, robot), run_bits())
     }
 
-    /// The full name, before remapping, of the node's name `name`.
-    pub(super) fn expand(&self, name: &str) -> String {
-        self.shared.names.expand(name)
+    /// The full name, after remapping, of a server that the node calls `name`.
+    pub(super) fn server(&self, kind: EndpointKind, name: &str) -> String {
+        self.shared.names.server(kind, name)
     }
 
     /// The full name, after remapping, of the node's topic `name`.

@@ -34,9 +34,8 @@ pub struct Endpoints {
 
 #[derive(Default)]
 struct Inner {
-    /// By full name and type: goals on one server wait for each other (G5), however a tree spells its name and in
-    /// whichever form. Remapping rules of the command line are ignored here: two names count as two servers, even if a
-    /// rule maps one to the other.
+    /// By full name after remapping, and type: goals on one server wait for each other (G5), however a tree spells its
+    /// name, whichever rule of the command line maps it there, and in whichever form.
     servers: HashMap<(EndpointKind, String, String), ServerId>,
     subscriptions: HashMap<TopicSpec, (TopicId, Arc<SharedSubscription>)>,
     publishers: HashMap<TopicSpec, TopicId>,
@@ -109,7 +108,11 @@ impl Endpoints {
 
     fn open(&self, kind: EndpointKind, name: &str, type_name: &str) -> ServerId {
         let mut inner = self.lock();
-        let key = (kind, self.goal_tracker.ros().expand(name), type_name.to_owned());
+        let key = (
+            kind,
+            self.goal_tracker.ros().server(kind, name),
+            type_name.to_owned(),
+        );
         if let Some(server) = inner.servers.get(&key) {
             return *server;
         }

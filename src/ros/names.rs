@@ -1,6 +1,7 @@
 //! ROS names.
 
 use super::arguments;
+use crate::nav::EndpointKind;
 
 /// Whether `name` is a valid name of a topic, service or action: parts of letters, digits and underscores that do not
 /// begin with a digit, separated by single slashes; a leading `/` or `~/` is allowed. These are rcl's rules, without
@@ -74,6 +75,15 @@ impl Names {
         self.resolve(Kind::Service, name)
     }
 
+    /// The full name, after remapping, by which a server is told apart from others of its kind. Rules name the services
+    /// of an action; the one that takes goals decides.
+    pub(super) fn server(&self, kind: EndpointKind, name: &str) -> String {
+        match kind {
+            EndpointKind::Action => self.service(&format!("{name}/_action/send_goal")),
+            EndpointKind::Service => self.service(name),
+        }
+    }
+
     /// The DDS topic of this service's answers, with the naming of all DDS middlewares of ROS 2.
     pub(super) fn reply_topic(&self, service: &str) -> String {
         format!("rr{}Reply", self.service(service))
@@ -91,7 +101,7 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, expand, is_name};
+    use super::{EndpointKind, Names, expand, is_name};
 
     fn of(arguments: &str) -> Names {
         Names {
@@ -158,6 +168,22 @@ mod tests {
         assert_eq!(
             replies("navtree --ros-args -r nav:rosservice://spin/_action/send_goal:=/x"),
             "rr/xReply"
+        );
+    }
+
+    #[test]
+    fn g5_names_that_rules_map_to_one_server_are_one_server() {
+        let rules = "navtree --ros-args -r spin/_action/send_goal:=/turn/_action/send_goal -r clear:=/wipe";
+        let is_one =
+            |kind, one: &str, other: &str| of(rules).server(kind, one) == of(rules).server(kind, other);
+        assert!(is_one(EndpointKind::Action, "spin", "/turn"));
+        assert!(is_one(EndpointKind::Action, "spin", "/robot1/spin"));
+        assert!(!is_one(EndpointKind::Action, "turn", "/turn"));
+        assert!(is_one(EndpointKind::Service, "clear", "/wipe"));
+        assert!(!is_one(EndpointKind::Service, "wipe", "/wipe"));
+        assert!(
+            !is_one(EndpointKind::Action, "clear", "/wipe"),
+            "no rule for its services"
         );
     }
 

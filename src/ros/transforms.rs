@@ -22,7 +22,8 @@ const KEPT: i64 = 10_000_000_000;
 /// answers for 5 s with the old position of the robot.
 const SET_BACK: i64 = 2_000_000_000;
 
-/// The maximum number of frames with a transform. The publishers on `/tf` choose their names.
+/// The maximum number of frames with a transform. The publishers on `/tf` choose their names. Where there are more, those
+/// that ended make room.
 const MOST_FRAMES: usize = 2_000;
 
 /// The maximum number of transforms kept for one frame: those of [`KEPT`] at a thousand a second.
@@ -41,7 +42,9 @@ pub struct TransformBuffer {
 struct Frames {
     /// By child frame: each frame has one parent.
     by_child: FxHashMap<FrameId, Frame>,
-    /// Whether a dropped frame was logged.
+    /// Whether ended frames were dropped for the message that is being added.
+    has_swept: bool,
+    /// Whether a refused frame was logged.
     has_told: bool,
 }
 
@@ -94,6 +97,7 @@ impl TransformBuffer {
     /// parent, NaN or infinite numbers, an invalid rotation.
     pub fn insert(&self, transforms: impl IntoIterator<Item = TransformStamped>, fixed: bool, arrived: Time) {
         let mut frames = self.lock();
+        frames.has_swept = false;
         for transform in transforms {
             frames.insert(&transform, fixed, arrived);
         }
@@ -171,14 +175,18 @@ impl Frames {
             return;
         }
         let time = message.header.stamp.as_nanos();
-        let is_full = self.by_child.len() >= MOST_FRAMES;
+        let is_full = self.by_child.len() >= MOST_FRAMES && !self.by_child.contains_key(child) && {
+            self.sweep(arrived);
+            self.by_child.len() >= MOST_FRAMES
+        };
         match self.by_child.get_mut(child) {
             Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed, arrived),
             None if is_full => {
                 if !std::mem::replace(&mut self.has_told, true) {
                     tracing::error!(
-                        "there are {MOST_FRAMES} frames: the transform of `{child}` is left out, and those of all other \
-                         new frames. Find out what publishes so many on /tf"
+                        "there are {MOST_FRAMES} frames, static or heard in the last {} s: the transform of `{child}` \
+                         is left out, and those of other new frames. Find out what publishes so many on /tf",
+                        KEPT / 1_000_000_000
                     );
                 }
             }
@@ -187,6 +195,17 @@ impl Frames {
                 let parent = parent.into();
                 self.by_child.insert(child.into(), Frame { parent, samples });
             }
+        }
+    }
+
+    /// Drops the moving frames that ended: no newer transform arrived for [`KEPT`]. Once for each message, because a
+    /// message may contain very many new frames.
+    fn sweep(&mut self, now: Time) {
+        if !std::mem::replace(&mut self.has_swept, true) {
+            self.by_child.retain(|_, frame| match frame.samples.newest() {
+                Some((_, arrived)) => now.since(arrived).as_nanos() <= u128::from(KEPT.unsigned_abs()),
+                None => true,
+            });
         }
     }
 
@@ -491,6 +510,39 @@ mod tests {
         };
         assert_eq!(samples.len(), MOST_SAMPLES);
         assert_eq!(samples.back().map(|(time, _)| *time), Some(newest));
+    }
+
+    #[test]
+    fn frames_that_ended_make_room_for_new_ones_and_static_ones_stay() {
+        let buffer = robot();
+        let moving = |names: std::ops::Range<usize>, seconds: u64| {
+            let links = names.map(|number| link("map", &format!("frame_{number}"), 1000, 0.0, 0.0));
+            buffer.insert(links, false, Time::from_millis(seconds * 1000));
+        };
+        let has = |child: &str| buffer.lock().by_child.contains_key(child);
+        let room = MOST_FRAMES - buffer.frames().len();
+        moving(0..room - 1, 0);
+        moving(room - 1..room, 5);
+        moving(room..room + 1, 10);
+        assert!(
+            !has(&format!("frame_{room}")),
+            "none is older than the kept history"
+        );
+        // The other frames of the same message have room too.
+        moving(room..room + 2, 11);
+        assert!(has(&format!("frame_{room}")) && has(&format!("frame_{}", room + 1)));
+        assert!(has(&format!("frame_{}", room - 1)), "heard 6 s ago");
+        assert!(has("laser"), "static");
+        assert!(!has("frame_0") && !has("base_link"));
+        // A static frame is published once.
+        moving(room + 2..2 * MOST_FRAMES, 11);
+        assert_eq!(buffer.frames().len(), MOST_FRAMES);
+        buffer.insert(
+            [link("base_link", "camera", 0, 0.5, 0.0)],
+            true,
+            Time::from_millis(22_000),
+        );
+        assert!(has("camera") && has("laser"));
     }
 
     #[test]

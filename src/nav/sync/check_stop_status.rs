@@ -19,7 +19,8 @@ impl Node for CheckStopStatus {
     const ID: &'static str = "CheckStopStatus";
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "FAILURE while the robot moves, RUNNING while it stands still, SUCCESS when it has \
-        stood still long enough in this activation.";
+        stood still long enough in this activation. FAILURE without odometry younger than transform_age_limit: \
+        odometry that stopped does not show that the robot stands.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -48,15 +49,12 @@ impl Behavior for CheckStopStatus {
         let wanted = self.duration.require(cx)?;
         let now = cx.now();
         let world: &World = world!(cx);
-        let stands = world
-            .odometry()
-            .and_then(|odometry| odometry.newest())
-            .is_some_and(|sample| {
-                let twist = sample.twist;
-                [twist.linear.x, twist.linear.y, twist.angular.z]
-                    .iter()
-                    .all(|speed| speed.abs() < threshold)
-            });
+        let stands = world.current_odometry().is_some_and(|sample| {
+            let twist = sample.twist;
+            [twist.linear.x, twist.linear.y, twist.angular.z]
+                .iter()
+                .all(|speed| speed.abs() < threshold)
+        });
         let memory = cx.memory();
         if !stands {
             memory.index = 0;
@@ -84,8 +82,8 @@ impl Behavior for CheckStopStatus {
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::NodeStatus::{Failure, Running, Success};
-    use crate::msg::{Odometry, Twist};
+    use crate::bt::NodeStatus::{self, Failure, Running, Success};
+    use crate::msg::{Header, Odometry, Stamp, Twist};
     use crate::nav::testing::Bench;
 
     #[test]
@@ -110,5 +108,44 @@ mod tests {
             assert_eq!(drive(&mut bench, 0.0), Running, "the time restarts");
             assert_eq!(drive(&mut bench, 0.5), Failure);
         }
+    }
+
+    /// Publishes that the robot stands, with this stamp.
+    fn stand(bench: &mut Bench, stamp: Stamp) {
+        bench.publish(
+            "odom",
+            Odometry {
+                header: Header::new(stamp, "odom"),
+                ..Odometry::default()
+            },
+        );
+    }
+
+    /// The statuses of 1.1 s without new odometry, without repetitions.
+    fn second(bench: &mut Bench) -> Vec<NodeStatus> {
+        let mut seen: Vec<_> = (0..110).map(|_| bench.tick()).collect();
+        seen.dedup();
+        seen
+    }
+
+    #[test]
+    fn odometry_that_stopped_does_not_show_that_the_robot_stands() {
+        let mut bench = Bench::new("<CheckStopStatus/>");
+        let seconds_from_now = |bench: &mut Bench, seconds: i64| {
+            Stamp::from_nanos(bench.world().stamp().as_nanos() + seconds * 1_000_000_000)
+        };
+        // A stamp of zero, or one that is ahead, ages from its arrival.
+        for seconds in [None, Some(0), Some(60)] {
+            let stamp = seconds.map_or(Stamp::ZERO, |seconds| seconds_from_now(&mut bench, seconds));
+            stand(&mut bench, stamp);
+            assert_eq!(second(&mut bench), [Running, Failure], "{seconds:?}");
+            assert_eq!(second(&mut bench), [Failure], "{seconds:?}");
+        }
+        let old = seconds_from_now(&mut bench, -1);
+        stand(&mut bench, old);
+        assert_eq!(bench.tick(), Failure, "by its stamp");
+
+        bench.world().settings.transform_age_limit = None;
+        assert_eq!(second(&mut bench), [Running, Success, Running], "as in Nav2");
     }
 }

@@ -252,6 +252,11 @@ impl Bench {
             .set_transform(parent, child, Transform::from_pose(&pose), stamp);
     }
 
+    /// Number of lookups of transforms.
+    pub fn transform_lookups(&self) -> usize {
+        self.network().transform_lookups()
+    }
+
     /// Removes all frames.
     pub fn forget_transforms(&mut self) {
         self.network().forget_transforms();

@@ -65,6 +65,7 @@ pub(super) struct Network {
     retained: BTreeMap<String, Payload>,
     published: Vec<(TopicId, Payload)>,
     transforms: BTreeMap<(String, String), TransformStamped>,
+    transform_lookups: usize,
     parameters: BTreeMap<String, String>,
     reports: Vec<String>,
     /// Goals and cancels in the order in which they were sent.
@@ -96,6 +97,7 @@ impl Network {
             retained: BTreeMap::new(),
             published: Vec::new(),
             transforms: BTreeMap::new(),
+            transform_lookups: 0,
             parameters: BTreeMap::new(),
             reports: Vec::new(),
             sent: Vec::new(),
@@ -227,7 +229,16 @@ impl Network {
         Stamp::from_nanos(EPOCH.saturating_add_unsigned(self.now.as_nanos()))
     }
 
-    pub(super) fn transform(&self, target: &str, source: &str) -> Result<TransformStamped, TransformError> {
+    pub(super) fn transform_lookups(&self) -> usize {
+        self.transform_lookups
+    }
+
+    pub(super) fn transform(
+        &mut self,
+        target: &str,
+        source: &str,
+    ) -> Result<TransformStamped, TransformError> {
+        self.transform_lookups += 1;
         let found = |a: &str, b: &str| self.transforms.get(&(a.to_owned(), b.to_owned()));
         if target == source {
             return Ok(TransformStamped {

@@ -11,7 +11,8 @@ impl Node for WasEntryUpdated {
     const ID: &'static str = "WasEntryUpdated";
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "SUCCESS if the entry was written since the last check, FAILURE otherwise. An \
-        entry with a value counts as written at the first check.";
+        entry with a value counts as written at the first check. The last check may belong to an earlier \
+        navigation with the same tree, as in BehaviorTree.CPP.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Watch::bind(ports))

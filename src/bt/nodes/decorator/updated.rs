@@ -13,7 +13,8 @@ impl Node for SkipUnlessUpdated {
     const ID: &'static str = "SkipUnlessUpdated";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str = "Ticks its child if the entry was written since the last check, until the child \
-        completes; SKIPPED otherwise. An entry with a value counts as written at the first check.";
+        completes; SKIPPED otherwise. An entry with a value counts as written at the first check. The last \
+        check may belong to an earlier navigation with the same tree, as in BehaviorTree.CPP.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Watch::bind(ports))
@@ -47,7 +48,8 @@ impl Node for WaitValueUpdate {
     const ID: &'static str = "WaitValueUpdate";
     const KIND: NodeKind = NodeKind::Decorator;
     const DOC: &'static str = "Ticks its child if the entry was written since the last check, until the child \
-        completes; RUNNING otherwise. An entry with a value counts as written at the first check.";
+        completes; RUNNING otherwise. An entry with a value counts as written at the first check. The last \
+        check may belong to an earlier navigation with the same tree, as in BehaviorTree.CPP.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self(Watch::bind(ports))
