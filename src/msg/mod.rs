@@ -12,6 +12,8 @@
 //!
 //! The `ros` room converts to and from the wire once, at its boundary. This room does not use r2r.
 
+mod declare;
+
 pub mod action;
 pub mod diagnostic;
 pub mod duration;

@@ -134,7 +134,7 @@ impl Texts for NavigateThroughPoses {
     }
 }
 
-/// Messages whose texts control nothing, and the goals of simulated servers: their texts are not checked.
+/// Messages whose texts control nothing: their texts are not checked.
 macro_rules! taken_as_they_are {
     ($($message:ty),* $(,)?) => {
         $(impl Texts for $message {
@@ -145,21 +145,22 @@ macro_rules! taken_as_they_are {
     };
 }
 
+/// The goals of an action. The texts of a navigation are checked above. Only the simulated robot has servers of the
+/// other actions: their texts are not checked.
+macro_rules! goal_texts {
+    ($package:ident NavigateToPose) => {};
+    ($package:ident NavigateThroughPoses) => {};
+    ($package:ident $action:ident) => {
+        impl $crate::ros::checked::Texts for r2r::$package::action::$action::SendGoal::Request {
+            fn fault(_: &Self::CStruct) -> Option<String> {
+                None
+            }
+        }
+    };
+}
+pub(super) use goal_texts;
+
 taken_as_they_are!(
-    nav2_msgs::action::AssistedTeleop::SendGoal::Request,
-    nav2_msgs::action::BackUp::SendGoal::Request,
-    nav2_msgs::action::ComputeAndTrackRoute::SendGoal::Request,
-    nav2_msgs::action::ComputePathThroughPoses::SendGoal::Request,
-    nav2_msgs::action::ComputePathToPose::SendGoal::Request,
-    nav2_msgs::action::ComputeRoute::SendGoal::Request,
-    nav2_msgs::action::DockRobot::SendGoal::Request,
-    nav2_msgs::action::DriveOnHeading::SendGoal::Request,
-    nav2_msgs::action::FollowObject::SendGoal::Request,
-    nav2_msgs::action::FollowPath::SendGoal::Request,
-    nav2_msgs::action::SmoothPath::SendGoal::Request,
-    nav2_msgs::action::Spin::SendGoal::Request,
-    nav2_msgs::action::UndockRobot::SendGoal::Request,
-    nav2_msgs::action::Wait::SendGoal::Request,
     diagnostic_msgs::msg::DiagnosticArray,
     geometry_msgs::msg::Twist,
     geometry_msgs::msg::TwistStamped,
