@@ -24,11 +24,12 @@
 //!
 //! The declaration is used twice:
 //!
-//! - Here, it makes the structs with their default values and their JSON form, and implements
+//! - Here, it makes the structs with their default values and their JSON form. For an action or a service, it implements
 //!   [`Action`](super::Action) or [`Service`](super::Service).
 //! - In room `ros`, it makes the conversion to r2r's structs and the entry in the registry. This room must not use room
 //!   `ros`. Therefore the declaration also defines a macro `fields!`, which contains the names of the structs and fields.
-//!   Room `ros` defines `convert_action!` and `convert_service!`, and then calls `fields!`, which calls them.
+//!   Room `ros` defines `convert_action!`, `convert_service!` and `convert_messages!`, and then calls `fields!`, which
+//!   calls one of them.
 //!
 //! A field without `= value` has the default value of its type. Its type decides how it is converted (`Convert` in
 //! `src/ros/convert`). `omits { field: value, }` after a struct gives the fields of the interface that the struct does not
@@ -183,6 +184,43 @@ macro_rules! service {
     };
 }
 
+/// Declares the messages of a file, which are in one package. The name of a struct is that of its message.
+macro_rules! messages {
+    (
+        $package:ident
+        $(
+            $(#[$meta:meta])* struct $name:ident {
+                $($(#[$field_meta:meta])* $field:ident: $type:ty $(= $default:expr)?,)*
+            } $(omits { $($omitted:ident: $value:expr,)* })?
+        )+
+    ) => {
+        $(
+            $crate::msg::declare::plain_struct! {
+                $(#[$meta])* $name {
+                    $($(#[$field_meta])* $field: $type $(= $default)?,)*
+                }
+            }
+
+            impl $name {
+                /// The ROS type, as `ros2 topic list -t` prints it.
+                pub const ROS_TYPE: &'static str = concat!(stringify!($package), "/msg/", stringify!($name));
+            }
+        )+
+
+        #[cfg(feature = "ros")]
+        macro_rules! fields {
+            () => {
+                convert_messages! {
+                    $package;
+                    $($name { $($field),* } plus { $($($omitted: $value),*)? })+
+                }
+            };
+        }
+        #[cfg(feature = "ros")]
+        pub(crate) use fields;
+    };
+}
+
 /// Declares a struct with public fields, default values, and a JSON form in which every field may be missing.
 macro_rules! plain_struct {
     ($(#[$meta:meta])* $name:ident {
@@ -206,7 +244,7 @@ macro_rules! plain_struct {
     (@default $value:expr) => { $value };
 }
 
-pub(in crate::msg) use {action, plain_struct, service};
+pub(in crate::msg) use {action, messages, plain_struct, service};
 
 #[cfg(test)]
 #[allow(

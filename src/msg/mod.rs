@@ -50,6 +50,28 @@ pub use transform::{Transform, TransformStamped};
 pub use tree_log::{BehaviorTreeLog, BehaviorTreeStatusChange};
 pub use waypoint::{WaypointStatus, WaypointStatuses};
 
+/// The files that declare messages with `messages!`.
+#[cfg(feature = "ros")]
+macro_rules! message_files {
+    ($callback:ident) => {
+        $callback! { diagnostic geometry header power route transform tree_log }
+    };
+}
+#[cfg(feature = "ros")]
+pub(crate) use message_files;
+
+/// The messages of this room that topics support.
+#[cfg(feature = "ros")]
+macro_rules! topics {
+    ($callback:ident) => {
+        $callback! {
+            BatteryState BehaviorTreeLog DiagnosticArray Odometry Path PoseStamped Twist TwistStamped
+        }
+    };
+}
+#[cfg(feature = "ros")]
+pub(crate) use topics;
+
 /// A message of a topic, action or service: it can be copied, compared, printed and moved between threads. Implemented
 /// for every type with these traits.
 pub trait Message: Any + Send + Sync + Debug + Clone + PartialEq + Default + 'static {}

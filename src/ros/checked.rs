@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use r2r::nav2_msgs::action::NavigateThroughPoses::SendGoal::Request as NavigateThroughPoses;
 use r2r::nav2_msgs::action::NavigateToPose::SendGoal::Request as NavigateToPose;
 use r2r::{
-    WrappedServiceTypeSupport, WrappedTypesupport, diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs,
-    rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs,
+    WrappedServiceTypeSupport, WrappedTypesupport, geometry_msgs, nav_msgs, rcl_interfaces, rosgraph_msgs,
+    std_msgs, tf2_msgs,
 };
 use r2r_rcl as rcl;
 use serde::{Deserialize, Serialize};
@@ -160,15 +160,23 @@ macro_rules! goal_texts {
 }
 pub(super) use goal_texts;
 
+/// A message of room `msg`. The frame of a pose is checked below.
+macro_rules! message_texts {
+    (geometry_msgs PoseStamped) => {};
+    ($package:ident $message:ident) => {
+        impl $crate::ros::checked::Texts for r2r::$package::msg::$message {
+            fn fault(_: &Self::CStruct) -> Option<String> {
+                None
+            }
+        }
+    };
+}
+pub(super) use message_texts;
+
 taken_as_they_are!(
-    diagnostic_msgs::msg::DiagnosticArray,
-    geometry_msgs::msg::Twist,
-    geometry_msgs::msg::TwistStamped,
-    nav2_msgs::msg::BehaviorTreeLog,
     nav_msgs::msg::Odometry,
     nav_msgs::msg::Path,
     rosgraph_msgs::msg::Clock,
-    sensor_msgs::msg::BatteryState,
     std_msgs::msg::Bool,
     tf2_msgs::msg::TFMessage,
 );
