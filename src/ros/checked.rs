@@ -137,7 +137,7 @@ impl Texts for NavigateThroughPoses {
 /// Messages whose texts control nothing: their texts are not checked.
 macro_rules! taken_as_they_are {
     ($($message:ty),* $(,)?) => {
-        $(impl Texts for $message {
+        $(impl $crate::ros::checked::Texts for $message {
             fn fault(_: &Self::CStruct) -> Option<String> {
                 None
             }
@@ -151,27 +151,18 @@ macro_rules! goal_texts {
     ($package:ident NavigateToPose) => {};
     ($package:ident NavigateThroughPoses) => {};
     ($package:ident $action:ident) => {
-        impl $crate::ros::checked::Texts for r2r::$package::action::$action::SendGoal::Request {
-            fn fault(_: &Self::CStruct) -> Option<String> {
-                None
-            }
-        }
+        $crate::ros::checked::taken_as_they_are!(r2r::$package::action::$action::SendGoal::Request);
     };
 }
-pub(super) use goal_texts;
 
 /// A message of room `msg`. The frame of a pose is checked below.
 macro_rules! message_texts {
     (geometry_msgs PoseStamped) => {};
     ($package:ident $message:ident) => {
-        impl $crate::ros::checked::Texts for r2r::$package::msg::$message {
-            fn fault(_: &Self::CStruct) -> Option<String> {
-                None
-            }
-        }
+        $crate::ros::checked::taken_as_they_are!(r2r::$package::msg::$message);
     };
 }
-pub(super) use message_texts;
+pub(super) use {goal_texts, message_texts, taken_as_they_are};
 
 taken_as_they_are!(
     nav_msgs::msg::Odometry,
