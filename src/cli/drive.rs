@@ -173,11 +173,11 @@ impl Drive {
             transient_local: false,
             form: Form::Plain,
         };
-        let log = topic("behavior_tree_log", "nav2_msgs/msg/BehaviorTreeLog");
+        let log = topic("behavior_tree_log", BehaviorTreeLog::ROS_TYPE);
         let log = self.world.subscribe(&log).map_err(failed)?;
         let plan = self
             .world
-            .subscribe(&topic("plan", "nav_msgs/msg/Path"))
+            .subscribe(&topic("plan", Path::ROS_TYPE))
             .map_err(failed)?;
         let (changes, plans) = (Inbox::default(), Inbox::default());
         let (to_changes, to_plans) = (changes.clone(), plans.clone());

@@ -2,30 +2,44 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::declare::messages;
 use super::header::Header;
 
-/// The statuses of several parts of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct DiagnosticArray {
-    /// The time of sending. There is no frame.
-    pub header: Header,
-    /// One entry per part.
-    pub status: Vec<DiagnosticStatus>,
-}
+messages! {
+    diagnostic_msgs
 
-/// The status of one part.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct DiagnosticStatus {
-    /// The level.
-    pub level: DiagnosticLevel,
-    /// Node and part: `navtree: ticks`.
-    pub name: String,
-    /// A summary in one sentence.
-    pub message: String,
-    /// Distinguishes several parts with the same name.
-    pub hardware_id: String,
-    /// Details as key-value pairs.
-    pub values: Vec<KeyValue>,
+    /// The statuses of several parts of a node.
+    #[derive(Eq)]
+    struct DiagnosticArray {
+        /// The time of sending. There is no frame.
+        header: Header,
+        /// One entry per part.
+        status: Vec<DiagnosticStatus>,
+    }
+
+    /// The status of one part.
+    #[derive(Eq)]
+    struct DiagnosticStatus {
+        /// The level.
+        level: DiagnosticLevel,
+        /// Node and part: `navtree: ticks`.
+        name: String,
+        /// A summary in one sentence.
+        message: String,
+        /// Distinguishes several parts with the same name.
+        hardware_id: String,
+        /// Details as key-value pairs.
+        values: Vec<KeyValue>,
+    }
+
+    /// A value with its name.
+    #[derive(Eq)]
+    struct KeyValue {
+        /// The name.
+        key: String,
+        /// The value.
+        value: String,
+    }
 }
 
 /// The level of a status, with the numbers of the interface.
@@ -53,15 +67,6 @@ impl DiagnosticLevel {
             _ => Self::Stale,
         }
     }
-}
-
-/// A value with its name.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct KeyValue {
-    /// The name.
-    pub key: String,
-    /// The value.
-    pub value: String,
 }
 
 #[cfg(test)]

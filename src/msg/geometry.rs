@@ -1,58 +1,86 @@
 //! `geometry_msgs`: points, rotations, poses and velocities.
 
-use serde::{Deserialize, Serialize};
-
+use super::declare::messages;
 use super::header::{FrameId, Header};
 use super::planar::normalize_angle;
 
-/// A position, metres.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Point {
-    /// Metres along x.
-    pub x: f64,
-    /// Metres along y.
-    pub y: f64,
-    /// Metres along z.
-    pub z: f64,
+messages! {
+    geometry_msgs
+
+    /// A position, metres.
+    #[derive(Copy)]
+    struct Point {
+        /// Metres along x.
+        x: f64,
+        /// Metres along y.
+        y: f64,
+        /// Metres along z.
+        z: f64,
+    }
+
+    /// A vector. Its unit depends on the message that contains it.
+    #[derive(Copy)]
+    struct Vector3 {
+        /// Along x.
+        x: f64,
+        /// Along y.
+        y: f64,
+        /// Along z.
+        z: f64,
+    }
+
+    /// A rotation. The default is no rotation (`w` is 1), as in the interface.
+    #[derive(Copy)]
+    struct Quaternion {
+        /// Imaginary part along x.
+        x: f64,
+        /// Imaginary part along y.
+        y: f64,
+        /// Imaginary part along z.
+        z: f64,
+        /// Real part.
+        w: f64 = 1.0,
+    }
+
+    /// A position and a rotation.
+    #[derive(Copy)]
+    struct Pose {
+        /// The position.
+        position: Point,
+        /// The orientation.
+        orientation: Quaternion,
+    }
+
+    /// A pose with its frame and time.
+    struct PoseStamped {
+        /// Frame and time.
+        header: Header,
+        /// The pose in that frame.
+        pose: Pose,
+    }
+
+    /// A velocity.
+    #[derive(Copy)]
+    struct Twist {
+        /// Metres per second.
+        linear: Vector3,
+        /// Radians per second.
+        angular: Vector3,
+    }
+
+    /// A velocity with its frame and time.
+    struct TwistStamped {
+        /// Frame and time.
+        header: Header,
+        /// The velocity in that frame.
+        twist: Twist,
+    }
 }
 
 impl Point {
     /// A point in the plane.
     pub const fn planar(x: f64, y: f64) -> Self {
         Self { x, y, z: 0.0 }
-    }
-}
-
-/// A vector. Its unit depends on the message that contains it.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Vector3 {
-    /// Along x.
-    pub x: f64,
-    /// Along y.
-    pub y: f64,
-    /// Along z.
-    pub z: f64,
-}
-
-/// A rotation. The default is no rotation (`w` is 1), as in the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Quaternion {
-    /// Imaginary part along x.
-    pub x: f64,
-    /// Imaginary part along y.
-    pub y: f64,
-    /// Imaginary part along z.
-    pub z: f64,
-    /// Real part.
-    pub w: f64,
-}
-
-impl Default for Quaternion {
-    fn default() -> Self {
-        Self::IDENTITY
     }
 }
 
@@ -118,16 +146,6 @@ impl Quaternion {
     }
 }
 
-/// A position and a rotation.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Pose {
-    /// The position.
-    pub position: Point,
-    /// The orientation.
-    pub orientation: Quaternion,
-}
-
 impl Pose {
     /// A pose in the plane: metres, radians.
     pub fn planar(x: f64, y: f64, yaw: f64) -> Self {
@@ -143,16 +161,6 @@ impl Pose {
     }
 }
 
-/// A pose with its frame and time.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PoseStamped {
-    /// Frame and time.
-    pub header: Header,
-    /// The pose in that frame.
-    pub pose: Pose,
-}
-
 impl PoseStamped {
     /// `pose` in `frame_id`, without a time.
     pub fn in_frame(frame_id: impl Into<FrameId>, pose: Pose) -> Self {
@@ -161,16 +169,6 @@ impl PoseStamped {
             pose,
         }
     }
-}
-
-/// A velocity.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Twist {
-    /// Metres per second.
-    pub linear: Vector3,
-    /// Radians per second.
-    pub angular: Vector3,
 }
 
 impl Twist {
@@ -187,16 +185,6 @@ impl Twist {
             },
         }
     }
-}
-
-/// A velocity with its frame and time.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TwistStamped {
-    /// Frame and time.
-    pub header: Header,
-    /// The velocity in that frame.
-    pub twist: Twist,
 }
 
 #[cfg(test)]

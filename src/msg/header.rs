@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::declare::messages;
+
 /// The name of a coordinate frame. Shared text: a path of a thousand poses contains one copy of `map`.
 pub type FrameId = Arc<str>;
 
@@ -58,14 +60,17 @@ impl Stamp {
     }
 }
 
-/// Time and frame of the data of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Header {
-    /// The time of the data.
-    pub stamp: Stamp,
-    /// The frame of the data.
-    pub frame_id: FrameId,
+messages! {
+    std_msgs
+
+    /// Time and frame of the data of a message.
+    #[derive(Eq)]
+    struct Header {
+        /// The time of the data.
+        stamp: Stamp,
+        /// The frame of the data.
+        frame_id: FrameId,
+    }
 }
 
 impl Header {

@@ -12,6 +12,8 @@
 //!
 //! The `ros` room converts to and from the wire once, at its boundary. This room does not use r2r.
 
+mod declare;
+
 pub mod action;
 pub mod diagnostic;
 pub mod duration;
@@ -47,6 +49,28 @@ pub use tracking::TrackingFeedback;
 pub use transform::{Transform, TransformStamped};
 pub use tree_log::{BehaviorTreeLog, BehaviorTreeStatusChange};
 pub use waypoint::{WaypointStatus, WaypointStatuses};
+
+/// The files that declare messages with `messages!`.
+#[cfg(feature = "ros")]
+macro_rules! message_files {
+    ($callback:ident) => {
+        $callback! { diagnostic geometry header power route transform tree_log }
+    };
+}
+#[cfg(feature = "ros")]
+pub(crate) use message_files;
+
+/// The messages of this room that topics support.
+#[cfg(feature = "ros")]
+macro_rules! topics {
+    ($callback:ident) => {
+        $callback! {
+            BatteryState BehaviorTreeLog DiagnosticArray Odometry Path PoseStamped Twist TwistStamped
+        }
+    };
+}
+#[cfg(feature = "ros")]
+pub(crate) use topics;
 
 /// A message of a topic, action or service: it can be copied, compared, printed and moved between threads. Implemented
 /// for every type with these traits.

@@ -23,6 +23,9 @@ pub struct Odometry {
 }
 
 impl Odometry {
+    /// The ROS type.
+    pub const ROS_TYPE: &'static str = "nav_msgs/msg/Odometry";
+
     /// Planar speed in metres per second, never negative.
     pub fn speed(&self) -> f64 {
         self.twist.linear.x.hypot(self.twist.linear.y)

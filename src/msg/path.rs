@@ -19,6 +19,9 @@ pub struct Path {
 }
 
 impl Path {
+    /// The ROS type.
+    pub const ROS_TYPE: &'static str = "nav_msgs/msg/Path";
+
     /// A path through `poses`, all with `header`.
     pub fn through(header: Header, poses: impl IntoIterator<Item = Pose>) -> Self {
         Self {

@@ -1,18 +1,30 @@
 //! `geometry_msgs/Transform`: the transform between two frames.
 
-use serde::{Deserialize, Serialize};
-
+use super::declare::messages;
 use super::geometry::{Point, Pose, Quaternion, Vector3};
 use super::header::{FrameId, Header};
 
-/// Converts coordinates of the child frame to the parent frame: rotates, then translates.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Transform {
-    /// Position of the child's origin in the parent, metres.
-    pub translation: Vector3,
-    /// Orientation of the child in the parent; unit length.
-    pub rotation: Quaternion,
+messages! {
+    geometry_msgs
+
+    /// Converts coordinates of the child frame to the parent frame: rotates, then translates.
+    #[derive(Copy)]
+    struct Transform {
+        /// Position of the child's origin in the parent, metres.
+        translation: Vector3,
+        /// Orientation of the child in the parent; unit length.
+        rotation: Quaternion,
+    }
+
+    /// A transform with its frames and time. `tf2_msgs/TFMessage` is a list of these.
+    struct TransformStamped {
+        /// Time and parent frame.
+        header: Header,
+        /// The child frame.
+        child_frame_id: FrameId,
+        /// The pose of the child in the parent.
+        transform: Transform,
+    }
 }
 
 impl Transform {
@@ -84,18 +96,6 @@ impl Transform {
         let Vector3 { x, y, z } = self.translation;
         Point { x, y, z }
     }
-}
-
-/// A transform with its frames and time. `tf2_msgs/TFMessage` is a list of these.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TransformStamped {
-    /// Time and parent frame.
-    pub header: Header,
-    /// The child frame.
-    pub child_frame_id: FrameId,
-    /// The pose of the child in the parent.
-    pub transform: Transform,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::endpoint::report_fault;
 use super::link::{Form, TopicId, TopicSpec};
 use super::world::World;
 use crate::bt::{Context, Input, Text};
+use crate::msg::{BatteryState, PoseStamped};
 
 /// The properties of a subscription, except its name.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +23,13 @@ impl TopicKind {
     };
     /// For batteries. Best effort also receives from reliable publishers.
     pub(crate) const BATTERY: Self = Self {
-        type_name: "sensor_msgs/msg/BatteryState",
+        type_name: BatteryState::ROS_TYPE,
         reliable: false,
         transient_local: false,
     };
     /// For goals that change during the navigation.
     pub(crate) const GOAL: Self = Self {
-        type_name: "geometry_msgs/msg/PoseStamped",
+        type_name: PoseStamped::ROS_TYPE,
         reliable: true,
         transient_local: false,
     };

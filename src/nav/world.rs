@@ -463,7 +463,7 @@ impl World {
         }
         let topic = self.subscribe(&TopicSpec {
             name: self.settings.odom_topic.as_str().into(),
-            type_name: "nav_msgs/msg/Odometry".into(),
+            type_name: Odometry::ROS_TYPE.into(),
             depth: 10,
             reliable: false,
             transient_local: false,

@@ -16,6 +16,7 @@ use super::{Heartbeat, NavigatorKind, Robot, Snapshot, global_frame};
 use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef, instance_seed};
 use crate::goal::{GoalId, ServerId};
 use crate::job::JobRegistry;
+use crate::msg::BehaviorTreeLog;
 use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
 
 /// The state of the navigator.
@@ -160,7 +161,7 @@ impl Navigator {
             .map_or(Err(LinkError::Refused("there is no world".to_owned())), |world| {
                 world.advertise(&TopicSpec {
                     name: "behavior_tree_log".into(),
-                    type_name: "nav2_msgs/msg/BehaviorTreeLog".into(),
+                    type_name: BehaviorTreeLog::ROS_TYPE.into(),
                     depth: 10,
                     reliable: true,
                     transient_local: false,

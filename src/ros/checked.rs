@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use r2r::nav2_msgs::action::NavigateThroughPoses::SendGoal::Request as NavigateThroughPoses;
 use r2r::nav2_msgs::action::NavigateToPose::SendGoal::Request as NavigateToPose;
 use r2r::{
-    WrappedServiceTypeSupport, WrappedTypesupport, diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs,
-    rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs,
+    WrappedServiceTypeSupport, WrappedTypesupport, geometry_msgs, nav_msgs, rcl_interfaces, rosgraph_msgs,
+    std_msgs, tf2_msgs,
 };
 use r2r_rcl as rcl;
 use serde::{Deserialize, Serialize};
@@ -134,10 +134,10 @@ impl Texts for NavigateThroughPoses {
     }
 }
 
-/// Messages whose texts control nothing, and the goals of simulated servers: their texts are not checked.
+/// Messages whose texts control nothing: their texts are not checked.
 macro_rules! taken_as_they_are {
     ($($message:ty),* $(,)?) => {
-        $(impl Texts for $message {
+        $(impl $crate::ros::checked::Texts for $message {
             fn fault(_: &Self::CStruct) -> Option<String> {
                 None
             }
@@ -145,29 +145,29 @@ macro_rules! taken_as_they_are {
     };
 }
 
+/// The goals of an action. The texts of a navigation are checked above. Only the simulated robot has servers of the
+/// other actions: their texts are not checked.
+macro_rules! goal_texts {
+    ($package:ident NavigateToPose) => {};
+    ($package:ident NavigateThroughPoses) => {};
+    ($package:ident $action:ident) => {
+        $crate::ros::checked::taken_as_they_are!(r2r::$package::action::$action::SendGoal::Request);
+    };
+}
+
+/// A message of room `msg`. The frame of a pose is checked below.
+macro_rules! message_texts {
+    (geometry_msgs PoseStamped) => {};
+    ($package:ident $message:ident) => {
+        $crate::ros::checked::taken_as_they_are!(r2r::$package::msg::$message);
+    };
+}
+pub(super) use {goal_texts, message_texts, taken_as_they_are};
+
 taken_as_they_are!(
-    nav2_msgs::action::AssistedTeleop::SendGoal::Request,
-    nav2_msgs::action::BackUp::SendGoal::Request,
-    nav2_msgs::action::ComputeAndTrackRoute::SendGoal::Request,
-    nav2_msgs::action::ComputePathThroughPoses::SendGoal::Request,
-    nav2_msgs::action::ComputePathToPose::SendGoal::Request,
-    nav2_msgs::action::ComputeRoute::SendGoal::Request,
-    nav2_msgs::action::DockRobot::SendGoal::Request,
-    nav2_msgs::action::DriveOnHeading::SendGoal::Request,
-    nav2_msgs::action::FollowObject::SendGoal::Request,
-    nav2_msgs::action::FollowPath::SendGoal::Request,
-    nav2_msgs::action::SmoothPath::SendGoal::Request,
-    nav2_msgs::action::Spin::SendGoal::Request,
-    nav2_msgs::action::UndockRobot::SendGoal::Request,
-    nav2_msgs::action::Wait::SendGoal::Request,
-    diagnostic_msgs::msg::DiagnosticArray,
-    geometry_msgs::msg::Twist,
-    geometry_msgs::msg::TwistStamped,
-    nav2_msgs::msg::BehaviorTreeLog,
     nav_msgs::msg::Odometry,
     nav_msgs::msg::Path,
     rosgraph_msgs::msg::Clock,
-    sensor_msgs::msg::BatteryState,
     std_msgs::msg::Bool,
     tf2_msgs::msg::TFMessage,
 );

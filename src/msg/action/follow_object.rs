@@ -2,37 +2,61 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::action;
 
-use super::{Action, error_codes, error_in_result};
+action! {
+    nav2_msgs/action/FollowObject
 
-/// The action type.
-#[derive(Clone, Copy, Debug)]
-pub struct FollowObject;
+    codes {
+        /// No error.
+        NONE = 0,
+        /// A transform was missing or too old.
+        TF_ERROR = 901,
+        /// The object was not detected.
+        FAILED_TO_DETECT_OBJECT = 902,
+        /// The drive failed.
+        FAILED_TO_CONTROL = 903,
+        /// The time limit was reached.
+        TIMEOUT = 904,
+        /// An error without its own code.
+        UNKNOWN = 999,
+    }
 
-impl Action for FollowObject {
-    type Goal = FollowObjectGoal;
-    type Result = FollowObjectResult;
-    type Feedback = FollowObjectFeedback;
-    const TYPE: &'static str = "nav2_msgs/action/FollowObject";
-    const ERROR_CODES: &'static [(u16, &'static str)] = Self::CODES;
-    error_in_result!(error_code, error_msg);
+    /// The goal.
+    goal FollowObjectGoal {
+        /// Topic with the object's pose; empty to follow a frame.
+        pose_topic: String,
+        /// Frame of the object, if the topic is empty.
+        tracked_frame: String,
+        /// Maximum duration; zero: no limit.
+        #[serde(with = "crate::msg::duration")]
+        max_duration: Duration,
+    }
+
+    /// The result.
+    result FollowObjectResult {
+        /// Time from acceptance to the end.
+        #[serde(with = "crate::msg::duration")]
+        total_elapsed_time: Duration,
+        /// 0, or an error code of the action.
+        error_code: u16,
+        /// Attempts after the first.
+        num_retries: u16,
+        /// The error message; Jazzy servers often leave it empty.
+        error_msg: String,
+    }
+
+    /// The feedback.
+    feedback FollowObjectFeedback {
+        /// One of the `STATE_` constants.
+        state: u16,
+        /// Time since acceptance.
+        #[serde(with = "crate::msg::duration")]
+        following_time: Duration,
+        /// Attempts after the first.
+        num_retries: u16,
+    }
 }
-
-error_codes! { FollowObject {
-    /// No error.
-    NONE = 0,
-    /// A transform was missing or too old.
-    TF_ERROR = 901,
-    /// The object was not detected.
-    FAILED_TO_DETECT_OBJECT = 902,
-    /// The drive failed.
-    FAILED_TO_CONTROL = 903,
-    /// The time limit was reached.
-    TIMEOUT = 904,
-    /// An error without its own code.
-    UNKNOWN = 999,
-} }
 
 impl FollowObject {
     /// Feedback state: not started.
@@ -45,45 +69,4 @@ impl FollowObject {
     pub const STATE_STOPPING: u16 = 3;
     /// Feedback state: another attempt.
     pub const STATE_RETRY: u16 = 4;
-}
-
-/// The goal.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FollowObjectGoal {
-    /// Topic with the object's pose; empty to follow a frame.
-    pub pose_topic: String,
-    /// Frame of the object, if the topic is empty.
-    pub tracked_frame: String,
-    /// Maximum duration; zero: no limit.
-    #[serde(with = "crate::msg::duration")]
-    pub max_duration: Duration,
-}
-
-/// The result.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FollowObjectResult {
-    /// Time from acceptance to the end.
-    #[serde(with = "crate::msg::duration")]
-    pub total_elapsed_time: Duration,
-    /// 0, or an error code of the action.
-    pub error_code: u16,
-    /// Attempts after the first.
-    pub num_retries: u16,
-    /// The error message; Jazzy servers often leave it empty.
-    pub error_msg: String,
-}
-
-/// The feedback.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FollowObjectFeedback {
-    /// One of the `STATE_` constants.
-    pub state: u16,
-    /// Time since acceptance.
-    #[serde(with = "crate::msg::duration")]
-    pub following_time: Duration,
-    /// Attempts after the first.
-    pub num_retries: u16,
 }

@@ -1,53 +1,54 @@
-//! Actions: one file each, with a marker type and its error codes, the goal, the result and the feedback.
+//! Actions: one file each, which declares the action with `action!` (`src/msg/declare.rs`).
 
-mod assisted_teleop;
-mod back_up;
-mod compute_and_track_route;
-mod compute_path_through_poses;
-mod compute_path_to_pose;
-mod compute_route;
-mod dock_robot;
-mod drive_on_heading;
-mod follow_object;
-mod follow_path;
-mod navigate_through_poses;
-mod navigate_to_pose;
-mod smooth_path;
-mod spin;
-mod undock_robot;
-mod wait;
+pub(crate) mod assisted_teleop;
+pub(crate) mod back_up;
+pub(crate) mod compute_and_track_route;
+pub(crate) mod compute_path_through_poses;
+pub(crate) mod compute_path_to_pose;
+pub(crate) mod compute_route;
+pub(crate) mod dock_robot;
+pub(crate) mod drive_on_heading;
+pub(crate) mod follow_object;
+pub(crate) mod follow_path;
+pub(crate) mod navigate_through_poses;
+pub(crate) mod navigate_to_pose;
+pub(crate) mod smooth_path;
+pub(crate) mod spin;
+pub(crate) mod undock_robot;
+pub(crate) mod wait;
 
 use super::Message;
 
-pub use assisted_teleop::{AssistedTeleop, AssistedTeleopFeedback, AssistedTeleopGoal, AssistedTeleopResult};
-pub use back_up::{BackUp, BackUpFeedback, BackUpGoal, BackUpResult};
-pub use compute_and_track_route::{
-    ComputeAndTrackRoute, ComputeAndTrackRouteFeedback, ComputeAndTrackRouteGoal, ComputeAndTrackRouteResult,
-};
-pub use compute_path_through_poses::{
-    ComputePathThroughPoses, ComputePathThroughPosesFeedback, ComputePathThroughPosesGoal,
-    ComputePathThroughPosesResult,
-};
-pub use compute_path_to_pose::{
-    ComputePathToPose, ComputePathToPoseFeedback, ComputePathToPoseGoal, ComputePathToPoseResult,
-};
-pub use compute_route::{ComputeRoute, ComputeRouteFeedback, ComputeRouteGoal, ComputeRouteResult};
-pub use dock_robot::{DockRobot, DockRobotFeedback, DockRobotGoal, DockRobotResult};
-pub use drive_on_heading::{
-    DriveOnHeading, DriveOnHeadingFeedback, DriveOnHeadingGoal, DriveOnHeadingResult,
-};
-pub use follow_object::{FollowObject, FollowObjectFeedback, FollowObjectGoal, FollowObjectResult};
-pub use follow_path::{FollowPath, FollowPathFeedback, FollowPathGoal, FollowPathResult};
-pub use navigate_through_poses::{
-    NavigateThroughPoses, NavigateThroughPosesFeedback, NavigateThroughPosesGoal, NavigateThroughPosesResult,
-};
-pub use navigate_to_pose::{
-    NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
-};
-pub use smooth_path::{SmoothPath, SmoothPathFeedback, SmoothPathGoal, SmoothPathResult};
-pub use spin::{Spin, SpinFeedback, SpinGoal, SpinResult};
-pub use undock_robot::{UndockRobot, UndockRobotFeedback, UndockRobotGoal, UndockRobotResult};
-pub use wait::{Wait, WaitFeedback, WaitGoal, WaitResult};
+/// Every action: its file and its name.
+macro_rules! actions {
+    ($callback:ident) => {
+        $callback! {
+            assisted_teleop: AssistedTeleop,
+            back_up: BackUp,
+            compute_and_track_route: ComputeAndTrackRoute,
+            compute_path_through_poses: ComputePathThroughPoses,
+            compute_path_to_pose: ComputePathToPose,
+            compute_route: ComputeRoute,
+            dock_robot: DockRobot,
+            drive_on_heading: DriveOnHeading,
+            follow_object: FollowObject,
+            follow_path: FollowPath,
+            navigate_through_poses: NavigateThroughPoses,
+            navigate_to_pose: NavigateToPose,
+            smooth_path: SmoothPath,
+            spin: Spin,
+            undock_robot: UndockRobot,
+            wait: Wait,
+        }
+    };
+}
+#[cfg(feature = "ros")]
+pub(crate) use actions;
+
+macro_rules! exports {
+    ($($file:ident: $action:ident,)*) => { $(pub use $file::*;)* };
+}
+actions!(exports);
 
 /// The goal was not accepted. Nav2's main branch has this code for every action; Jazzy has none.
 pub const GOAL_REJECTED: u16 = 1;
@@ -86,54 +87,6 @@ pub trait Action: 'static {
         }
     }
 }
-
-/// Defines associated constants for the error codes of an action, and the list of them.
-macro_rules! error_codes {
-    ($action:ident { $($(#[$doc:meta])* $name:ident = $code:literal,)* }) => {
-        impl $action {
-            $($(#[$doc])* pub const $name: u16 = $code;)*
-            const CODES: &'static [(u16, &'static str)] = &[$(($code, stringify!($name))),*];
-        }
-    };
-}
-use error_codes;
-
-/// Defines the error functions of [`Action`] from the field names of the result.
-macro_rules! error_in_result {
-    ($code:ident) => {
-        fn error_code(result: &Self::Result) -> u16 {
-            result.$code
-        }
-        fn error_message(_result: &Self::Result) -> &str {
-            ""
-        }
-        #[allow(clippy::needless_update, reason = "some results have no further fields")]
-        fn failure(code: u16, _message: &str) -> Self::Result {
-            Self::Result {
-                $code: code,
-                ..<Self::Result as Default>::default()
-            }
-        }
-    };
-    ($code:ident, $message:ident $(; $success:ident)?) => {
-        fn error_code(result: &Self::Result) -> u16 {
-            result.$code
-        }
-        fn error_message(result: &Self::Result) -> &str {
-            &result.$message
-        }
-        #[allow(clippy::needless_update, reason = "some results have no further fields")]
-        fn failure(code: u16, message: &str) -> Self::Result {
-            Self::Result {
-                $code: code,
-                $message: message.to_owned(),
-                $($success: false,)?
-                ..<Self::Result as Default>::default()
-            }
-        }
-    };
-}
-use error_in_result;
 
 #[cfg(test)]
 mod tests {

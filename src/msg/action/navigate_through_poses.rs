@@ -2,65 +2,48 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Action, error_codes, error_in_result};
 use crate::msg::PoseStamped;
+use crate::msg::declare::action;
 
-/// The action type.
-#[derive(Clone, Copy, Debug)]
-pub struct NavigateThroughPoses;
+action! {
+    nav2_msgs/action/NavigateThroughPoses
 
-impl Action for NavigateThroughPoses {
-    type Goal = NavigateThroughPosesGoal;
-    type Result = NavigateThroughPosesResult;
-    type Feedback = NavigateThroughPosesFeedback;
-    const TYPE: &'static str = "nav2_msgs/action/NavigateThroughPoses";
-    const ERROR_CODES: &'static [(u16, &'static str)] = Self::CODES;
-    error_in_result!(error_code, error_msg);
-}
+    codes {
+        /// No error.
+        NONE = 0,
+    }
 
-error_codes! { NavigateThroughPoses {
-    /// No error.
-    NONE = 0,
-} }
+    /// The goal.
+    goal NavigateThroughPosesGoal {
+        /// The goal poses, in driving order.
+        poses: Vec<PoseStamped>,
+        /// A tree file for this goal; empty for the default tree.
+        behavior_tree: String,
+    }
 
-/// The goal.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NavigateThroughPosesGoal {
-    /// The goal poses, in driving order.
-    pub poses: Vec<PoseStamped>,
-    /// A tree file for this goal; empty for the default tree.
-    pub behavior_tree: String,
-}
+    /// The result.
+    result NavigateThroughPosesResult {
+        /// 0, or an error code of the action.
+        error_code: u16,
+        /// The error message; Jazzy servers often leave it empty.
+        error_msg: String,
+    }
 
-/// The result.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NavigateThroughPosesResult {
-    /// 0, or an error code of the action.
-    pub error_code: u16,
-    /// The error message; Jazzy servers often leave it empty.
-    pub error_msg: String,
-}
-
-/// The feedback.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NavigateThroughPosesFeedback {
-    /// The pose of the robot.
-    pub current_pose: PoseStamped,
-    /// Time since the goal was accepted.
-    #[serde(with = "crate::msg::duration")]
-    pub navigation_time: Duration,
-    /// Time to the goal at the current speed; zero if unknown.
-    #[serde(with = "crate::msg::duration")]
-    pub estimated_time_remaining: Duration,
-    /// Number of recoveries so far.
-    pub number_of_recoveries: i16,
-    /// Remaining path length, metres.
-    pub distance_remaining: f32,
-    /// Number of poses not passed yet.
-    pub number_of_poses_remaining: i16,
+    /// The feedback.
+    feedback NavigateThroughPosesFeedback {
+        /// The pose of the robot.
+        current_pose: PoseStamped,
+        /// Time since the goal was accepted.
+        #[serde(with = "crate::msg::duration")]
+        navigation_time: Duration,
+        /// Time to the goal at the current speed; zero if unknown.
+        #[serde(with = "crate::msg::duration")]
+        estimated_time_remaining: Duration,
+        /// Number of recoveries so far.
+        number_of_recoveries: i16,
+        /// Remaining path length, metres.
+        distance_remaining: f32,
+        /// Number of poses not passed yet.
+        number_of_poses_remaining: i16,
+    }
 }

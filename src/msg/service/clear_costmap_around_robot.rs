@@ -1,27 +1,18 @@
 //! `nav2_msgs/srv/ClearCostmapAroundRobot`: clear a costmap inside a square around the robot.
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::service;
 
-use super::Service;
+service! {
+    nav2_msgs/srv/ClearCostmapAroundRobot
 
-/// The service type.
-#[derive(Clone, Copy, Debug)]
-pub struct ClearCostmapAroundRobot;
+    /// The request.
+    request ClearCostmapAroundRobotRequest {
+        /// Side of the square that is cleared, metres.
+        reset_distance: f32,
+    }
 
-impl Service for ClearCostmapAroundRobot {
-    type Request = ClearCostmapAroundRobotRequest;
-    type Response = ClearCostmapAroundRobotResponse;
-    const TYPE: &'static str = "nav2_msgs/srv/ClearCostmapAroundRobot";
+    /// The empty response.
+    response ClearCostmapAroundRobotResponse {} omits {
+        response: std_msgs::msg::Empty {},
+    }
 }
-
-/// The request.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClearCostmapAroundRobotRequest {
-    /// Side of the square that is cleared, metres.
-    pub reset_distance: f32,
-}
-
-/// The empty response.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ClearCostmapAroundRobotResponse {}

@@ -1,27 +1,18 @@
 //! `nav2_msgs/srv/ClearCostmapExceptRegion`: clear a costmap outside a square around the robot.
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::service;
 
-use super::Service;
+service! {
+    nav2_msgs/srv/ClearCostmapExceptRegion
 
-/// The service type.
-#[derive(Clone, Copy, Debug)]
-pub struct ClearCostmapExceptRegion;
+    /// The request.
+    request ClearCostmapExceptRegionRequest {
+        /// Side of the square that is kept, metres.
+        reset_distance: f32,
+    }
 
-impl Service for ClearCostmapExceptRegion {
-    type Request = ClearCostmapExceptRegionRequest;
-    type Response = ClearCostmapExceptRegionResponse;
-    const TYPE: &'static str = "nav2_msgs/srv/ClearCostmapExceptRegion";
+    /// The empty response.
+    response ClearCostmapExceptRegionResponse {} omits {
+        response: std_msgs::msg::Empty {},
+    }
 }
-
-/// The request.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClearCostmapExceptRegionRequest {
-    /// Side of the square that is kept, metres.
-    pub reset_distance: f32,
-}
-
-/// The empty response.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ClearCostmapExceptRegionResponse {}

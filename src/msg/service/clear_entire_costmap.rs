@@ -1,23 +1,17 @@
 //! `nav2_msgs/srv/ClearEntireCostmap`: clear a costmap. Its empty members are left out.
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::service;
 
-use super::Service;
+service! {
+    nav2_msgs/srv/ClearEntireCostmap
 
-/// The service type.
-#[derive(Clone, Copy, Debug)]
-pub struct ClearEntireCostmap;
+    /// The empty request.
+    request ClearEntireCostmapRequest {} omits {
+        request: std_msgs::msg::Empty {},
+    }
 
-impl Service for ClearEntireCostmap {
-    type Request = ClearEntireCostmapRequest;
-    type Response = ClearEntireCostmapResponse;
-    const TYPE: &'static str = "nav2_msgs/srv/ClearEntireCostmap";
+    /// The empty response.
+    response ClearEntireCostmapResponse {} omits {
+        response: std_msgs::msg::Empty {},
+    }
 }
-
-/// The empty request.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ClearEntireCostmapRequest {}
-
-/// The empty response.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ClearEntireCostmapResponse {}

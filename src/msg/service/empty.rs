@@ -1,23 +1,13 @@
 //! `std_srvs/srv/Empty`: a call without content.
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::service;
 
-use super::Service;
+service! {
+    std_srvs/srv/Empty
 
-/// The service type.
-#[derive(Clone, Copy, Debug)]
-pub struct Empty;
+    /// The empty request.
+    request EmptyRequest {}
 
-impl Service for Empty {
-    type Request = EmptyRequest;
-    type Response = EmptyResponse;
-    const TYPE: &'static str = "std_srvs/srv/Empty";
+    /// The empty response.
+    response EmptyResponse {}
 }
-
-/// The empty request.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct EmptyRequest {}
-
-/// The empty response.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct EmptyResponse {}

@@ -1,17 +1,21 @@
 //! `nav2_msgs/srv/ManageLifecycleNodes`: commands for the lifecycle manager.
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::service;
 
-use super::Service;
+service! {
+    nav2_msgs/srv/ManageLifecycleNodes
 
-/// The service type.
-#[derive(Clone, Copy, Debug)]
-pub struct ManageLifecycleNodes;
+    /// The request.
+    request ManageLifecycleNodesRequest {
+        /// One of the constants.
+        command: u8,
+    }
 
-impl Service for ManageLifecycleNodes {
-    type Request = ManageLifecycleNodesRequest;
-    type Response = ManageLifecycleNodesResponse;
-    const TYPE: &'static str = "nav2_msgs/srv/ManageLifecycleNodes";
+    /// The response.
+    response ManageLifecycleNodesResponse {
+        /// Whether the request succeeded.
+        success: bool,
+    }
 }
 
 impl ManageLifecycleNodes {
@@ -29,20 +33,4 @@ impl ManageLifecycleNodes {
     pub const CONFIGURE: u8 = 5;
     /// Clean up all nodes.
     pub const CLEANUP: u8 = 6;
-}
-
-/// The request.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ManageLifecycleNodesRequest {
-    /// One of the constants.
-    pub command: u8,
-}
-
-/// The response.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ManageLifecycleNodesResponse {
-    /// Whether the request succeeded.
-    pub success: bool,
 }

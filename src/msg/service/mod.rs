@@ -1,36 +1,43 @@
-//! Services: one file each, with a marker type, the request and the response.
+//! Services: one file each, which declares the service with `service!` (`src/msg/declare.rs`).
 
-mod clear_costmap_around_pose;
-mod clear_costmap_around_robot;
-mod clear_costmap_except_region;
-mod clear_entire_costmap;
-mod empty;
-mod get_costs;
-mod is_path_valid;
-mod manage_lifecycle_nodes;
-mod toggle;
-mod trigger;
+pub(crate) mod clear_costmap_around_pose;
+pub(crate) mod clear_costmap_around_robot;
+pub(crate) mod clear_costmap_except_region;
+pub(crate) mod clear_entire_costmap;
+pub(crate) mod empty;
+pub(crate) mod get_costs;
+pub(crate) mod is_path_valid;
+pub(crate) mod manage_lifecycle_nodes;
+pub(crate) mod toggle;
+pub(crate) mod trigger;
 
 use super::Message;
 
-pub use clear_costmap_around_pose::{
-    ClearCostmapAroundPose, ClearCostmapAroundPoseRequest, ClearCostmapAroundPoseResponse,
-};
-pub use clear_costmap_around_robot::{
-    ClearCostmapAroundRobot, ClearCostmapAroundRobotRequest, ClearCostmapAroundRobotResponse,
-};
-pub use clear_costmap_except_region::{
-    ClearCostmapExceptRegion, ClearCostmapExceptRegionRequest, ClearCostmapExceptRegionResponse,
-};
-pub use clear_entire_costmap::{ClearEntireCostmap, ClearEntireCostmapRequest, ClearEntireCostmapResponse};
-pub use empty::{Empty, EmptyRequest, EmptyResponse};
-pub use get_costs::{GetCosts, GetCostsRequest, GetCostsResponse};
-pub use is_path_valid::{IsPathValid, IsPathValidRequest, IsPathValidResponse};
-pub use manage_lifecycle_nodes::{
-    ManageLifecycleNodes, ManageLifecycleNodesRequest, ManageLifecycleNodesResponse,
-};
-pub use toggle::{Toggle, ToggleRequest, ToggleResponse};
-pub use trigger::{Trigger, TriggerRequest, TriggerResponse};
+/// Every service: its file and its name.
+macro_rules! services {
+    ($callback:ident) => {
+        $callback! {
+            clear_costmap_around_pose: ClearCostmapAroundPose,
+            clear_costmap_around_robot: ClearCostmapAroundRobot,
+            clear_costmap_except_region: ClearCostmapExceptRegion,
+            clear_entire_costmap: ClearEntireCostmap,
+            empty: Empty,
+            is_path_valid: IsPathValid,
+            manage_lifecycle_nodes: ManageLifecycleNodes,
+            toggle: Toggle,
+            trigger: Trigger,
+        }
+    };
+}
+#[cfg(feature = "ros")]
+pub(crate) use services;
+
+macro_rules! exports {
+    ($($file:ident: $service:ident,)*) => { $(pub use $file::*;)* };
+}
+services!(exports);
+// Not in Jazzy: room `ros` has no conversion.
+pub use get_costs::*;
 
 /// A service type. Its messages are plain structs; the `ros` room converts them.
 pub trait Service: 'static {

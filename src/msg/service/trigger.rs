@@ -1,29 +1,18 @@
 //! `std_srvs/srv/Trigger`: trigger an operation.
 
-use serde::{Deserialize, Serialize};
+use crate::msg::declare::service;
 
-use super::Service;
+service! {
+    std_srvs/srv/Trigger
 
-/// The service type.
-#[derive(Clone, Copy, Debug)]
-pub struct Trigger;
+    /// The empty request.
+    request TriggerRequest {}
 
-impl Service for Trigger {
-    type Request = TriggerRequest;
-    type Response = TriggerResponse;
-    const TYPE: &'static str = "std_srvs/srv/Trigger";
-}
-
-/// The empty request.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct TriggerRequest {}
-
-/// The response.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TriggerResponse {
-    /// Whether the request succeeded.
-    pub success: bool,
-    /// The reason of a failure, or a remark.
-    pub message: String,
+    /// The response.
+    response TriggerResponse {
+        /// Whether the request succeeded.
+        success: bool,
+        /// The reason of a failure, or a remark.
+        message: String,
+    }
 }

@@ -1,8 +1,8 @@
 //! Converts between the messages of room `msg` and those of r2r, once, at the boundary.
 
 mod action;
+mod message;
 mod service;
-mod structs;
 mod topic;
 
 use std::sync::Arc;

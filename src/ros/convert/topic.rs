@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use r2r::{
-    diagnostic_msgs, geometry_msgs, nav_msgs, nav2_msgs, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs,
-};
+use r2r::{geometry_msgs, nav_msgs, rosgraph_msgs, std_msgs, tf2_msgs};
 
-use super::structs::with_shared_frame;
-use super::{Convert, convert};
+use super::Convert;
+use super::message::with_shared_frame;
 use crate::msg::{
-    BatteryState, BehaviorTreeLog, BehaviorTreeStatusChange, DiagnosticArray, DiagnosticLevel,
-    DiagnosticStatus, Header, KeyValue, Odometry, Path, Pose, PoseStamped, Stamp, StampedGoals,
-    TransformStamped, Twist, TwistStamped,
+    self, DiagnosticLevel, Header, Odometry, Pose, PoseStamped, Stamp, StampedGoals, TransformStamped, Twist,
+    topics,
 };
 use crate::ros::checked::Texts;
 
@@ -31,66 +28,22 @@ pub trait TopicType: Sized + Send + Sync + 'static {
     fn from_wire(wire: Self::Wire) -> Self::Payload;
 }
 
-macro_rules! topics {
-    ($($ours:ty = $name:literal $wire:ty,)*) => {
-        $(impl TopicType for $ours {
-            const TYPE: &'static str = $name;
-            type Wire = $wire;
+macro_rules! topic_types {
+    ($($message:ident)*) => {
+        $(impl TopicType for msg::$message {
+            const TYPE: &'static str = Self::ROS_TYPE;
+            type Wire = <Self as Convert>::Wire;
             type Payload = Self;
-            fn to_wire(payload: &Self) -> $wire {
+            fn to_wire(payload: &Self) -> Self::Wire {
                 Convert::to_wire(payload)
             }
-            fn from_wire(wire: $wire) -> Self {
+            fn from_wire(wire: Self::Wire) -> Self {
                 Convert::from_wire(wire)
             }
         })*
     };
 }
-
-topics! {
-    BatteryState = "sensor_msgs/msg/BatteryState" sensor_msgs::msg::BatteryState,
-    BehaviorTreeLog = "nav2_msgs/msg/BehaviorTreeLog" nav2_msgs::msg::BehaviorTreeLog,
-    DiagnosticArray = "diagnostic_msgs/msg/DiagnosticArray" diagnostic_msgs::msg::DiagnosticArray,
-    Odometry = "nav_msgs/msg/Odometry" nav_msgs::msg::Odometry,
-    Path = "nav_msgs/msg/Path" nav_msgs::msg::Path,
-    PoseStamped = "geometry_msgs/msg/PoseStamped" geometry_msgs::msg::PoseStamped,
-    Twist = "geometry_msgs/msg/Twist" geometry_msgs::msg::Twist,
-    TwistStamped = "geometry_msgs/msg/TwistStamped" geometry_msgs::msg::TwistStamped,
-}
-
-convert!(BehaviorTreeLog = nav2_msgs::msg::BehaviorTreeLog { timestamp, event_log });
-convert!(
-    BehaviorTreeStatusChange = nav2_msgs::msg::BehaviorTreeStatusChange {
-        timestamp,
-        node_name,
-        uid,
-        previous_status,
-        current_status
-    }
-);
-convert!(BatteryState = sensor_msgs::msg::BatteryState {
-    header, voltage, current, charge, capacity, percentage, power_supply_status, power_supply_health, present
-} plus {
-    temperature: f32::NAN,
-    design_capacity: f32::NAN,
-    power_supply_technology: 0,
-    cell_voltage: Vec::new(),
-    cell_temperature: Vec::new(),
-    location: String::new(),
-    serial_number: String::new()
-});
-
-convert!(DiagnosticArray = diagnostic_msgs::msg::DiagnosticArray { header, status });
-convert!(
-    DiagnosticStatus = diagnostic_msgs::msg::DiagnosticStatus {
-        level,
-        name,
-        message,
-        hardware_id,
-        values
-    }
-);
-convert!(KeyValue = diagnostic_msgs::msg::KeyValue { key, value });
+topics!(topic_types);
 
 impl Convert for DiagnosticLevel {
     type Wire = u8;
@@ -177,7 +130,7 @@ markers! {
         |wire| {
             let header = Header::from_wire(wire.header);
             let goals = with_shared_frame(wire.goals, &header.frame_id);
-            StampedGoals { goals: Arc::new(crate::msg::Goals(goals)), header }
+            StampedGoals { goals: Arc::new(msg::Goals(goals)), header }
         };
     /// `geometry_msgs/msg/PoseArray`; the payload is a `Vec<PoseStamped>` with one frame and stamp.
     PoseArray = "geometry_msgs/msg/PoseArray" geometry_msgs::msg::PoseArray as Vec<PoseStamped>,

@@ -7,11 +7,7 @@ use r2r::WrappedActionTypeSupport;
 use super::{checked, default_of, from_json, to_json, to_wire};
 use crate::goal::{CancelTag, GoalId, Selection, ServerId};
 use crate::msg::Action;
-use crate::msg::action::{
-    AssistedTeleop, BackUp, ComputeAndTrackRoute, ComputePathThroughPoses, ComputePathToPose, ComputeRoute,
-    DockRobot, DriveOnHeading, FollowObject, FollowPath, NavigateThroughPoses, NavigateToPose, SmoothPath,
-    Spin, UndockRobot, Wait,
-};
+use crate::msg::action::actions;
 use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::action_client::ActionClient;
 use crate::ros::convert::{ActionType, ActionWire, Convert};
@@ -157,31 +153,16 @@ impl<C: ActionCodec> ActionInterface for Entry<C> {
 }
 
 macro_rules! registry {
-    ($($action:ident),* $(,)?) => {
-        &[$(&Entry::<Known<$action>> { name: <$action as Action>::TYPE, codec: PhantomData }),*]
+    ($($file:ident: $action:ident,)*) => {
+        &[$(&Entry::<Known<crate::msg::action::$action>> {
+            name: <crate::msg::action::$action as Action>::TYPE,
+            codec: PhantomData,
+        }),*]
     };
 }
 
-/// Every action type of the build in room `msg`. A type added to room `msg` must be added to `ros/convert/action.rs`
-/// and here.
-static ACTIONS: &[&dyn ActionInterface] = registry![
-    AssistedTeleop,
-    BackUp,
-    ComputeAndTrackRoute,
-    ComputePathThroughPoses,
-    ComputePathToPose,
-    ComputeRoute,
-    DockRobot,
-    DriveOnHeading,
-    FollowObject,
-    FollowPath,
-    NavigateThroughPoses,
-    NavigateToPose,
-    SmoothPath,
-    Spin,
-    UndockRobot,
-    Wait,
-];
+/// Every action type of room `msg`.
+static ACTIONS: &[&dyn ActionInterface] = actions!(registry);
 
 pub(super) fn find(type_name: &str) -> Option<&'static dyn ActionInterface> {
     ACTIONS

@@ -83,7 +83,7 @@ mod tests {
         assert!(!knows_action("nav2_msgs/action/DriveToTheMoon", true));
         assert!(knows_action("nav2_msgs/action/FollowPath", true));
         assert!(knows_service("nav2_msgs/srv/ClearEntireCostmap", false));
-        assert!(!knows_service("std_srvs/srv/SetBool", false));
+        assert!(!knows_service("nav_msgs/srv/GetPlan", false));
         assert!(knows_service("std_srvs/srv/SetBool", true));
         assert!(!knows_service("SetBool", true));
         assert!(!knows_service("no_msgs/srv/None", true));

@@ -7,10 +7,7 @@ use r2r::WrappedServiceTypeSupport;
 use super::{checked, default_of, from_json, to_json, to_wire};
 use crate::goal::{ServerId, Ticket};
 use crate::msg::Service;
-use crate::msg::service::{
-    ClearCostmapAroundPose, ClearCostmapAroundRobot, ClearCostmapExceptRegion, ClearEntireCostmap, Empty,
-    IsPathValid, ManageLifecycleNodes, Toggle, Trigger,
-};
+use crate::msg::service::services;
 use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::convert::{Convert, ServiceType, ServiceWire};
 use crate::ros::goal_tracker_thread::InputSender;
@@ -138,23 +135,16 @@ impl<C: ServiceCodec> ServiceInterface for Entry<C> {
 }
 
 macro_rules! registry {
-    ($($service:ident),* $(,)?) => {
-        &[$(&Entry::<Known<$service>> { name: <$service as Service>::TYPE, codec: PhantomData }),*]
+    ($($file:ident: $service:ident,)*) => {
+        &[$(&Entry::<Known<crate::msg::service::$service>> {
+            name: <crate::msg::service::$service as Service>::TYPE,
+            codec: PhantomData,
+        }),*]
     };
 }
 
-/// Every service type in room `msg`. A type added there must be added to `ros/convert/service.rs` and here.
-static SERVICES: &[&dyn ServiceInterface] = registry![
-    ClearCostmapAroundPose,
-    ClearCostmapAroundRobot,
-    ClearCostmapExceptRegion,
-    ClearEntireCostmap,
-    Empty,
-    IsPathValid,
-    ManageLifecycleNodes,
-    Toggle,
-    Trigger,
-];
+/// Every service type of room `msg`.
+static SERVICES: &[&dyn ServiceInterface] = services!(registry);
 
 pub(super) fn find(type_name: &str) -> Option<&'static dyn ServiceInterface> {
     SERVICES

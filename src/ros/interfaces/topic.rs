@@ -6,9 +6,7 @@ use r2r::{Publisher, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
 
 use super::bounds::Bounds;
 use super::json;
-use crate::msg::{
-    BatteryState, BehaviorTreeLog, DiagnosticArray, Odometry, Path, PoseStamped, Twist, TwistStamped,
-};
+use crate::msg::{self, topics};
 use crate::nav::{Form, LinkError, Payload, TopicSpec, refuse_zero_bytes};
 use crate::ros::checked;
 use crate::ros::convert::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
@@ -96,28 +94,21 @@ impl Publish for Json {
 }
 
 macro_rules! registry {
-    ($($topic:ident),* $(,)?) => {
-        &[$(&Registered::<$topic>(PhantomData)),*]
+    ($($message:ident)*) => {
+        &[
+            $(&Registered::<msg::$message>(PhantomData),)*
+            &Registered::<Flag>(PhantomData),
+            &Registered::<Goals>(PhantomData),
+            &Registered::<PoseArray>(PhantomData),
+            &Registered::<SimulatedTime>(PhantomData),
+            &Registered::<Text>(PhantomData),
+            &Registered::<Transforms>(PhantomData),
+        ]
     };
 }
 
-/// Every message type with a Rust payload. A type added to room `msg` must be added to `ros/convert/topic.rs` and here.
-static TOPICS: &[&dyn TopicInterface] = registry![
-    BatteryState,
-    BehaviorTreeLog,
-    DiagnosticArray,
-    Flag,
-    Goals,
-    Odometry,
-    Path,
-    PoseArray,
-    PoseStamped,
-    SimulatedTime,
-    Text,
-    Transforms,
-    Twist,
-    TwistStamped,
-];
+/// Every message type with a Rust payload.
+static TOPICS: &[&dyn TopicInterface] = topics!(registry);
 
 fn find(type_name: &str) -> Option<&'static dyn TopicInterface> {
     TOPICS

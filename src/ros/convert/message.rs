@@ -1,49 +1,25 @@
-//! Structs that are parts of messages.
+//! The structs of messages.
 
-use r2r::{geometry_msgs, nav_msgs, nav2_msgs, std_msgs};
+use r2r::{geometry_msgs, nav_msgs};
 
 use super::{Convert, convert};
-use crate::msg::{
-    FrameId, Header, Path, Point, Pose, PoseStamped, Quaternion, Route, RouteEdge, RouteNode, Transform,
-    TransformStamped, Twist, TwistStamped, Vector3,
-};
+use crate::msg::{self, FrameId, Header, Path, Pose, PoseStamped, message_files};
+use crate::ros::checked::message_texts;
 
-convert!(Header = std_msgs::msg::Header { stamp, frame_id });
-convert!(Point = geometry_msgs::msg::Point { x, y, z });
-convert!(Vector3 = geometry_msgs::msg::Vector3 { x, y, z });
-convert!(Quaternion = geometry_msgs::msg::Quaternion { x, y, z, w });
-convert!(
-    Pose = geometry_msgs::msg::Pose {
-        position,
-        orientation
-    }
-);
-convert!(PoseStamped = geometry_msgs::msg::PoseStamped { header, pose });
-convert!(Twist = geometry_msgs::msg::Twist { linear, angular });
-convert!(TwistStamped = geometry_msgs::msg::TwistStamped { header, twist });
-convert!(
-    Transform = geometry_msgs::msg::Transform {
-        translation,
-        rotation
-    }
-);
-convert!(
-    TransformStamped = geometry_msgs::msg::TransformStamped {
-        header,
-        child_frame_id,
-        transform
-    }
-);
-convert!(
-    Route = nav2_msgs::msg::Route {
-        header,
-        route_cost,
-        nodes,
-        edges
-    }
-);
-convert!(RouteNode = nav2_msgs::msg::RouteNode { nodeid, position });
-convert!(RouteEdge = nav2_msgs::msg::RouteEdge { edgeid, start, end });
+/// Called by the `fields!` of a file with messages.
+macro_rules! convert_messages {
+    ($package:ident; $($name:ident $fields:tt plus $omitted:tt)+) => {
+        $(
+            message_texts!($package $name);
+            convert!(msg::$name = r2r::$package::msg::$name $fields plus $omitted);
+        )+
+    };
+}
+
+macro_rules! convert_all {
+    ($($file:ident)*) => { $(msg::$file::fields!();)* };
+}
+message_files!(convert_all);
 
 impl Convert for Path {
     type Wire = nav_msgs::msg::Path;
