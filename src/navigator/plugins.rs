@@ -26,19 +26,18 @@ pub(crate) fn declare(store: &ParameterStore) -> Result<(), ParameterError> {
     store.declare(Declaration::new(
         NODES,
         ParameterValue::StringArray(Vec::new()),
-        "Nav2's own names are accepted and ignored; any other keeps the node from being configured. Looked at by the \
-         transition `configure`.",
+        "Plug-ins of nodes. Nav2's own names are ignored; any other name makes the transition `configure` fail.",
     ))?;
     let own = NavigatorKind::ALL.map(|kind| kind.action().to_owned());
     let list = Declaration::new(
         NAVIGATORS,
         own.to_vec(),
-        "Navigators to serve: each `NAME` of the list by the action of its `NAME.plugin`. Any other plug-in than Nav2's own \
-         keeps the node from being configured.",
+        "Navigators to serve. `NAME.plugin` sets the plug-in of the navigator `NAME`.\nOnly the two plug-ins of Nav2 \
+         exist. Any other plug-in makes the transition `configure` fail.",
     );
     store.declare(list.read_only())?;
     for kind in NavigatorKind::ALL {
-        let text = format!("Navigator that serves `{}`.", kind.action());
+        let text = format!("Plug-in of the navigator that serves `{}`.", kind.action());
         let plugin = Declaration::new(&plugin_parameter(kind.action()), plugin_of(kind), &text);
         store.declare(plugin.read_only())?;
     }

@@ -106,7 +106,7 @@ pub fn declare(
         let declaration = Declaration::new(
             &format!("qos_overrides.{topic}.subscription.{name}"),
             policy.default_of(&qos),
-            &format!("Service quality of the subscription of {topic}: {name}."),
+            &format!("QoS of the subscription to {topic}: {name}."),
         );
         let declaration = match policy.values() {
             [] => declaration.within(0.0, 1e6),

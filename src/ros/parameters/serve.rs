@@ -193,9 +193,7 @@ fn describe(name: &str, declaration: Option<&Declaration>) -> msg::ParameterDesc
     msg::ParameterDescriptor {
         name: name.to_owned(),
         type_: parameter_type as u8,
-        description: declaration
-            .map(|declaration| declaration.description.clone())
-            .unwrap_or_default(),
+        description: declaration.map(description).unwrap_or_default(),
         additional_constraints: declaration
             .map(|declaration| declaration.constraints.clone())
             .unwrap_or_default(),
@@ -203,6 +201,14 @@ fn describe(name: &str, declaration: Option<&Declaration>) -> msg::ParameterDesc
         dynamic_typing: false,
         floating_point_range,
         integer_range,
+    }
+}
+
+/// The description with the default, which the descriptor has no field for.
+fn description(declaration: &Declaration) -> String {
+    match declaration.default.to_string().as_str() {
+        "" => declaration.description.clone(),
+        default => format!("{} Default: {default}.", declaration.description),
     }
 }
 
