@@ -91,7 +91,7 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     parameters = {"use_sim_time": True, "clock_timeout": 120.0, "default_nav_to_pose_bt_xml": path}
     stack = stack_factory(parameters, settle=False)
     goal = stack.navigation.send(2.0, 0.0)
-    told = "nothing has come on /clock: goals wait for it"
+    told = "no message has arrived on /clock: goals wait for the first one"
     stack.node.wait_for_line(told)
     # One that has changed its mind need not wait.
     goal.cancel()
@@ -113,10 +113,10 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
 def test_g6_a_goal_does_not_wait_for_the_clock_for_ever(stack_factory):
     stack = stack_factory({"use_sim_time": True, "clock_timeout": 1.0}, settle=False)
     status, result = stack.navigation.send(2.0, 0.0).result()
-    reason = "nothing has come on /clock for 1s"
+    reason = "no message has arrived on /clock for 1s"
     assert (status, result.error_code) == ("ABORTED", 9000)
     assert reason in result.error_msg
-    stack.node.wait_for_line(f"goals are aborted: use_sim_time is set and {reason}")
+    stack.node.wait_for_line(f"goals are aborted: use_sim_time is set, but {reason}")
     assert not stack.robot.planner.seen("requested")
 
 

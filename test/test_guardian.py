@@ -21,7 +21,7 @@ pytestmark = pytest.mark.alone
 #: Seconds within which the robot's goal is cancelled; see docs/guardian.md.
 BOUND = 1.5
 NAME = "goal-guard"
-FIRED = "has ended without stopping its goals"
+FIRED = "ended without stopping its goals"
 
 
 def children(parent, name=None):

@@ -104,7 +104,7 @@ impl Drive {
             Ok(guardian)
         });
         if let Err(error) = &guarded {
-            tracing::warn!("there is no guardian: if this process is killed, its goal goes on: {error}");
+            tracing::warn!("no guardian: if this process is killed, its goal is not cancelled: {error}");
         }
         let endpoints = Endpoints::new(goal_tracker.handle(), ros.transforms(), ros.parameters(), None);
         let link = endpoints.link(Duration::from_secs(1));

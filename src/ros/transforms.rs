@@ -177,8 +177,8 @@ impl Frames {
             None if is_full => {
                 if !std::mem::replace(&mut self.has_told, true) {
                     tracing::error!(
-                        "there are {MOST_FRAMES} frames: the transform of `{child}` is left out, and those of all other \
-                         new frames. Find out what publishes so many on /tf"
+                        "transform of `{child}` dropped, and those of all other new frames: there are already \
+                         {MOST_FRAMES} frames. Find the node that publishes so many frames on /tf"
                     );
                 }
             }

@@ -138,7 +138,7 @@ where
 
 fn put(jobs: &SyncSender<Job>, job: Job) {
     if let Err(TrySendError::Full(_)) = jobs.try_send(job) {
-        tracing::warn!("a request for parameters is dropped because {MOST_WAITING} others wait");
+        tracing::warn!("parameter request dropped: {MOST_WAITING} parameter requests already wait");
     }
 }
 
@@ -151,7 +151,7 @@ fn set(
     if let Some(fault) = fault {
         return msg::SetParametersResult {
             successful: false,
-            reason: format!("{fault}: no parameter of this request was set; send texts in UTF-8"),
+            reason: format!("{fault}: no parameter of this request was set; send text in UTF-8"),
         };
     }
     let values = parameters
