@@ -99,7 +99,7 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     reader = Reader(stack.graph)
     goal = stack.navigation.send(2.0, 0.0)
     reader.wait_value("ticks", "activity", "ticking")
-    assert {value(message, "ticks", "ticks in all") for message in reader.more(1)} == {"0"}, "ticked without a clock"
+    assert {value(message, "ticks", "ticks in total") for message in reader.more(1)} == {"0"}, "ticked without a clock"
     assert not stack.robot.planner.seen("requested"), "ticked without a clock"
     assert not goal.done()
     simulate(stack.graph, RECORDED)
@@ -127,12 +127,12 @@ def test_g10_a_clock_slower_than_the_ticks_is_told_once_and_misses_none(stack_fa
     stack.robot.controller.behaviour.duration = None
     reader = Reader(stack.graph)
     goal = stack.navigation.send(2.0, 0.0)
-    ticks = lambda: int(value(reader.latest, "ticks", "ticks in all"))  # noqa: E731
+    ticks = lambda: int(value(reader.latest, "ticks", "ticks in total"))  # noqa: E731
     reader.wait_value("ticks", "activity", "ticking")
     wait_for(lambda: ticks() > 150, 30, "150 ticks")
     # With a tick every 10 ms there would be more misses than ticks.
-    assert int(value(reader.latest, "ticks", "missed in all")) < ticks() / 5
-    assert int(value(reader.latest, "ticks", "skipped by /clock lately")) > ticks() / 2
+    assert int(value(reader.latest, "ticks", "missed in total")) < ticks() / 5
+    assert int(value(reader.latest, "ticks", "skipped by /clock recently")) > ticks() / 2
     assert DiagnosticStatus.ERROR not in {part(message, "ticks").level for message in reader.messages}
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
