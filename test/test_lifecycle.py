@@ -111,7 +111,7 @@ def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     assert time.monotonic() - started < 3.0
     assert stack.robot.executing() == 0
     status, result = goal.result()
-    assert status == "ABORTED" and result.error_msg.startswith("navtree was deactivated"), result.error_msg
+    assert status == "ABORTED" and result.error_msg.startswith("the node was deactivated"), result.error_msg
     assert node.state() == State.PRIMARY_STATE_INACTIVE
     assert not node.change(Transition.TRANSITION_DEACTIVATE)
     stack.node.wait_for_line("transition `deactivate` is not possible in state `inactive`, possible: `cleanup`")
