@@ -403,7 +403,7 @@ fn mocks_take_every_leaf_they_fit_and_say_which_fits_none() {
     folder.file("mocks.yaml", "'*': SUCCESS\nSequence: FAILURE\n");
     let said = String::from_utf8(traced("").stderr).unwrap();
     assert!(
-        said.contains("`Sequence` fits no leaf") && said.contains("only leaves are mocked"),
+        said.contains("`Sequence` matches no leaf") && said.contains("only leaves are mocked"),
         "{said}"
     );
     let scenario = "{tree: tree.xml, mocks: {one: SUCCESS, '*': SUCCESS, onne: FAILURE}, expect: {root: S}}";

@@ -43,7 +43,7 @@ def test_g3_of_a_hundred_goals_at_once_every_client_is_answered_and_the_newest_i
     results = [handle.get_result_async() for handle in handles]
     ended = [result.result() for result in results[:-1] if answers([result], "a result")]
     assert {NAMES[end.status] for end in ended} == {"ABORTED"}
-    assert {end.result.error_msg for end in ended} == {"another goal took its place"}
+    assert {end.result.error_msg for end in ended} == {"replaced by a newer goal"}
     wait_for(controller.executing, 10.0, "the newest to be driven to")
     # Twice, and at once.
     answers([handles[-1].cancel_goal_async() for _ in range(2)], "cancels")

@@ -91,7 +91,7 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     parameters = {"use_sim_time": True, "clock_timeout": 120.0, "default_nav_to_pose_bt_xml": path}
     stack = stack_factory(parameters, settle=False)
     goal = stack.navigation.send(2.0, 0.0)
-    told = "nothing has come on /clock: goals wait for it"
+    told = "no message has arrived on /clock: goals wait for the first one"
     stack.node.wait_for_line(told)
     # One that has changed its mind need not wait.
     goal.cancel()
@@ -99,7 +99,7 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     reader = Reader(stack.graph)
     goal = stack.navigation.send(2.0, 0.0)
     reader.wait_value("ticks", "activity", "ticking")
-    assert {value(message, "ticks", "ticks in all") for message in reader.more(1)} == {"0"}, "ticked without a clock"
+    assert {value(message, "ticks", "ticks in total") for message in reader.more(1)} == {"0"}, "ticked without a clock"
     assert not stack.robot.planner.seen("requested"), "ticked without a clock"
     assert not goal.done()
     simulate(stack.graph, RECORDED)
@@ -113,10 +113,10 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
 def test_g6_a_goal_does_not_wait_for_the_clock_for_ever(stack_factory):
     stack = stack_factory({"use_sim_time": True, "clock_timeout": 1.0}, settle=False)
     status, result = stack.navigation.send(2.0, 0.0).result()
-    reason = "nothing has come on /clock for 1s"
+    reason = "no message has arrived on /clock for 1s"
     assert (status, result.error_code) == ("ABORTED", 9000)
     assert reason in result.error_msg
-    stack.node.wait_for_line(f"goals are aborted: use_sim_time is set and {reason}")
+    stack.node.wait_for_line(f"goals are aborted: use_sim_time is set, but {reason}")
     assert not stack.robot.planner.seen("requested")
 
 
@@ -127,12 +127,12 @@ def test_g10_a_clock_slower_than_the_ticks_is_told_once_and_misses_none(stack_fa
     stack.robot.controller.behaviour.duration = None
     reader = Reader(stack.graph)
     goal = stack.navigation.send(2.0, 0.0)
-    ticks = lambda: int(value(reader.latest, "ticks", "ticks in all"))  # noqa: E731
+    ticks = lambda: int(value(reader.latest, "ticks", "ticks in total"))  # noqa: E731
     reader.wait_value("ticks", "activity", "ticking")
     wait_for(lambda: ticks() > 150, 30, "150 ticks")
     # With a tick every 10 ms there would be more misses than ticks.
-    assert int(value(reader.latest, "ticks", "missed in all")) < ticks() / 5
-    assert int(value(reader.latest, "ticks", "skipped by /clock lately")) > ticks() / 2
+    assert int(value(reader.latest, "ticks", "missed in total")) < ticks() / 5
+    assert int(value(reader.latest, "ticks", "skipped by /clock recently")) > ticks() / 2
     assert DiagnosticStatus.ERROR not in {part(message, "ticks").level for message in reader.messages}
     goal.cancel()
     assert goal.result()[0] == "CANCELED"

@@ -40,4 +40,4 @@ def test_a_client_that_cannot_hear_holds_up_no_other(request, ros_domain, name):
         sent = time.monotonic()
         graph.result(client.call_async(kind.Request()), 60.0, "an answer")
         assert time.monotonic() - sent < BOUND
-        server.wait_for_line("its client does not take it")
+        server.wait_for_line("it could not be sent to its client")

@@ -30,7 +30,7 @@ def test_navigating_is_ok_in_every_part(diagnosed):
     goal = stack.navigation.send(1.0, 0.0)
     reader.wait_value("ticks", "activity", "ticking")
     reader.wait("goals", OK, "1 goal")
-    reader.wait("servers", OK, "all 2 are there")
+    reader.wait("servers", OK, "all 2 servers are available")
     reader.wait("tree", OK, "is loaded")
     message = reader.latest
     assert [status.name for status in message.status] == PARTS
@@ -40,8 +40,8 @@ def test_navigating_is_ok_in_every_part(diagnosed):
     assert value(message, "tree", "file").endswith("plan_and_follow.xml")
     assert value(message, "tree", "navigator") == "navigate_to_pose"
     assert float(value(message, "ticks", "period (ms)")) == 10
-    assert int(value(message, "ticks", "ticks in all")) > 0
-    assert int(value(message, "goals", "accepted in all")) >= 2
+    assert int(value(message, "ticks", "ticks in total")) > 0
+    assert int(value(message, "goals", "accepted in total")) >= 2
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     reader.wait("goals", OK, "no goals")
@@ -72,18 +72,18 @@ def test_g3_a_goal_that_does_not_stop_is_named_until_its_server_shows_that_it_is
     wait_for(controller.executing, 10, "the controller to execute")
     reader.wait("goals", OK, "1 goal")
     goal.cancel()
-    late = reader.wait("goals", WARN, "has not stopped in time")
+    late = reader.wait("goals", WARN, "did not stop in time")
     running = controller.seen("accepted")[0].goal.hex()
     for status in (late, reader.wait("goals", ERROR, "was given up")):
         assert "follow_path" in status.message and "FollowPath" in status.message
         assert running in status.message.replace("-", "")
-    assert int(value(reader.latest, "goals", "given up in all")) == 1
-    assert int(value(reader.latest, "goals", "may execute although given up")) == 1
+    assert int(value(reader.latest, "goals", "given up in total")) == 1
+    assert int(value(reader.latest, "goals", "given up, may still execute")) == 1
     # Nobody looks after it any more, and it executes: an error for as long as that is so.
     assert {part(message, "goals").level for message in reader.more(3)} == {ERROR}
     controller.behaviour.duration = 0.0
     reader.wait("goals", OK, "no goals")
-    assert int(value(reader.latest, "goals", "given up in all")) == 1
+    assert int(value(reader.latest, "goals", "given up in total")) == 1
 
 
 def test_it_gets_worse_at_once_and_not_with_the_next_period(diagnosed):
@@ -102,11 +102,11 @@ def test_it_gets_worse_at_once_and_not_with_the_next_period(diagnosed):
 
 def test_g6_a_server_that_is_gone_is_named(diagnosed):
     stack, reader = diagnosed()
-    reader.wait("servers", OK, "all 2 are there")
+    reader.wait("servers", OK, "all 2 servers are available")
     stack.robot.controller.destroy()
     reader.wait("servers", WARN, "absent: follow_path")
     stack.robot.add("follow_path", stack.robot.controller.behaviour)
-    reader.wait("servers", OK, "all 2 are there")
+    reader.wait("servers", OK, "all 2 servers are available")
 
 
 def test_g7_a_tree_that_is_refused_is_named_with_its_fault(diagnosed, tmp_path):
@@ -143,7 +143,7 @@ def test_g8_a_leaf_that_keeps_the_tick_thread_is_named(stack_factory, tmp_path):
     reader = Reader(stack.graph)
     reader.wait_value("ticks", "activity", "idle")
     stack.navigation.send(1.0, 0.0, tree=path)
-    reader.wait("ticks", ERROR, "leaf `arm` keeps the tick thread")
+    reader.wait("ticks", ERROR, "leaf `arm` blocks the tick thread")
     assert part(reader.latest, "goals").level == OK
 
 

@@ -41,7 +41,7 @@ def test_g1_goal_of_more_poses_than_max_goal_poses_is_aborted_and_the_one_that_r
     status, result = through(stack, tmp_path, many(stack, 2 * BOUND)).result()
     reason = "the goal has 20000 poses, more than max_goal_poses (10000): send fewer, or raise max_goal_poses"
     assert (status, result.error_code, result.error_msg) == ("ABORTED", 9100, reason)
-    stack.node.wait_for_line(f"not taken up: {reason}")
+    stack.node.wait_for_line(f"aborted before it started: {reason}")
     stack.goes_on(running)
     assert not running.done() and len(controller.requests()) == 1
     running.cancel()

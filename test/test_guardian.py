@@ -21,7 +21,7 @@ pytestmark = pytest.mark.alone
 #: Seconds within which the robot's goal is cancelled; see docs/guardian.md.
 BOUND = 1.5
 NAME = "goal-guard"
-FIRED = "has ended without stopping its goals"
+FIRED = "ended without stopping its goals"
 
 
 def children(parent, name=None):
@@ -201,7 +201,7 @@ def test_g11_a_guardian_is_small_and_is_replaced_when_it_is_killed(stack):
     assert private_kib(first) <= 2048
     os.kill(first, signal.SIGKILL)
     second = guardian_of(stack.node, but=first)
-    stack.node.wait_for_line(f"the guardian (process {first}) was killed")
+    stack.node.wait_for_line(f"the guardian (process {first}) ended")
     # The parent has buried it, and goes on.
     wait_for_end(first)
     stack.goes_on(goal)

@@ -97,7 +97,7 @@ def test_a_failure_is_told_in_the_same_words_to_the_client_and_on_the_console(st
     stack.robot.planner.behaviour.error_code = 206
     status, result = stack.navigation.send(2.0, 1.0, tree=tree).result()
     assert (status, result.error_code) == ("ABORTED", 206)
-    words = "(ComputePathToPose) failed: GOAL_OCCUPIED (206) (recoveries that ran: 2)"
+    words = "(ComputePathToPose) failed: GOAL_OCCUPIED (206) (recoveries: 2)"
     assert result.error_msg.startswith("ComputePathToPose::") and result.error_msg.endswith(words)
     stack.node.wait_for_line(result.error_msg)
     lines = [line for line in stack.node.lines if result.error_msg in line]
@@ -116,7 +116,7 @@ def test_the_console_tells_the_beginning_and_the_end_of_each_goal_once(stack):
     assert second.result()[0] == "SUCCEEDED"
     stack.node.wait_for_line(" succeeded", after=after)
     lines = [line for line in stack.node.lines[after:] if "navigate_to_pose: goal" in line]
-    told = [" was preempted: another goal took its place", "to (8.00, 0.50) with tree", " succeeded"]
+    told = [" was preempted: replaced by a newer goal", "to (8.00, 0.50) with tree", " succeeded"]
     assert len(lines) == 4 and "to (7.00, 0.50) with tree" in lines[0], lines
     for line, words in zip(lines[1:], told):
         assert words in line

@@ -232,7 +232,7 @@ LEASE = 20.0
 @pytest.mark.parametrize(
     ("patience", "report"),
     [
-        (LEASE + 4.0, "server did not come back"),
+        (LEASE + 4.0, "server did not return"),
         # Given up before its server seems to vanish.
         (3.0, "goal did not stop; given up"),
     ],
@@ -248,7 +248,7 @@ def test_g3_cut_for_longer_than_a_goal_is_looked_after(machine, ros_domain, requ
     world.cut(LEASE + 8.0, meanwhile)
     world.recovers()
     # Nobody but the node stopped it. Its list says nothing new and may not be shown again: the node asks by itself.
-    world.node.wait_for_line("had been given up")
+    world.node.wait_for_line("that was given up")
 
 
 @pytest.mark.timeout(400)
@@ -262,7 +262,7 @@ def test_g3_cut_for_longer_than_an_acceptance_is_waited_for(machine, ros_domain,
     def meanwhile():
         world.servers.behave("follow_path", accept_delay=0.0)
         world.cancelled(goal)
-        world.node.wait_for_line("goal request never answered; given up")
+        world.node.wait_for_line("goal request not answered; given up")
 
     world.cut(LEASE + 8.0, meanwhile)
     world.recovers()

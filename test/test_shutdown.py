@@ -23,7 +23,7 @@ def test_g8_signal_while_navigating(stack, how):
     assert len(controller.cancelled()) == 1
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "the goal to end")
     status, result = goal.result()
-    assert (status, result.error_msg) == ("ABORTED", "the navigator stopped: shutting down")
+    assert (status, result.error_msg) == ("ABORTED", "the navigator was stopped: shutting down")
 
 
 def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(stack_factory):
@@ -90,4 +90,4 @@ def test_g8_a_client_is_answered_whose_tree_is_still_being_read(stack_factory, t
     assert code == 0, stack.node.output
     assert seconds < 3.0
     status, result = goal.result()
-    assert (status, result.error_msg) == ("ABORTED", "the node ended before its tree was read")
+    assert (status, result.error_msg) == ("ABORTED", "the node shut down before the goal started")

@@ -97,7 +97,7 @@ def test_g11_guardian_cancels_what_a_thread_that_stalls_in_the_middleware_cannot
     controller = stack.robot.controller
     wait_for(lambda: controller.cancelled(), 20.0, lambda: f"the guardian's cancel: {stack.node.output}")
     assert stack.node.wait(10.0)[0] == -signal.SIGABRT
-    assert "the thread `ros-spin` has not come back" in stack.node.output
+    assert "watchdog: thread `ros-spin` has been blocked in the middleware" in stack.node.output
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
 
 

@@ -36,8 +36,8 @@ def test_g6_a_service_that_never_answers_is_asked_a_thousand_times_and_its_succe
     silent = start(sys.executable, "-c", SILENT)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path, "bt_loop_duration": 2})
     goal = stack.navigation.send(1.0, 0.0)
-    stack.node.wait_for_line("requests have had no answer so far", 60.0)
-    refusal = "the server has left 1000 requests without an answer"
+    stack.node.wait_for_line("requests are unanswered, and each uses memory", 60.0)
+    refusal = "1000 requests unanswered; sending one every 10 s"
     stack.node.wait_for_line(refusal, 120.0)
     before = stack.node.own_kib()
     wait_for(lambda: len(goal.feedback) > 10, 10, "feedback: the tree goes on ticking and failing")

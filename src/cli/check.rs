@@ -11,17 +11,17 @@ use crate::xml::{Checked, Code, Colour, Diagnostic, Disk, Files, Loader, Severit
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Tree files, or directories to look for them in. A file that another one includes is checked as part of that one.
+    /// Tree files, or directories to search for `*.xml`. An included file is checked with the file that includes it.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
-    /// How to print problems.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// A palette (TreeNodesModel) whose nodes are taken as known.
+    /// Palette (TreeNodesModel) file whose nodes count as known.
     #[arg(long, value_name = "FILE")]
     palette: Vec<PathBuf>,
-    /// Check for a node whose parameter of this name is true: GoalUpdated, DistanceTraveled and TimeExpired then forget
-    /// their reference whenever a reactive parent resets them.
+    /// Check for a node whose parameter `latch_on_activation` is true: GoalUpdated, DistanceTraveled and TimeExpired then
+    /// forget their reference when a reactive parent resets them.
     #[arg(long)]
     latch_on_activation: bool,
     #[command(flatten)]
@@ -30,13 +30,13 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// With excerpts, for people.
+    /// Text with excerpts of the file.
     Text,
-    /// One line a problem.
+    /// One line per problem.
     Short,
-    /// One array of objects.
+    /// JSON array of objects.
     Json,
-    /// SARIF 2.1.0, for code hosts and editors.
+    /// SARIF 2.1.0 for code hosts and editors.
     Sarif,
 }
 

@@ -7,7 +7,7 @@ use super::Exit;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The shell.
+    /// Shell to write completions for.
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -8,9 +8,9 @@ use crate::xml::{Colour, Diagnostics, Disk, Document, Files, Sources, convert, d
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The tree file.
+    /// Tree file of version 3.
     file: PathBuf,
-    /// Where to write the result; without it, to standard output. May be the file itself.
+    /// File to write the result to; it may be the tree file itself. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -26,16 +26,16 @@ use crate::xml::Loader;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to: metres and radians in the map frame.
+    /// Goal pose in the map frame: x and y in m, yaw in rad.
     #[arg(long, num_args = 3, value_names = ["X", "Y", "YAW"], allow_hyphen_values = true)]
     goal: Vec<f64>,
-    /// A tree file, or the ID of a tree that the node knows, for this goal, instead of the node's default.
+    /// Tree for this goal: a file, or the ID of a tree that the node knows. Default: the default tree of the node.
     #[arg(long, value_name = "FILE")]
     tree: Option<PathBuf>,
-    /// Where the picture of the track goes.
+    /// File to write the picture of the track to.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Seconds after which the goal is cancelled.
+    /// Time after which the goal is cancelled, in s.
     #[arg(long, default_value_t = 300)]
     patience: u64,
 }
@@ -91,7 +91,7 @@ struct Drive {
 impl Drive {
     fn start(arguments: &Arguments, guardian: io::Result<Guardian>) -> Result<Self, String> {
         if arguments.goal.iter().any(|number| !number.is_finite()) || arguments.goal.len() != 3 {
-            return Err("--goal takes three numbers: X Y YAW".to_owned());
+            return Err("--goal needs three numbers: X Y YAW".to_owned());
         }
         let text = |error: crate::ros::RosError| error.to_string();
         let ros = Ros::start("navtree_drive", "").map_err(text)?;
@@ -104,7 +104,7 @@ impl Drive {
             Ok(guardian)
         });
         if let Err(error) = &guarded {
-            tracing::warn!("there is no guardian: if this process is killed, its goal goes on: {error}");
+            tracing::warn!("no guardian: if this process is killed, its goal is not cancelled: {error}");
         }
         let endpoints = Endpoints::new(goal_tracker.handle(), ros.transforms(), ros.parameters(), None);
         let link = endpoints.link(Duration::from_secs(1));
@@ -300,7 +300,7 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload
         Some(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
         Some(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
         Some(other) => (format!("{other:?}"), Exit::Problems),
-        None => ("CANCELED from here".to_owned(), Exit::Problems),
+        None => ("CANCELED by this command".to_owned(), Exit::Problems),
     };
     outln!("  result: {text}");
     exit

@@ -67,7 +67,7 @@ impl MockRun {
             ));
         }
         if value.is_null() {
-            return Err(format!("{key}: set to nothing: write a value"));
+            return Err(format!("{key}: no value is given: write a value"));
         }
         let (value, info) = typed(value);
         self.tree

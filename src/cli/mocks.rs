@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for Mocks {
             type Value = Mocks;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping from leaves to what they do")
+                f.write_str("a mapping from leaves to their outcomes")
             }
 
             /// A file with comments only.
@@ -197,7 +197,7 @@ impl Step {
                 ("throw", other) => thrown = Some(other.to_string()),
                 ("set", Json::Object(ports)) => {
                     if let Some((port, _)) = ports.iter().find(|(_, value)| value.is_null()) {
-                        return Err(format!("`{port}` is set to nothing: write a value"));
+                        return Err(format!("`{port}` has no value: write a value"));
                     }
                     set = ports
                         .iter()
@@ -207,7 +207,7 @@ impl Step {
                 ("status" | "set", other) => return Err(format!("`{field}` cannot be {other}")),
                 _ => {
                     return Err(format!(
-                        "an outcome has `status`, `set` and `throw`, not `{field}`"
+                        "`{field}` is not a field of an outcome: the fields are `status`, `set` and `throw`"
                     ));
                 }
             }
@@ -241,11 +241,13 @@ impl Behavior for Mock {
         for (name, value) in &step.set {
             let Some((_, port)) = self.outputs.iter().find(|(of, _)| of == name) else {
                 return Err(cx.throw(format!(
-                    "the mock sets the port `{name}`, which the file does not give"
+                    "the mock sets the port `{name}`, which the tree file does not set"
                 )));
             };
             let Some(slot) = port.output.slot() else {
-                return Err(cx.throw(format!("the mock sets the port `{name}`, which is not a {{key}}")));
+                return Err(cx.throw(format!(
+                    "the mock sets the port `{name}`, whose value is not a {{key}}"
+                )));
             };
             let (value, info) = typed(value);
             if let Err(clash) = cx.write(slot, value, info) {
@@ -294,11 +296,11 @@ mod tests {
             ("b: SUCCESS\na: []", "m:2:4: a: the list of outcomes is empty"),
             (
                 "a: {status: SUCCESS, sets: {x: 1}}",
-                "m:1:4: a: an outcome has `status`, `set` and `throw`, not `sets`",
+                "m:1:4: a: `sets` is not a field of an outcome: the fields are `status`, `set` and `throw`",
             ),
             (
                 "a: {status: SUCCESS, set: {x: }}",
-                "m:1:4: a: `x` is set to nothing: write a value",
+                "m:1:4: a: `x` has no value: write a value",
             ),
             (
                 "a: 5",
@@ -306,11 +308,11 @@ mod tests {
             ),
             (
                 "a: SUCCESS\na: FAILURE",
-                "m:2:4: a: invalid type: string \"FAILURE\", expected each key once: this one stands further up already",
+                "m:2:4: a: invalid type: string \"FAILURE\", expected each key once: this key is already set above",
             ),
             (
                 "- a",
-                "m:1:1: invalid type: sequence, expected a mapping from leaves to what they do",
+                "m:1:1: invalid type: sequence, expected a mapping from leaves to their outcomes",
             ),
         ] {
             assert_eq!(parse(text).unwrap_err(), message);

@@ -50,7 +50,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Behavior trees for robot navigation. Without a command, runs the ROS 2 node `bt_navigator`.
+/// Behavior trees for robot navigation. Without a command, navtree runs the ROS 2 node `bt_navigator`.
 #[derive(Parser)]
 #[command(name = "navtree", version, disable_help_subcommand = true)]
 struct Arguments {
@@ -60,24 +60,24 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Checks tree files: all problems, each with its place.
+    /// Check tree files and report all problems with their positions.
     Check(check::Arguments),
-    /// Shows a tree.
+    /// Show a tree.
     Show(show::Arguments),
-    /// Runs a tree with scripted leaves on a virtual clock.
+    /// Run a tree with scripted leaves on a virtual clock.
     Trace(trace::Arguments),
-    /// Runs scenarios: trees with scripted leaves, and what is to be seen of them.
+    /// Run scenarios: trees with scripted leaves and their expected results.
     Test(test::Arguments),
-    /// Writes a version 3 file as version 4, keeping comments, order and layout.
+    /// Convert a version 3 file to version 4. Comments, order and layout stay.
     Convert(convert::Arguments),
-    /// Writes the palette for Groot, the XML schema or the node reference page.
+    /// Print the palette for Groot, the XML schema or the node reference page.
     Models(models::Arguments),
-    /// Writes what a shell needs to complete commands and options.
+    /// Print the completion script for a shell.
     Completions(completions::Arguments),
-    /// Sends a navigation goal and shows the tree while it runs.
+    /// Send a navigation goal and show the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
-    /// Runs the ROS 2 node `bt_navigator` (the default).
+    /// Run the ROS 2 node `bt_navigator` (the default).
     #[cfg(feature = "ros")]
     Run,
 }
@@ -211,7 +211,7 @@ impl TreeArguments {
                     continue;
                 }
                 let code: Code = code.parse().map_err(|error| {
-                    format!("{error}: one looks like NT0406, and docs/diagnostics.md has all of them")
+                    format!("{error}: codes look like NT0406, and docs/diagnostics.md lists them")
                 })?;
                 if code.severity() == Severity::Error {
                     return Err(format!(

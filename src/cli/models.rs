@@ -8,13 +8,13 @@ use crate::monitor::models;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The XML schema of tree files instead of the palette.
+    /// Print the XML schema of tree files instead of the palette.
     #[arg(long, conflicts_with = "markdown")]
     xsd: bool,
-    /// The node reference page instead of the palette.
+    /// Print the node reference page instead of the palette.
     #[arg(long)]
     markdown: bool,
-    /// A palette (TreeNodesModel) whose nodes are included.
+    /// Palette (TreeNodesModel) file whose nodes are included.
     #[arg(long, value_name = "FILE")]
     palette: Vec<PathBuf>,
 }

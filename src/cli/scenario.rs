@@ -210,19 +210,19 @@ impl Scenario {
             && let Some(other) = self.expect.beside_refused()
         {
             return Err(format!(
-                "`refused` says that nothing runs, so that `{other}` is never looked at"
+                "`refused` means that the tree does not run, so `{other}` has no effect: remove one of them"
             ));
         }
         let root = self.expect.root.iter().map(|table| ("root", table, "IRSF-!."));
         let nodes = self.expect.nodes.iter();
         for (name, table, known) in root.chain(nodes.map(|(name, table)| (&**name, table, "IRSF-."))) {
             if let Some(letter) = letters(table).into_iter().find(|letter| !known.contains(*letter)) {
-                return Err(format!("{name}: `{letter}` is none of {known}"));
+                return Err(format!("{name}: `{letter}` is not one of {known}"));
             }
         }
         let ticks = self.ticks();
         if ticks > MOST_TICKS {
-            return Err(format!("{ticks} ticks: {MOST_TICKS} is the most"));
+            return Err(format!("{ticks} ticks: the maximum is {MOST_TICKS}"));
         }
         // An expectation that is never checked must not count as fulfilled.
         let halted = self
@@ -234,7 +234,7 @@ impl Scenario {
         let events = self.events.keys().map(|tick| ("events", tick));
         match halted.chain(events).find(|(_, tick)| !(1..=ticks).contains(tick)) {
             Some((what, tick)) => Err(format!(
-                "`{what}` names tick {tick}, and ticks 1 to {ticks} are run: say `ticks`, or more letters"
+                "`{what}` names tick {tick}, but only ticks 1 to {ticks} run: set `ticks`, or write more letters"
             )),
             None => Ok(()),
         }
@@ -256,15 +256,15 @@ impl Scenario {
         let loaded = match (loaded, &self.expect.refused) {
             (Ok(loaded), None) => loaded,
             (Ok(_), Some(reason)) => {
-                return Err(format!("the tree was to be refused ({reason}) and was taken"));
+                return Err(format!("the tree was accepted: expected an error ({reason})"));
             }
-            (Err(refused), None) => return Err(format!("the tree is refused:\n{refused}")),
+            (Err(refused), None) => return Err(format!("the tree is rejected:\n{refused}")),
             (Err(refused), Some(reason)) => {
                 let text = refused.to_string();
                 return if text.contains(reason) {
                     Ok(())
                 } else {
-                    Err(format!("refused, but not for `{reason}`:\n{text}"))
+                    Err(format!("the tree is rejected, but not for `{reason}`:\n{text}"))
                 };
             }
         };
@@ -369,7 +369,7 @@ impl Scenario {
         match (&self.expect.error, error) {
             (Some(part), Some(error)) if error.to_string().contains(part) => {}
             (Some(part), Some(error)) => wrong.push(format!("expected an error with `{part}`, got: {error}")),
-            (Some(part), None) => wrong.push(format!("expected an error with `{part}`, and there was none")),
+            (Some(part), None) => wrong.push(format!("expected an error with `{part}`, got none")),
             (None, Some(error)) if self.expect.root.as_ref().is_none_or(|root| !root.contains('!')) => {
                 wrong.push(format!("error: {error}"));
             }
@@ -493,23 +493,26 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
         for (text, message) in [
             (
                 "expect: {root: R Q}",
-                "m:2:3: [1]: scenario `y`: root: `Q` is none of IRSF-!.",
+                "m:2:3: [1]: scenario `y`: root: `Q` is not one of IRSF-!.",
             ),
             (
                 "expect: {root: R R, halted: {3: [a]}}",
-                "m:2:3: [1]: scenario `y`: `halted` names tick 3, and ticks 1 to 2 are run: say `ticks`, or more letters",
+                "m:2:3: [1]: scenario `y`: `halted` names tick 3, but only ticks 1 to 2 run: set `ticks`, or write more \
+                 letters",
             ),
             (
                 "events: {0: {halt: true}}",
-                "m:2:3: [1]: scenario `y`: `events` names tick 0, and ticks 1 to 1 are run: say `ticks`, or more letters",
+                "m:2:3: [1]: scenario `y`: `events` names tick 0, but only ticks 1 to 1 run: set `ticks`, or write more \
+                 letters",
             ),
             (
                 "ticks: 1000001",
-                "m:2:3: [1]: scenario `y`: 1000001 ticks: 1000000 is the most",
+                "m:2:3: [1]: scenario `y`: 1000001 ticks: the maximum is 1000000",
             ),
             (
                 "expect: {refused: NT0301, nodes: {a: S}}",
-                "m:2:3: [1]: scenario `y`: `refused` says that nothing runs, so that `nodes` is never looked at",
+                "m:2:3: [1]: scenario `y`: `refused` means that the tree does not run, so `nodes` has no effect: \
+                 remove one of them",
             ),
             (
                 "tree: b",
@@ -531,7 +534,7 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
 
     #[test]
     fn what_stands_twice_is_refused() {
-        let twice = "invalid type: integer `2`, expected each key once: this one stands further up already";
+        let twice = "invalid type: integer `2`, expected each key once: this key is already set above";
         for (before, path, after) in [
             ("set: {x: 1, x: ", "set.x", "}"),
             ("events: {3: {}, 3: ", "events.3", "}"),

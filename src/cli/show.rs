@@ -9,15 +9,15 @@ use crate::xml::{Colour, Loader};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The tree file.
+    /// Tree file.
     file: PathBuf,
-    /// Which tree of the file; without it, the main one.
+    /// Tree to use, by its ID. Default: the main tree of the file.
     #[arg(long, value_name = "ID")]
     tree: Option<String>,
-    /// As what.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// A palette (TreeNodesModel) whose nodes are taken as known.
+    /// Palette (TreeNodesModel) file whose nodes count as known.
     #[arg(long, value_name = "FILE")]
     palette: Vec<PathBuf>,
     #[command(flatten)]
@@ -26,13 +26,13 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Indented lines.
+    /// Indented text.
     Text,
-    /// For Graphviz.
+    /// Graphviz (DOT).
     Dot,
-    /// A picture.
+    /// SVG picture.
     Svg,
-    /// For Markdown.
+    /// Mermaid diagram for Markdown.
     Mermaid,
 }
 

@@ -11,13 +11,13 @@ use crate::xml::escape;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Scenario files, or directories to look for `*.yaml` in.
+    /// Scenario files, or directories to search for `*.yaml`.
     #[arg(required = true, value_name = "SCENARIO.yaml|DIR")]
     paths: Vec<PathBuf>,
-    /// Also writes the outcome as JUnit XML.
+    /// Write the results as JUnit XML too.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Prints failures only.
+    /// Print failures only.
     #[arg(long, short)]
     quiet: bool,
 }

@@ -14,34 +14,34 @@ use crate::xml::{Code, Colour, Diagnostic, Levels, Loaded, Loader, Severity};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The tree file.
+    /// Tree file.
     file: PathBuf,
-    /// Which tree of the file; without it, the main one.
+    /// Tree to use, by its ID. Default: the main tree of the file.
     #[arg(long, value_name = "ID")]
     tree: Option<String>,
-    /// What the leaves do: a map from a leaf's path, name, ID or pattern to a list of outcomes. Of several that fit the
-    /// most exact counts.
+    /// Outcomes of the leaves: a mapping from the path, name, ID or pattern of a leaf to a list of outcomes. If several
+    /// keys match a leaf, the most exact one counts.
     #[arg(long, value_name = "MOCKS.yaml")]
     mock: Option<PathBuf>,
-    /// How many ticks.
+    /// Number of ticks.
     #[arg(long, default_value_t = 10)]
     ticks: u64,
-    /// Milliseconds of the virtual clock from tick to tick.
+    /// Period of the ticks on the virtual clock, in ms.
     #[arg(long, default_value_t = 10, value_name = "MS")]
     period: u64,
-    /// A blackboard key before the first tick; the value is text, or a number, true or false.
+    /// Set a blackboard key before the first tick. The value is a number, true, false or text.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// What Random and RandomSelector draw by: the same seed gives the same choices.
+    /// Seed of Random and RandomSelector. The same seed gives the same choices.
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
-    /// Tick again at once while a node asks for it, as BehaviorTree.CPP's tickOnce does.
+    /// Tick again at once while a node requests it, as tickOnce of BehaviorTree.CPP does.
     #[arg(long)]
     drain: bool,
-    /// Stop when the root has completed.
+    /// Stop when the root completes.
     #[arg(long)]
     until_done: bool,
-    /// One JSON object a tick.
+    /// Print one JSON object per tick.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -121,7 +121,7 @@ fn report_unused(
     let mut refused = Vec::new();
     for key in unused {
         let start = yaml::key(file.text(), key).unwrap_or(0);
-        let message = format!("`{key}` fits no leaf of the tree: neither a path, nor a name, nor an ID");
+        let message = format!("`{key}` matches no leaf of the tree by path, name or ID");
         let mut diagnostic = Diagnostic::new(Code::UnusedMock, file.span(start, start + key.len()), message);
         let (leaves, inner): (Vec<_>, Vec<_>) =
             (loaded.def.nodes().map(|(_, node)| node)).partition(|node| mocks::is_leaf(node));

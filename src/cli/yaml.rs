@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Again {
             type Value = Again;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("each key once: this one stands further up already")
+                f.write_str("each key once: this key is already set above")
             }
         }
         deserializer.deserialize_any(Never)

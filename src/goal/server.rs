@@ -77,16 +77,16 @@ impl<R, W> TableGoal<R, W> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum TableError {
     /// A goal with that id is already known: reject the request.
-    #[error("a goal of that id is known already")]
+    #[error("a goal with this ID exists already")]
     Duplicate,
     /// Too many goals have not ended: reject the request.
-    #[error("{MOST_ACTIVE} goals of this server are not over")]
+    #[error("this server already has {MOST_ACTIVE} active goals")]
     TooMany,
     /// There is no goal with that id.
-    #[error("no goal of that id")]
+    #[error("no goal has this ID")]
     Unknown,
     /// The goal has ended.
-    #[error("the goal is over")]
+    #[error("the goal has ended")]
     Over,
     /// A goal ends as cancelled only after an accepted cancel.
     #[error("the goal is not being cancelled")]

@@ -188,12 +188,12 @@ impl JobRegistry {
             match entry.in_one_step.look(beats, now, limit * STEP) {
                 Some(StallNotice::Stalled(time)) => {
                     said.push(format!(
-                        "the job of leaf `{leaf}` has kept its thread for {time:.1?}"
+                        "job of leaf `{leaf}` has blocked its thread for {time:.1?}"
                     ));
                 }
                 Some(StallNotice::Recovered(time)) => {
                     said.push(format!(
-                        "the job of leaf `{leaf}` has let its thread go after {time:.1?}"
+                        "job of leaf `{leaf}` released its thread after {time:.1?}"
                     ));
                 }
                 None => {}
@@ -202,12 +202,12 @@ impl JobRegistry {
             match entry.after_cancel.look(wanted, now, limit) {
                 Some(StallNotice::Stalled(time)) => {
                     said.push(format!(
-                        "the job of leaf `{leaf}` goes on {time:.1?} after it was cancelled"
+                        "job of leaf `{leaf}` still runs {time:.1?} after it was cancelled"
                     ));
                 }
                 Some(StallNotice::Recovered(time)) => {
                     said.push(format!(
-                        "the job of leaf `{leaf}` has ended {time:.1?} after it was cancelled"
+                        "job of leaf `{leaf}` ended {time:.1?} after it was cancelled"
                     ));
                 }
                 None => {}
@@ -292,15 +292,12 @@ mod tests {
         let at = |milliseconds| job_registry.look(Time::from_millis(milliseconds), LIMIT);
         assert!(at(0).is_empty());
         assert!(at(9_000).is_empty(), "a job may take its time");
-        assert_eq!(
-            at(10_000),
-            ["the job of leaf `arm` has kept its thread for 10.0s"]
-        );
+        assert_eq!(at(10_000), ["job of leaf `arm` has blocked its thread for 10.0s"]);
         run.halt(HaltReason::Preempted, Time::ZERO);
         assert!(at(10_100).is_empty());
         assert_eq!(
             at(11_200),
-            ["the job of leaf `arm` goes on 1.1s after it was cancelled"]
+            ["job of leaf `arm` still runs 1.1s after it was cancelled"]
         );
         assert!(at(11_300).is_empty(), "said once, and again when it has doubled");
         assert_eq!(job_registry.len(), 1);
@@ -312,8 +309,8 @@ mod tests {
         assert_eq!(
             at(12_100),
             [
-                "the job of leaf `arm` has let its thread go after 12.1s",
-                "the job of leaf `arm` has ended 2.0s after it was cancelled"
+                "job of leaf `arm` released its thread after 12.1s",
+                "job of leaf `arm` ended 2.0s after it was cancelled"
             ]
         );
         assert!(at(20_000).is_empty());

@@ -149,7 +149,7 @@ fn advance<T: Send + 'static>(
             Progress::Lost => {
                 *activation = Activation::None;
                 return Err(
-                    cx.throw("its job ended without a result: it panicked, or its executor has shut down")
+                    cx.throw("its job ended without a result: it panicked, or its executor was shut down")
                 );
             }
         },

@@ -39,7 +39,7 @@ impl Spawn for Threads {
             .spawn(move || block_on(future));
         if let Err(error) = started {
             // The closure dropped the future, so the leaf learns that the job is lost.
-            tracing::error!("no thread for a job: {error}");
+            tracing::error!("thread of a job not started: {error}");
         }
     }
 }

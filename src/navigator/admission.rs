@@ -18,7 +18,7 @@ use crate::sync::mpsc::{Receiver, Sender, channel};
 use crate::sync::{Mutex, MutexGuard, PoisonError, thread};
 
 /// Error message for goals that were not started when the process ended.
-pub(crate) const ENDED: &str = "the node ended before its tree was read";
+pub(crate) const ENDED: &str = "the node shut down before the goal started";
 
 /// Reading time of a tree above which a warning is logged.
 const LONG: Duration = Duration::from_secs(1);
@@ -37,7 +37,11 @@ pub(crate) struct WantedGoal {
 impl WantedGoal {
     pub(crate) fn refuse(self, error: NavigationError, reason: &str) {
         let Self { kind, client, .. } = self;
-        tracing::warn!("{}: goal {} not taken up: {reason}", kind.action(), client.id());
+        tracing::warn!(
+            "{}: goal {} aborted before it started: {reason}",
+            kind.action(),
+            client.id()
+        );
         client.finish_now(NavigationResult::aborted(error.code(kind), reason));
     }
 }
@@ -126,7 +130,7 @@ impl Waiting {
 }
 
 /// Error message for goals after the end of the reader thread.
-const NOBODY_READS: &str = "the thread that reads trees has ended";
+const NOBODY_READS: &str = "the thread that loads trees has ended";
 
 /// Reads trees one after the other, which keeps the order of the goals.
 struct Reader {
@@ -155,7 +159,7 @@ impl Reader {
             let action = kind.action();
             let name = if name.is_empty() { "the default tree" } else { name };
             tracing::warn!(
-                "{action}: {name} took {took:.1?} to read, and every goal that came meanwhile has waited for it"
+                "{action}: loading {name} took {took:.1?}; goals that arrived meanwhile had to wait"
             );
         }
         tree

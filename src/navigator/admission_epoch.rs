@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Error message for goals that were admitted in an epoch which ended before their start.
-pub(super) const SHUT: &str = "the node stopped taking goals before this one was taken up";
+pub(super) const SHUT: &str = "the node stopped accepting goals before this goal started";
 
 /// An open or shut admission. A goal is admitted with the current epoch number, and starts only if the number is still
 /// the same. A goal whose tree is read while the admission is shut does not start then, nor after the admission is

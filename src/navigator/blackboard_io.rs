@@ -52,7 +52,7 @@ pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
 pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     let recoveries = match recoveries(tree) {
         0 => String::new(),
-        count => format!(" (recoveries that ran: {count})"),
+        count => format!(" (recoveries: {count})"),
     };
     let codes = options
         .error_code_keys

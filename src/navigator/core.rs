@@ -104,7 +104,7 @@ impl Navigator {
         navigator.log_topic = navigator.advertise_log().ok();
         // For the estimated remaining time in the feedback. Trees that read odometry share it.
         if let Some(Err(error)) = navigator.world().map(World::open_odometry) {
-            tracing::error!("odom_topic: {error}: clients are told no remaining time");
+            tracing::error!("odom_topic: {error}: feedback has no estimated time remaining");
         }
         navigator
     }
@@ -157,8 +157,11 @@ impl Navigator {
     }
 
     fn advertise_log(&mut self) -> Result<TopicId, LinkError> {
-        self.world()
-            .map_or(Err(LinkError::Refused("there is no world".to_owned())), |world| {
+        self.world().map_or(
+            Err(LinkError::Refused(
+                "the navigator has no resources yet".to_owned(),
+            )),
+            |world| {
                 world.advertise(&TopicSpec {
                     name: "behavior_tree_log".into(),
                     type_name: BehaviorTreeLog::ROS_TYPE.into(),
@@ -167,7 +170,8 @@ impl Navigator {
                     transient_local: false,
                     form: Form::Plain,
                 })
-            })
+            },
+        )
     }
 
     fn world(&mut self) -> Option<&mut World> {
@@ -229,7 +233,7 @@ impl Navigator {
 
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
-        let report = NavigationResult::canceled("cancelled before it was taken up");
+        let report = NavigationResult::canceled("cancelled before it started");
         if let Some(request) = self.pending_goals.remove(goal) {
             goal_log::finish(request.kind, request.client, report);
         } else if let Some(request) = self.next.take_if(|next| next.client.id() == goal) {
@@ -252,7 +256,7 @@ impl Navigator {
             0,
             &match reason {
                 HaltReason::Deactivated => DEACTIVATED.to_owned(),
-                reason => format!("the navigator stopped: {reason}"),
+                reason => format!("the navigator was stopped: {reason}"),
             },
         );
         self.end_all(reason, |_| report.clone(), now);
@@ -303,7 +307,7 @@ impl Navigator {
         } else {
             NavigationResult::aborted(
                 0,
-                "its leaves were stopped with those of a goal that was cancelled",
+                "the watchdog stopped its leaves, because the goal before it was cancelled",
             )
         };
         self.stop(HaltReason::GoalCanceled, report, now);
@@ -575,15 +579,15 @@ impl Navigator {
             }
         };
         if busy.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
-            let reason = "the other navigator is at work: cancel its goal first, or set \
-                allow_navigator_preemption";
+            let reason = "the other navigator has an active goal: cancel that goal first, or set \
+                          allow_navigator_preemption";
             return Readiness::Hopeless(NavigationError::Unknown, reason.to_owned());
         }
         if !self.options.allow_tree_preemption && busy == Some(request.kind) && self.has_other_tree(request) {
             return Readiness::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
         }
         let Some(world) = self.world() else {
-            return Readiness::NotYet("there is no world".to_owned());
+            return Readiness::NotYet("the navigator has no resources yet".to_owned());
         };
         match global_frame::express(world, request, expressed, lookups) {
             Ok(()) => Readiness::Ready,
@@ -824,7 +828,7 @@ impl Navigator {
 /// Drops a tree. A panic in the drop of a node does not end the tick thread.
 fn drop_tree(tree: Option<Tree>) {
     if catch_unwind(AssertUnwindSafe(|| drop(tree))).is_err() {
-        tracing::error!("a node panicked when its tree was dropped");
+        tracing::error!("a tree node panicked while its tree was dropped");
     }
 }
 
@@ -842,14 +846,13 @@ const MOST_SELDOM: Duration = Duration::from_millis(10);
 
 /// Error message for a goal that is refused because of its tree.
 const OTHER_TREE: &str =
-    "another goal runs with another tree: cancel that goal first, or set allow_tree_preemption";
+    "the active goal has another tree: cancel that goal first, or set allow_tree_preemption";
 
 /// Error message for a goal whose tree was skipped.
-const SKIPPED: &str =
-    "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
+const SKIPPED: &str = "the tree returned SKIPPED: a precondition skips its root or all children of its root";
 
 /// Error message for a goal that a lifecycle manager ended: by a pause, a reset, or when a server is gone.
-const DEACTIVATED: &str = "navtree was deactivated: activate it and send the goal again";
+const DEACTIVATED: &str = "the node was deactivated: activate it and send the goal again";
 
 impl std::fmt::Debug for Navigator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

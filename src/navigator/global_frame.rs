@@ -43,7 +43,7 @@ pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
     let is_unnamed = request.poses.iter().any(|pose| pose.header.frame_id.is_empty());
     is_unnamed.then(|| {
         let global = &world.settings.global_frame;
-        format!("the goal's header names no frame: set its frame_id, to `{global}` for instance")
+        format!("the goal has no frame: set frame_id in its header, for example to `{global}`")
     })
 }
 
@@ -332,7 +332,7 @@ mod tests {
             );
             assert_eq!(
                 report.error_message,
-                "the goal's header names no frame: set its frame_id, to `map` for instance"
+                "the goal has no frame: set frame_id in its header, for example to `map`"
             );
         }
     }

@@ -147,7 +147,7 @@ impl Request {
     pub fn refuse(self, error: NavigationError, reason: &str) {
         let error_code = error.code(self.kind);
         tracing::warn!(
-            "{}: goal {} not taken up: {reason}",
+            "{}: goal {} aborted before it started: {reason}",
             self.kind.action(),
             self.client.id()
         );

@@ -9,7 +9,7 @@ use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 
 /// Error message for a goal that a newer goal replaced.
-pub(super) const REPLACED: &str = "another goal took its place";
+pub(super) const REPLACED: &str = "replaced by a newer goal";
 
 /// Logs the beginning of a goal.
 pub(super) fn began(

@@ -38,15 +38,12 @@ where
 {
     fn goal(&mut self, request: GoalRequest<A>) {
         let Some(pass) = self.admission.admit() else {
-            tracing::warn!(
-                "{}: a goal is rejected because the node is not active",
-                A::KIND.action()
-            );
+            tracing::warn!("{}: goal rejected: the node is not active", A::KIND.action());
             return;
         };
         let fault = request
             .fault()
-            .map(|fault| format!("{fault}: send the goal with a text in UTF-8"));
+            .map(|fault| format!("{fault}: send text in UTF-8"));
         let goal = match request.execute() {
             Ok(goal) => goal,
             Err(TableError::TooMany) => {

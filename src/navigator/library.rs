@@ -185,15 +185,13 @@ impl TreeLibrary {
                 match self.judge(&of) {
                     Ok(fresh) => Ok(self.renew(kind, &of, fresh)),
                     Err(message) => {
-                        tracing::error!(
-                            "the default tree cannot be reloaded, the old one goes on: {message}"
-                        );
+                        tracing::error!("default tree not reloaded, the old one stays in use: {message}");
                         Ok(def)
                     }
                 }
             }
             None if name.is_empty() => Err(format!(
-                "there is no default tree: set the parameter {}",
+                "no default tree is set: set the parameter {}",
                 kind.tree_parameter()
             )),
             _ => self.find(name).map(|tree| tree.def),
@@ -268,7 +266,7 @@ impl TreeLibrary {
     fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
         catch_unwind(AssertUnwindSafe(|| self.try_load(paths, main))).unwrap_or_else(|panic| {
             let text = panic_text(&*panic);
-            Err(format!("a node panicked when it was made: {text}"))
+            Err(format!("a tree node panicked while it was created: {text}"))
         })
     }
 

@@ -107,9 +107,9 @@ impl fmt::Display for MissedTicksSummary {
             return Ok(());
         }
         let advice = if missed.longest_tick < missed.period {
-            "other work keeps this machine busy: reduce it, or raise bt_loop_duration"
+            "other processes use the CPU: reduce their load, or raise bt_loop_duration"
         } else {
-            "the tree is too slow: look for a slow leaf, or raise bt_loop_duration"
+            "the ticks take too long: find the slow leaf, or raise bt_loop_duration"
         };
         write!(f, "; {advice}")
     }
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(times, [(90, true), (60_090, true), (120_090, true)]);
         assert_eq!(
             told[0].2,
-            "10 of 20 ticks missed, up to 1 in a row (10ms); the longest tick took 50µs; other work keeps this machine \
-             busy: reduce it, or raise bt_loop_duration"
+            "10 of 20 ticks missed, up to 1 in a row (10ms); the longest tick took 50µs; other processes use the \
+             CPU: reduce their load, or raise bt_loop_duration"
         );
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let summary = missed.summary(Time::ZERO).unwrap();
         assert!(
             summary.to_string().ends_with(
-                "the longest tick took 125ms; the tree is too slow: look for a slow leaf, or raise bt_loop_duration"
+                "the longest tick took 125ms; the ticks take too long: find the slow leaf, or raise bt_loop_duration"
             ),
             "{summary}"
         );

@@ -70,7 +70,7 @@ pub enum StartError {
     #[error("{0}")]
     Parameter(String),
     /// A thread could not be created.
-    #[error("no thread could be started: {0}")]
+    #[error("thread not started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
@@ -188,7 +188,7 @@ impl Node {
             let ros = ros.handle().clone();
             move || {
                 if std::thread::panicking() {
-                    ros.fail(&format!("the thread `{thread}` has panicked"));
+                    ros.fail(&format!("thread `{thread}` panicked"));
                 }
             }
         };
@@ -334,7 +334,7 @@ impl Node {
             Ok(Some(guardian))
         });
         guarded.unwrap_or_else(|error| {
-            tracing::warn!("there is no guardian: if this process is killed, its goals go on: {error}");
+            tracing::warn!("no guardian: if this process is killed, its goals are not cancelled: {error}");
             None
         })
     }
@@ -380,7 +380,7 @@ impl Node {
         self.ros.handle().with_node_blocking(PATIENCE, move |node| {
             node.subscribe_topic::<PoseStamped>(&topic, move |pose| {
                 let Some(pass) = admission.admit() else {
-                    tracing::warn!("a goal from the topic is ignored because the node is not active");
+                    tracing::warn!("goal from the topic dropped: the node is not active");
                     return;
                 };
                 let wanted = NavigateToPoseGoal {
@@ -389,7 +389,7 @@ impl Node {
                 };
                 let goal = match server.begin(ids.next_id(), wanted) {
                     Ok(goal) => goal,
-                    Err(error) => return tracing::error!("a goal from the topic is ignored: {error}"),
+                    Err(error) => return tracing::error!("goal from the topic dropped: {error}"),
                 };
                 let (listed, sender) = (goal.clone(), sender.clone());
                 let goal = WantedGoal {
@@ -429,7 +429,7 @@ impl Node {
         if lifecycle.state() != LifecycleState::Finalized
             && lifecycle.change(Transition::ShutDown, farewell.tree).is_err()
         {
-            tracing::error!("the life cycle did not come to its end in time");
+            tracing::error!("the transition `shutdown` did not end in time");
         }
         let left = farewell.all.saturating_sub(started.elapsed());
         self.goal_tracker.handle().shut_down(left);
@@ -443,14 +443,14 @@ impl Node {
             std::thread::sleep(Duration::from_millis(2));
         }
         for job in self.jobs.give_up() {
-            tracing::error!("the process ends before a job has: {job}");
+            tracing::error!("job still running when the process ends: {job}");
         }
         // The tick thread has answered its clients. Goals that are just being accepted, and goals of a tree that is
         // blocked by a leaf, must not wait for it.
         let reason = match halted.look() {
             Ok(()) => ENDED,
-            Err(Unacknowledged::NotYet) => "the node ended, and a leaf did not let its tree go",
-            Err(Unacknowledged::Never) => "the node ended with its tick thread",
+            Err(Unacknowledged::NotYet) => "the node shut down while a leaf blocked the tick thread",
+            Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",
         };
         if let Some(servers) = &self.servers {
             if let Some(server) = &servers.to_pose {

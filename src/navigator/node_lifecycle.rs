@@ -76,9 +76,7 @@ impl LifecycleHandler for NodeLifecycle {
                     outcome = halted.wait(PATIENCE);
                 }
                 if outcome.is_err() {
-                    tracing::error!(
-                        "not everything stopped within {PATIENCE:?}; it is still being cancelled"
-                    );
+                    tracing::error!("goals or jobs did not stop within {PATIENCE:?}; still cancelling them");
                 }
                 TransitionResult::Success
             }

@@ -122,13 +122,14 @@ impl Parameters {
         let directories = read.texts(
             "bt_search_directories",
             &default_directories,
-            "Where trees are looked for that are named by ID instead of by file.",
+            "Directories to search for a tree that is named by its ID.",
         )?;
         let always_reload = read.flag(
             "always_reload_bt_xml",
             false,
-            "Read the tree file, and what it includes, again for each goal, and make the tree anew, without what it \
-             remembered. A goal that comes while its tree runs goes on with it where no letter has changed.",
+            "Read the tree file and its includes again for each goal.\nThe tree is created again, so its nodes and \
+             its blackboard start without their earlier state. A goal that arrives while its tree runs continues \
+             that tree if the files are unchanged.",
         )?;
         options.always_reload = always_reload;
         let error_codes: Vec<&str> = options.error_code_keys.iter().map(|key| &**key).collect();
@@ -167,19 +168,19 @@ impl Parameters {
             "action_server_result_timeout",
             900.0,
             (0.0, 1e6),
-            "Seconds that the result of a finished goal is kept for clients.",
+            "Time for which the result of a finished goal is kept for clients, in s.",
         )?;
         let adopt = read.flag(
             "stop_goals_of_earlier_run",
             true,
-            "Cancel goals that an earlier run of this node left executing on the servers it uses, while this node is active \
-             and no other node of its name is on the graph.",
+            "Cancel goals of an earlier run of this node that still execute on the servers.\nThe node cancels them \
+             while it is active and no other node of its name is on the graph.",
         )?;
         let robot_id = read.text(
             "robot_id",
             "",
-            "Identity of the robot in the ids of the goals it sends: a node takes only goals of its own robot for those of an \
-             earlier run. Empty: the machine's id and host name.",
+            "Identity of the robot in the IDs of the goals that the node sends. Empty: machine ID and host \
+             name.\nThe node cancels goals of an earlier run only if they have the identity of its own robot.",
         )?;
         let goal_options = settings.goal_options();
         Ok(Self {
@@ -198,38 +199,38 @@ impl Parameters {
             guardian: read.flag(
                 "guardian",
                 true,
-                "Keep a child process that cancels this node's goals when the node was killed or has crashed.",
+                "Start a child process that cancels the goals of this node if the node is killed or crashes.",
             )?,
             goal_options,
             bond_period: Duration::from_secs_f64(read.number(
                 "bond_heartbeat_period",
                 0.1,
                 (0.0, 60.0),
-                "Seconds between two heartbeats for a lifecycle manager; 0: none.",
+                "Period of the bond heartbeats for the lifecycle manager, in s. 0: no bond.",
             )?),
             bond_breaks: !read.flag(
                 "bond_disable_heartbeat_timeout",
                 true,
-                "Keep the bond with a lifecycle manager that is not heard any more. False: end it after 4 s.",
+                "Keep the bond if the lifecycle manager sends no heartbeats. False: break the bond after 4 s.",
             )?,
             diagnostics_period: Duration::from_secs_f64(read.number(
                 "diagnostics_period",
                 1.0,
                 (0.0, 3600.0),
-                "Seconds between two messages on /diagnostics, while somebody subscribes; 0: none. When something gets \
-                 worse there is one at once.",
+                "Period of the messages on /diagnostics, in s. 0: no messages.\nMessages are published only while \
+                 /diagnostics has a subscriber. A message is published at once if a level gets worse.",
             )?),
             goal_topic: read.text(
                 "goal_topic",
                 "goal_pose",
-                "Poses that become navigate_to_pose goals.",
+                "Topic of poses that the node takes as navigate_to_pose goals.",
             )?,
             watchdog_timeout: Duration::from_secs_f64(read.number(
                 "watchdog_timeout",
                 1.0,
                 (0.0, 3600.0),
-                "Seconds after which a leaf that keeps the tick thread is reported, and a job that goes on after it was \
-                 cancelled; 0: never.",
+                "Time that a leaf may block the tick thread before it is reported, in s. 0: no report.\nA job that \
+                 still runs this long after it was cancelled is reported too.",
             )?),
         })
     }
@@ -240,14 +241,17 @@ fn declare_groot(read: &Reader<'_>) -> Result<(), ParameterError> {
     for (kind, port) in NavigatorKind::ALL.into_iter().zip([1667_i64, 1669]) {
         let name = kind.action();
         let enable = format!("{name}.enable_groot_monitoring");
-        let doc = "Accepted for compatibility, without effect: Groot's protocol is not served.";
+        let doc = "No effect; declared for compatibility with Nav2, because navtree does not support the protocol of \
+                   Groot.";
         if read.flag(&enable, false, doc)? {
-            tracing::warn!("{enable} is set: it has no effect, because Groot's protocol is not served");
+            tracing::warn!(
+                "{enable} is set but has no effect: navtree does not support the protocol of Groot"
+            );
         }
         let declaration = Declaration::new(
             &format!("{name}.groot_server_port"),
             port,
-            "Accepted for compatibility, without effect: see `enable_groot_monitoring`.",
+            "No effect; declared for compatibility with Nav2, see `enable_groot_monitoring`.",
         );
         read.value(declaration.read_only())?;
     }
@@ -269,21 +273,21 @@ fn declare_tree(
             kind.tree_parameter(),
             default,
             &format!(
-                "The tree of {} where a goal names none: a file, or a tree ID. Takes effect with the next goal. A file that \
-                 was edited is read again when it is set again, and with what it includes by the transitions `cleanup` and \
-                 `configure`.",
+                "Default tree of {}, for goals that name no tree: a file or a tree ID.\nA change takes effect with \
+                 the next goal. To read an edited file again, set the parameter again. To read its includes again \
+                 too, use the transitions `cleanup` and `configure`.",
                 kind.action()
             ),
         )
         .validated(
-            "a file that holds a tree without errors, or the ID of one",
+            "a file with a tree without errors, or the ID of such a tree",
             move |value| judge.check(kind, value.as_str().unwrap_or_default()),
         ),
     )?;
     let name = value.as_str().unwrap_or_default();
     if name.is_empty() {
         tracing::warn!(
-            "{}: no default tree: every goal has to name its own",
+            "{}: no default tree is set: each goal must name its tree",
             kind.action()
         );
         return Ok(());
@@ -298,7 +302,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
     let wait_for_service = read.milliseconds(
         "wait_for_service_timeout",
         milliseconds(default.absent_timeout),
-        "Maximum time to wait for an absent server to appear, in ms; never less than a server may take to answer.",
+        "Maximum time to wait for an absent server, in ms.\nThe time is at least `response_timeout`.",
     )?;
     // Nav2 reads it, and it has no meaning here. It is accepted, which makes a parameter file for Nav2 usable
     // unchanged.
@@ -306,7 +310,8 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         "transform_tolerance",
         default.transform_tolerance.as_secs_f64(),
         (0.0, 3600.0),
-        "Accepted for compatibility: Nav2 waits this long for a transform, here nothing waits.",
+        "No effect; declared for compatibility with Nav2, in s.\nNav2 waits this long for a transform. navtree does \
+         not wait for transforms while it ticks.",
     )?;
     let age_limit = read.number(
         "transform_age_limit",
@@ -314,25 +319,25 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
             .transform_age_limit
             .map_or(0.0, |limit| limit.as_secs_f64()),
         (0.0, 3600.0),
-        "Seconds after which a transform counts as missing, by its stamp or by its arrival, and odometry for \
-        CheckStopStatus; 0: never, as in Nav2.",
+        "Maximum age of a transform, in s. 0: no limit, as in Nav2.\nThe age is counted from its stamp and from its \
+         arrival. An older transform counts as missing. The limit also applies to the odometry of CheckStopStatus.",
     )?;
     let filter = read.number(
         "filter_duration",
         default.filter_duration.as_secs_f64(),
         (0.0, 60.0),
-        "Seconds of odometry that speeds are averaged over.",
+        "Time over which the speed from odometry is averaged, in s.",
     )?;
     Ok(Settings {
         global_frame: read.text(
             "global_frame",
             &default.global_frame,
-            "The frame that goals are kept in.",
+            "Global frame. Goals are transformed into this frame.",
         )?,
         robot_base_frame: read.text(
             "robot_base_frame",
             &default.robot_base_frame,
-            "The robot's own frame.",
+            "Base frame of the robot.",
         )?,
         transform_tolerance: Duration::from_secs_f64(tolerance),
         transform_age_limit: (age_limit > 0.0).then(|| Duration::from_secs_f64(age_limit)),
@@ -341,44 +346,45 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         cancel_timeout: read.milliseconds(
             "default_cancel_timeout",
             milliseconds(default.cancel_timeout),
-            "Milliseconds that a goal which is stopping may hold back the next one on its server, and a job which is stopping \
-             the next one of its leaf.",
+            "Maximum time that a stopping goal delays the next goal on its server, in ms.\nA stopping job delays the \
+             next job of its leaf for at most this time too.",
         )?,
         give_up_timeout: read.milliseconds(
             "give_up_timeout",
             milliseconds(default.give_up_timeout),
-            "Milliseconds that stopping a goal is tried in all, before it is given up and reported as an error.",
+            "Maximum time to try to stop a goal before an error is reported, in ms.",
         )?,
-        odom_topic: read.text("odom_topic", &default.odom_topic, "Where the robot's odometry comes from.")?,
+        odom_topic: read.text("odom_topic", &default.odom_topic, "Topic of the odometry.")?,
         filter_duration: Duration::from_secs_f64(filter),
         goal_reached_tolerance: read.number(
             "goal_reached_tol",
             default.goal_reached_tolerance,
             (0.0, 1e3),
-            "Metres within which GoalReached succeeds.",
+            "Distance from the goal at which GoalReached succeeds, in m.",
         )?,
-        goal_updater_topic: read.text("goal_updater_topic", &default.goal_updater_topic, "Where GoalUpdater finds a new goal.")?,
+        goal_updater_topic: read.text("goal_updater_topic", &default.goal_updater_topic, "Topic of new goals for GoalUpdater.")?,
         goals_updater_topic: read.text(
             "goals_updater_topic",
             &default.goals_updater_topic,
-            "Where GoalUpdater finds new goals to pass through.",
+            "Topic of new lists of goals for GoalUpdater.",
         )?,
         max_goal_poses: max_goal_poses(read, default.max_goal_poses)?,
         canceled_is_success: read.flag(
             "canceled_is_success",
             default.canceled_is_success,
-            "A goal that another client or a Cancel node cancelled counts as a success of its leaf, as in Nav2.",
+            "A leaf succeeds if another client or a Cancel node cancels its goal, as in Nav2. False: it fails.",
         )?,
         latch_on_activation: read.flag(
             "latch_on_activation",
             default.latch_on_activation,
-            "GoalUpdated and its kin forget their reference whenever they are reset, as in Nav2.",
+            "GoalUpdated, DistanceTraveled and TimeExpired forget their reference when they are reset, as in Nav2.",
         )?,
         halt_order: if read.flag(
             "halt_before_start",
             true,
-            "What loses its turn is stopped before anything is started that wins. False: in the order in which leaves are \
-             ticked and halted, as in BehaviorTree.CPP.",
+            "Send cancels of halted leaves before new goals. False: in the order of the tick, as in \
+             BehaviorTree.CPP.\nTrue: a reactive node that changes its branch first halts the leaves of the old \
+             branch, then starts those of the new one.",
         )? {
             HaltOrder::BeforeStarts
         } else {
@@ -387,7 +393,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         battery_unknown_is_low: read.flag(
             "battery_unknown_is_low",
             default.battery_unknown_is_low,
-            "IsBatteryLow succeeds as long as no battery has said anything.",
+            "IsBatteryLow succeeds until the first battery message arrives. False: it fails.",
         )?,
     })
 }
@@ -397,9 +403,10 @@ fn max_goal_poses(read: &Reader<'_>, default: usize) -> Result<usize, ParameterE
     let declaration = Declaration::new(
         "max_goal_poses",
         i64::try_from(default).unwrap_or(i64::MAX),
-        "Maximum number of poses of a goal, and of a list on `goals_updater_topic`. A goal with more is aborted before it is \
-         taken up, with the reason in `error_msg`. The tick thread copies a list when its goal begins, and where these \
-         nodes run: AppendGoalPoseToGoals, ComputePathThroughPoses, RemoveInCollisionGoals, RemovePassedGoals.",
+        "Maximum number of poses of a goal, and of a list on `goals_updater_topic`.\nA goal with more poses is \
+         aborted before it starts, with the reason in `error_msg`. The tick thread copies a list when its goal \
+         starts, and when one of these nodes runs: AppendGoalPoseToGoals, ComputePathThroughPoses, \
+         RemoveInCollisionGoals, RemovePassedGoals.",
     )
     .within(1.0, 1e6)
     .read_only();
@@ -419,13 +426,14 @@ fn response_timeout(read: &Reader<'_>, default: i64) -> Result<Duration, Paramet
     let response = read.milliseconds(
         "response_timeout",
         default,
-        "Maximum time for a server to accept a goal or to answer a request, in ms, where the tree sets no `server_timeout`.",
+        "Maximum time for a server to accept a goal or to answer a request, in ms.\nThe port `server_timeout` of a \
+         node overrides it.",
     )?;
     let of_nav2 = read.milliseconds(
         NAV2,
         20,
-        "Nav2's name for `response_timeout`, in ms. The longer of the two counts: Nav2's default of 20 is what a blocked tick \
-         can afford, and no tick blocks here.",
+        "Nav2's name for `response_timeout`, in ms. The longer of the two is used.\nIn Nav2, a tick blocks for this \
+         time, hence its default of 20 ms. In navtree, no tick blocks.",
     )?;
     if read.0.is_overridden(NAV2) && of_nav2 < response {
         tracing::info!(
@@ -440,22 +448,22 @@ fn response_timeout(read: &Reader<'_>, default: i64) -> Result<Duration, Paramet
 
 fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     let default = Options::default();
-    let period = read.milliseconds("bt_loop_duration", 10, "Milliseconds from tick to tick.")?;
+    let period = read.milliseconds("bt_loop_duration", 10, "Period of the ticks, in ms.")?;
     let rate = read.number(
         "feedback_rate",
         10.0,
         (0.1, 1000.0),
-        "Feedback messages a second. Nav2 sends one with every tick.",
+        "Feedback messages per second (Hz).\nNav2 sends one in each tick.",
     )?;
     let names = read.texts(
         "error_code_names",
         &default.error_code_keys,
-        "Blackboard keys whose first value other than 0 becomes the error code of a failed goal.",
+        "Blackboard keys of error codes. A failed goal returns the lowest error code other than 0.",
     )?;
     let prefixes = read.texts(
         "error_code_name_prefixes",
         &[],
-        "The same, each with _error_code and _error_msg behind it.",
+        "Prefixes of blackboard keys of error codes: `PREFIX_error_code` and `PREFIX_error_msg`.",
     )?;
     let keys = names
         .into_iter()
@@ -467,25 +475,26 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             0,
             "stop_timeout",
             3000,
-            "Milliseconds that everything that a tree had started may take to stop when it has ended or was halted, before its \
-             client is told the end all the same, and what has not stopped; at most 4.8 s where the node is deactivated, \
-             and 1.3 s where it ends; 0: nothing is waited for, as in Nav2.",
+            "Maximum time to wait for goals and jobs to stop before the result is returned, in ms. 0: do not wait, \
+             as in Nav2.\nAfter this time the result names what has not stopped. The wait is at most 4.8 s when the \
+             node is deactivated, and 1.3 s when it ends.",
         )?,
         clock_timeout: Duration::from_secs_f64(read.number(
             "clock_timeout",
             default.clock_timeout.as_secs_f64(),
             (0.0, 3600.0),
-            "Seconds that a goal waits for the first message on /clock under use_sim_time before it is aborted; 0: for ever.",
+            "Maximum time that a goal waits for the first message on /clock if `use_sim_time` is set, in s. 0: no \
+             limit.\nThe goal is aborted after this time.",
         )?),
         allow_navigator_preemption: read.flag(
             "allow_navigator_preemption",
             default.allow_navigator_preemption,
-            "A goal for one navigator takes the place of the other's.",
+            "A goal of one navigator preempts the goal of the other navigator. False: it is aborted.",
         )?,
         allow_tree_preemption: read.flag(
             "allow_tree_preemption",
             default.allow_tree_preemption,
-            "A goal with another tree replaces the one that runs; false: it is refused, as in Nav2.",
+            "A goal with another tree preempts the goal that runs. False: it is aborted, as in Nav2.",
         )?,
         goal_key: read.text(
             "goal_blackboard_id",
@@ -495,7 +504,7 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
         goals_key: read.text(
             "goals_blackboard_id",
             &default.goals_key,
-            "Blackboard key of the goals.",
+            "Blackboard key of the list of goals.",
         )?,
         path_key: read.text(
             "path_blackboard_id",
@@ -506,7 +515,7 @@ fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
         log_idle_transitions: read.flag(
             "bt_log_idle_transitions",
             default.log_idle_transitions,
-            "Whether behavior_tree_log tells of resets to idle.",
+            "Publish changes to the status IDLE on behavior_tree_log.",
         )?,
         random_seed: random_seed(read)?,
         discovered: DISCOVERED,
@@ -520,8 +529,8 @@ fn random_seed(read: &Reader<'_>) -> Result<u64, ParameterError> {
     let declaration = Declaration::new(
         "random_seed",
         -1_i64,
-        "What Random and RandomSelector draw by: the same seed gives the same choices, tree by tree. -1: another one in \
-         each run, which is logged.",
+        "Seed of Random and RandomSelector. -1: a new seed in each run.\nThe same seed gives the same choices in \
+         each tree. The log contains the seed.",
     )
     .within(-1.0, 9.0e15)
     .read_only();

@@ -26,19 +26,18 @@ pub(crate) fn declare(store: &ParameterStore) -> Result<(), ParameterError> {
     store.declare(Declaration::new(
         NODES,
         ParameterValue::StringArray(Vec::new()),
-        "Nav2's own names are accepted and ignored; any other keeps the node from being configured. Looked at by the \
-         transition `configure`.",
+        "Plug-ins of nodes. Nav2's own names are ignored; any other name makes the transition `configure` fail.",
     ))?;
     let own = NavigatorKind::ALL.map(|kind| kind.action().to_owned());
     let list = Declaration::new(
         NAVIGATORS,
         own.to_vec(),
-        "Navigators to serve: each `NAME` of the list by the action of its `NAME.plugin`. Any other plug-in than Nav2's own \
-         keeps the node from being configured.",
+        "Navigators to serve. `NAME.plugin` sets the plug-in of the navigator `NAME`.\nOnly the two plug-ins of Nav2 \
+         exist. Any other plug-in makes the transition `configure` fail.",
     );
     store.declare(list.read_only())?;
     for kind in NavigatorKind::ALL {
-        let text = format!("Navigator that serves `{}`.", kind.action());
+        let text = format!("Plug-in of the navigator that serves `{}`.", kind.action());
         let plugin = Declaration::new(&plugin_parameter(kind.action()), plugin_of(kind), &text);
         store.declare(plugin.read_only())?;
     }
@@ -75,21 +74,21 @@ pub(crate) fn navigators(store: &ParameterStore) -> Result<Vec<NavigatorKind>, S
         {
             Some(kind) if kinds.contains(&kind) => {
                 return Err(format!(
-                    "{NAVIGATORS}: `{name}` has the same plug-in as another navigator of the list, {plugin}: take one of them \
-                     off the list"
+                    "{NAVIGATORS}: `{name}` has the same plug-in as another navigator of the list, {plugin}: remove \
+                     one of them from the list"
                 ));
             }
             Some(kind) => kinds.push(kind),
             None if given.is_empty() => {
                 return Err(format!(
-                    "{NAVIGATORS}: `{name}` has no plug-in: set `{parameter}` to {to_pose} or {through_poses}, or take \
-                     `{name}` off the list"
+                    "{NAVIGATORS}: `{name}` has no plug-in: set `{parameter}` to {to_pose} or {through_poses}, or \
+                     remove `{name}` from the list"
                 ));
             }
             None => {
                 return Err(format!(
-                    "{NAVIGATORS}: the plug-in `{given}` of `{name}` is a C++ library, which navtree cannot load: set \
-                     `{parameter}` to {to_pose} or {through_poses}, or take `{name}` off the list"
+                    "{NAVIGATORS}: the plug-in `{given}` of `{name}` is a C++ library, which navtree cannot load: \
+                     set `{parameter}` to {to_pose} or {through_poses}, or remove `{name}` from the list"
                 ));
             }
         }
@@ -97,7 +96,7 @@ pub(crate) fn navigators(store: &ParameterStore) -> Result<Vec<NavigatorKind>, S
     if kinds.is_empty() {
         let [to_pose, through_poses] = NavigatorKind::ALL.map(NavigatorKind::action);
         return Err(format!(
-            "{NAVIGATORS}: the list is empty: name {to_pose}, {through_poses} or both"
+            "{NAVIGATORS}: the list is empty: add {to_pose}, {through_poses} or both"
         ));
     }
     Ok(kinds)
@@ -116,7 +115,7 @@ fn refuse_foreign_nodes(store: &ParameterStore) -> Result<(), String> {
         None => Ok(()),
         Some(name) => Err(format!(
             "{NODES}: `{name}` is a C++ library, which navtree cannot load: write its nodes in Rust (examples/), or \
-             reach its servers with RosAction and RosService, and take it off the list"
+             use its servers with RosAction and RosService, and remove it from the list"
         )),
     }
 }
@@ -191,7 +190,7 @@ mod tests {
                 &[("coverage", "opennav_coverage::CoverageNavigator")][..],
                 "navigators: the plug-in `opennav_coverage::CoverageNavigator` of `coverage` is a C++ library, which navtree \
                  cannot load: set `coverage.plugin` to nav2_bt_navigator::NavigateToPoseNavigator or \
-                 nav2_bt_navigator::NavigateThroughPosesNavigator, or take `coverage` off the list",
+                 nav2_bt_navigator::NavigateThroughPosesNavigator, or remove `coverage` from the list",
             ),
             (
                 &["coverage"],
@@ -201,7 +200,7 @@ mod tests {
             (
                 &[""],
                 &[],
-                "navigators: the list is empty: name navigate_to_pose, navigate_through_poses or both",
+                "navigators: the list is empty: add navigate_to_pose, navigate_through_poses or both",
             ),
             (
                 &["navigate_to_pose", "navigate_through_poses"],

@@ -14,7 +14,7 @@ use crate::nav::Settings;
 use crate::nav::testing::Plan;
 
 const TURN: &str = r#"<Spin name="turn" spin_dist="1.0"/>"#;
-const DISPLACED: &str = "another goal took its place";
+const DISPLACED: &str = "replaced by a newer goal";
 
 fn tree(xml: &str) -> Arc<TreeDef> {
     load(&registry(), xml)
@@ -287,8 +287,7 @@ fn g6_the_client_of_a_tree_that_is_skipped_as_a_whole_is_told_that_it_failed() {
         let mut rig = Rig::new();
         rig.goal(1, &tree(xml));
         rig.ticks(1);
-        let message =
-            "the tree was skipped as a whole: a precondition of its root, or of all its children, says so";
+        let message = "the tree returned SKIPPED: a precondition skips its root or all children of its root";
         assert_eq!(rig.told(), [aborted(1, message)]);
         assert!(rig.navigator.is_idle());
     }

@@ -55,21 +55,21 @@ impl StalledThreads {
             let time = match self.verdict(thread, beats) {
                 Some(StallNotice::Stalled(time)) => time,
                 Some(StallNotice::Recovered(time)) => {
-                    tracing::error!("watchdog: the thread `{thread}` goes on after {time:.1?}");
+                    tracing::error!("watchdog: thread `{thread}` responds again after {time:.1?}");
                     continue;
                 }
                 None => continue,
             };
             if is_guarded && goal_tracker.may_have_goals() {
                 tracing::error!(
-                    "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: the process \
-                     is aborted, so that the guardian cancels its goals"
+                    "watchdog: thread `{thread}` has been blocked in the middleware for {time:.1?}: aborting the \
+                     process, so that the guardian cancels its goals"
                 );
                 self.aborts = true;
             } else {
                 tracing::error!(
-                    "watchdog: the thread `{thread}` has not come back from the middleware for {time:.1?}: goals can \
-                     neither be sent nor cancelled"
+                    "watchdog: thread `{thread}` has been blocked in the middleware for {time:.1?}: goals can be \
+                     neither sent nor cancelled"
                 );
             }
         }

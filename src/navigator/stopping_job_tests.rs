@@ -153,7 +153,7 @@ fn g3_a_goal_that_waits_for_another_to_stop_is_not_canceled_before_that_has() {
     let replaced = (1, TerminalStatus::Aborted, 0, REPLACED.to_owned());
     assert_eq!(
         braking.told(),
-        [replaced, canceled(2, 0, "cancelled before it was taken up")]
+        [replaced, canceled(2, 0, "cancelled before it started")]
     );
     assert!(braking.rig.navigator.is_idle());
 }

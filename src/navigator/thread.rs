@@ -350,13 +350,13 @@ impl Drop for TickThread {
     fn drop(&mut self) {
         let _ = self.handle.sender.send(Message::Quit);
         if let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(FAREWELL) {
-            tracing::error!("the tick thread is left behind: it has not come back from a leaf");
+            tracing::error!("tick thread not joined: a leaf still blocks it");
             return;
         }
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the tick thread had panicked");
+            tracing::error!("tick thread panicked");
         }
     }
 }
@@ -530,14 +530,16 @@ impl Loop {
             return has_started;
         }
         if !std::mem::replace(&mut self.waits_for_time, true) {
-            tracing::warn!("use_sim_time is set and nothing has come on /clock: goals wait for it");
+            tracing::warn!(
+                "use_sim_time is set, but no message has arrived on /clock: goals wait for the first one"
+            );
         }
         let since = *self.waits_since.get_or_insert(steady);
         let limit = self.navigator.options().clock_timeout;
         if !limit.is_zero() && steady.since(since) >= limit {
             let reason = format!(
-                "use_sim_time is set and nothing has come on /clock for {limit:?}: start what publishes it, or unset \
-                 use_sim_time"
+                "use_sim_time is set, but no message has arrived on /clock for {limit:?}: start the publisher of \
+                 /clock, or unset use_sim_time"
             );
             tracing::error!("goals are aborted: {reason}");
             self.navigator.abort_all(NavigationError::Unknown, &reason, now);

@@ -308,7 +308,7 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
         assert_eq!((client, report.status), (number, TerminalStatus::Aborted));
         assert_eq!(
             report.error_message,
-            "the node stopped taking goals before this one was taken up"
+            "the node stopped accepting goals before this goal started"
         );
     };
     // While the goal on the first server is stopping, ...
@@ -518,7 +518,7 @@ fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
         assert!(
             report
                 .error_message
-                .contains("nothing has come on /clock for 10s")
+                .contains("no message has arrived on /clock for 10s")
         );
     }
     assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));

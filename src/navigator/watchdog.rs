@@ -57,7 +57,7 @@ impl Watchdog {
                         }
                         Some(StallNotice::Recovered(time)) => {
                             (hanging, stopped) = (false, false);
-                            report(format!("the tick thread goes on after {time:.1?}"));
+                            report(format!("tick thread responds again after {time:.1?}"));
                         }
                         None => {}
                     }
@@ -67,7 +67,7 @@ impl Watchdog {
                     {
                         stopped = true;
                         report(
-                            "a cancel waits for the tick thread: goals are cancelled without it".to_owned(),
+                            "tick thread is blocked and a cancel waits for it: the watchdog cancels all goals".to_owned(),
                         );
                         stop();
                         jobs.cancel_all();
@@ -89,11 +89,11 @@ impl Watchdog {
 }
 
 fn hangs(leaf: Option<&str>, time: Duration) -> String {
-    let advice = "a node must return at once, and leave what takes longer to a job";
+    let advice = "a tick must return at once; move long work to a job";
     match leaf {
-        Some(leaf) => format!("leaf `{leaf}` has kept the tick thread for {time:.1?}: {advice}"),
+        Some(leaf) => format!("leaf `{leaf}` has blocked the tick thread for {time:.1?}: {advice}"),
         None => {
-            format!("the tick thread has not come back for {time:.1?}, and is in no node but navtree's own")
+            format!("tick thread has been blocked for {time:.1?}, not by a custom leaf")
         }
     }
 }

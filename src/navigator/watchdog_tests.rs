@@ -74,7 +74,7 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
     );
     remote.goal(1, &tree);
     inside.recv_timeout(PATIENCE).unwrap();
-    hear(&reports, "leaf `arm` has kept the tick thread for ");
+    hear(&reports, "leaf `arm` has blocked the tick thread for ");
     let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
     assert_eq!(halted.wait(A_MOMENT), Err(Unacknowledged::NotYet));
     assert!(stopped.try_recv().is_err(), "nobody has asked for a cancel");
@@ -82,8 +82,8 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
     stopped.recv_timeout(PATIENCE).unwrap();
     let_go.send(()).unwrap();
     assert_eq!(halted.wait(PATIENCE), Ok(()));
-    hear(&reports, "a cancel waits for the tick thread");
-    hear(&reports, "the tick thread goes on after ");
+    hear(&reports, "tick thread is blocked and a cancel waits for it");
+    hear(&reports, "tick thread responds again after ");
     drop(watchdog);
 }
 
@@ -162,7 +162,7 @@ impl Kept {
         self.remote.clock.advance(30);
         self.remote.thread.handle().wake();
         self.inside.recv_timeout(PATIENCE).unwrap();
-        hear(&self.said, "leaf `arm` has kept the tick thread for ");
+        hear(&self.said, "leaf `arm` has blocked the tick thread for ");
         assert_eq!(self.remote.bench.active("spin"), 1);
     }
 }
@@ -255,7 +255,7 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
     remote.clock.advance(30);
     remote.thread.handle().wake();
     inside.recv_timeout(PATIENCE).unwrap();
-    hear(&said, "leaf `wall` has kept the tick thread for ");
+    hear(&said, "leaf `wall` has blocked the tick thread for ");
     assert!(stopped.try_recv().is_err());
     remote.thread.handle().cancel(GoalId([1; 16]));
     assert_eq!(
@@ -263,7 +263,7 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
         Ok(()),
         "the leaf still keeps the thread"
     );
-    hear(&said, "a cancel waits for the tick thread");
+    hear(&said, "tick thread is blocked and a cancel waits for it");
     while !remote.heartbeat.is_cancelled_without() {
         std::thread::yield_now();
     }

@@ -584,7 +584,7 @@ impl<A: ServedAction> Shared<A> {
 impl<A: ServedAction> Drop for GoalInner<A> {
     fn drop(&mut self) {
         if self.server.table().status(self.id).is_active() {
-            let _ = self.server.abort(self.id, "the server dropped the goal");
+            let _ = self.server.abort(self.id, "the server ended without a result");
         }
     }
 }

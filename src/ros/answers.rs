@@ -126,7 +126,7 @@ fn hand_on(give: Give) {
             .name("answers".to_owned())
             // The thread starts again after a panic: an answer that cannot be sent must not affect the others.
             .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&tasks))).is_err() {})
-            .map_err(|error| tracing::error!("no thread for answers: {error}"))
+            .map_err(|error| tracing::error!("answer thread not started: {error}"))
             .ok()
             .map(|_| queue)
     });
@@ -137,7 +137,7 @@ fn hand_on(give: Give) {
 
 fn put(queue: &SyncSender<Task>, give: Give) {
     if queue.try_send(Task::Give(give)).is_err() {
-        tracing::warn!("an answer is given up, because {MOST_QUEUED} others wait to be given");
+        tracing::warn!("response dropped: {MOST_QUEUED} responses already wait to be sent");
     }
 }
 
@@ -154,7 +154,7 @@ fn run(tasks: &Receiver<Task>) {
             Ok(Task::Give(give)) => {
                 if let Some(reason) = refused.take(give, started.elapsed()) {
                     tracing::warn!(
-                        "an answer is given up, because {MOST} others wait for their clients: {reason}"
+                        "response dropped: {MOST} responses already wait for their clients: {reason}"
                     );
                 }
             }
@@ -165,7 +165,9 @@ fn run(tasks: &Receiver<Task>) {
         }
         // Try one, then read the queue again: a result must not wait for ten clients that cannot receive.
         if let Some(reason) = refused.try_again(started.elapsed()) {
-            tracing::warn!("an answer is given up after {PATIENCE:?}, its client does not take it: {reason}");
+            tracing::warn!(
+                "response dropped after {PATIENCE:?}: it could not be sent to its client: {reason}"
+            );
         }
     }
 }
@@ -221,7 +223,7 @@ impl Refused {
         waiting.attempts += 1;
         let abandoned = match (waiting.give)() {
             Attempt::Given => {
-                tracing::debug!("an answer was taken at attempt {}", waiting.attempts);
+                tracing::debug!("response sent at attempt {}", waiting.attempts);
                 None
             }
             Attempt::Pointless => None,

@@ -143,7 +143,7 @@ pub fn keep_for(name: &str) {
         Ok(file) => Command::new(file).arg0(program).args(arguments).exec(),
         Err(error) => error,
     };
-    tracing::debug!("one node listens and serves, because the process cannot be started anew: {error}");
+    tracing::debug!("process not restarted: {error}; one node has the subscriptions and the services");
 }
 
 #[cfg(test)]

@@ -78,7 +78,9 @@ pub(super) fn whole<T: TopicType>(
         None => receiver(T::from_wire(message)),
         Some(fault) if !is_told => {
             is_told = true;
-            tracing::warn!("{topic}: {fault}: the message, and others like it, are not taken");
+            tracing::warn!(
+                "{topic}: message dropped: {fault}; more such messages are dropped without a warning"
+            );
         }
         Some(_) => {}
     }

@@ -80,13 +80,17 @@ impl Ros {
 
     /// The parameter `use_sim_time`, which every node has.
     pub fn use_sim_time() -> Declaration {
-        Declaration::new("use_sim_time", false, "Take the time from /clock.")
+        Declaration::new(
+            "use_sim_time",
+            false,
+            "Use the time of /clock instead of the system time.",
+        )
     }
 
     /// The parameter of rclcpp's nodes that enables the service for type descriptions.
     pub fn start_type_description_service() -> Declaration {
-        let text = "Serve ~/get_type_description, by which tools learn what the types of the node's topics and services look \
-                    like.";
+        let text = "Serve ~/get_type_description, which describes the message and service types of the node for \
+                    tools.";
         Declaration::new("start_type_description_service", true, text).read_only()
     }
 

@@ -4,10 +4,10 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RosError {
     /// ROS could not be initialised: bad `--ros-args`, no middleware, no network.
-    #[error("ROS 2 could not be initialised: {0}")]
+    #[error("ROS 2 not initialised: {0}")]
     Context(String),
     /// The node could not be created.
-    #[error("the node `{name}` could not be created: {reason}")]
+    #[error("node `{name}` not created: {reason}")]
     Node {
         /// Its name.
         name: String,
@@ -15,7 +15,7 @@ pub enum RosError {
         reason: String,
     },
     /// A topic or service endpoint could not be created.
-    #[error("the {what} `{name}` could not be created: {reason}")]
+    #[error("{what} `{name}` not created: {reason}")]
     Entity {
         /// `subscription`, `publisher`, `service`, `client`.
         what: &'static str,
@@ -32,10 +32,10 @@ pub enum RosError {
     #[error("the thread that owns the ROS node did not answer in time")]
     Timeout,
     /// A request, response or message could not be sent.
-    #[error("could not send: {0}")]
+    #[error("not sent: {0}")]
     Send(String),
     /// Too many requests to this server are unanswered.
-    #[error("the server has left {0} requests without an answer: no more are sent but one every ten seconds")]
+    #[error("{0} requests unanswered; sending one every 10 s")]
     Unanswered(usize),
     /// The type of a payload is not the type of its endpoint.
     #[error("the payload is not a {0}")]

@@ -305,10 +305,7 @@ impl RosHandle {
             .name(name.to_owned())
             .spawn(move || {
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-                    ros.fail(&format!(
-                        "the thread `{name}` has panicked: {}",
-                        panic_text(&*panic)
-                    ));
+                    ros.fail(&format!("thread `{name}` panicked: {}", panic_text(&*panic)));
                 }
             })
             .map_err(|error| RosError::Context(error.to_string()))

@@ -217,7 +217,7 @@ impl GoalTrackerThread {
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
                     let mut left = owner.left_goals();
                     left.cancel(&mut owner.actions);
-                    fault.fail(&format!("a fault in the GoalTracker: {}", panic_text(&*panic)));
+                    fault.fail(&format!("error in the GoalTracker: {}", panic_text(&*panic)));
                     left.serve_until_the_end(&mut owner.actions, &receiver);
                 }
             })
@@ -412,15 +412,15 @@ impl GoalTrackerHandle {
 
 fn words(phase: Phase) -> &'static str {
     match phase {
-        Phase::Queued => "waiting for another to stop",
+        Phase::Queued => "waiting for another goal to stop",
         Phase::Absent => "waiting for its server",
         Phase::Sent => "not answered",
         Phase::Executing => "executing",
         Phase::Finishing => "waiting for its result",
-        Phase::Replaced => "replaced by a newer one",
-        Phase::CancelPending => "not answered, to be cancelled",
+        Phase::Replaced => "replaced by a newer goal",
+        Phase::CancelPending => "cancelled, but not accepted yet",
         Phase::Canceling => "being cancelled",
-        Phase::Unreachable => "its server is gone",
+        Phase::Unreachable => "server gone",
         Phase::Ended => "over",
     }
 }
@@ -643,7 +643,7 @@ impl Owner {
     }
 
     fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
-        let absent = || RosError::Send("the client is not there yet".to_owned());
+        let absent = || RosError::Send("the client is not created yet".to_owned());
         match effect {
             Effect::SendGoal {
                 server,
@@ -681,7 +681,7 @@ impl Owner {
                     None => Err(absent()),
                 };
                 if let Err(error) = sent {
-                    tracing::error!("{}: result not asked for: {error}", self.name(server));
+                    tracing::error!("{}: result not requested: {error}", self.name(server));
                 }
             }
             Effect::CallService {
@@ -793,7 +793,9 @@ impl Owner {
         }
         for (server, unanswered) in many {
             let name = self.name(server);
-            tracing::warn!("{name}: {unanswered} requests have had no answer so far, and each takes memory");
+            tracing::warn!(
+                "{name}: {unanswered} requests are unanswered, and each uses memory; check the server"
+            );
             self.warned.insert(server, unanswered);
         }
         sum

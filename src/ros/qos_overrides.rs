@@ -106,7 +106,7 @@ pub fn declare(
         let declaration = Declaration::new(
             &format!("qos_overrides.{topic}.subscription.{name}"),
             policy.default_of(&qos),
-            &format!("Service quality of the subscription of {topic}: {name}."),
+            &format!("QoS of the subscription to {topic}: {name}."),
         );
         let declaration = match policy.values() {
             [] => declaration.within(0.0, 1e6),
@@ -114,7 +114,7 @@ pub fn declare(
                 let text = value.as_str().unwrap_or_default();
                 match values.contains(&text) {
                     true => Ok(()),
-                    false => Err(format!("`{text}` is no {name}: use {}", values.join(", "))),
+                    false => Err(format!("`{text}` is not a {name}: use {}", values.join(", "))),
                 }
             }),
         };
@@ -161,7 +161,7 @@ mod tests {
         let fault = declared(&[("reliability", "sloppy".into())]).unwrap_err();
         assert_eq!(
             fault.to_string(),
-            "`sloppy` is no reliability: use reliable, best_effort, system_default, best_available"
+            "`sloppy` is not a reliability: use reliable, best_effort, system_default, best_available"
         );
     }
 }

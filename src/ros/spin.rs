@@ -119,13 +119,13 @@ pub(super) fn run(
             }
             round = round.wrapping_add(1);
             if round.is_multiple_of(16) && !context.is_valid() {
-                return Err("ROS was shut down under the node".to_owned());
+                return Err("ROS was shut down while the node was running".to_owned());
             }
         }
     }));
     match ended {
         Ok(result) => result,
-        Err(panic) => Err(format!("a fault in the ROS thread: {}", panic_text(&*panic))),
+        Err(panic) => Err(format!("error in the ROS thread: {}", panic_text(&*panic))),
     }
 }
 

@@ -56,10 +56,7 @@ impl Stderr {
                     let _ = console.write_all(&line);
                     let lost = counted.swap(0, Ordering::Relaxed);
                     if lost > 0 {
-                        let _ = writeln!(
-                            console,
-                            "({lost} lines of the log were not written: nobody read the console)"
-                        );
+                        let _ = writeln!(console, "({lost} log lines dropped: the console was not read)");
                     }
                 }
                 let _ = console.flush();
@@ -164,6 +161,6 @@ mod tests {
         let written = written.lock().unwrap();
         let lines = written.lines().filter(|line| !line.starts_with('(')).count();
         assert!((MOST_WAITING..=MOST_WAITING + 2).contains(&lines), "{lines}");
-        assert!(written.contains("lines of the log were not written"), "{written}");
+        assert!(written.contains("log lines dropped"), "{written}");
     }
 }

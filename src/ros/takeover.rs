@@ -81,9 +81,9 @@ impl Takeover {
             };
             if named > 1 && !warned {
                 tracing::warn!(
-                    "another node on the graph is named {name}: goals of an earlier run are not cancelled while it is \
-                     there. Stop or rename one of the two; one that was killed leaves the graph when the middleware's lease \
-                     on it ends (20 s with Fast DDS)"
+                    "another node on the graph is named {name}: goals of an earlier run are not cancelled while it \
+                     is there. Stop or rename one of the two nodes. A killed node leaves the graph when its lease \
+                     ends (20 s with Fast DDS)"
                 );
             }
             warned = named > 1;
@@ -155,9 +155,9 @@ impl Namesakes {
         if others > 0 && !self.has_warned {
             self.has_warned = true;
             tracing::warn!(
-                "{others} publishers of {TOPIC} have had no node name for {} s: they are taken for no nodes of this name, \
-                 and goals of an earlier run of this node are cancelled. If another node of this name runs, stop or \
-                 rename it",
+                "{others} publishers of {TOPIC} have had no node name for {} s: navtree treats them as nodes with \
+                 other names and cancels goals of an earlier run of this node. If another node of this name runs, \
+                 stop or rename it",
                 NAMELESS.as_secs()
             );
         }

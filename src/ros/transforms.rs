@@ -184,8 +184,8 @@ impl Frames {
             None if is_full => {
                 if !std::mem::replace(&mut self.has_told, true) {
                     tracing::error!(
-                        "there are {MOST_FRAMES} frames, static or heard in the last {} s: the transform of `{child}` \
-                         is left out, and those of other new frames. Find out what publishes so many on /tf",
+                        "transform of `{child}` dropped, and those of all other new frames: {MOST_FRAMES} frames are \
+                         static or had a transform in the last {} s. Find the node that publishes so many frames on /tf",
                         KEPT / 1_000_000_000
                     );
                 }

@@ -34,7 +34,7 @@ pub fn parse_charger(text: &str) -> Result<Option<Disc>, String> {
         {
             Ok(Some(Disc { x, y, radius }))
         }
-        _ => Err(format!("`{text}` is no place; write `x y radius` in metres")),
+        _ => Err(format!("`{text}` is not a place; write `x y radius` in metres")),
     }
 }
 

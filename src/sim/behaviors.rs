@@ -61,7 +61,7 @@ impl Execution for Spinning {
     fn start(goal: &SpinGoal, _previous: Option<&Self>, world: &mut World) -> Result<Self, SpinResult> {
         let target = f64::from(goal.target_yaw);
         if !target.is_finite() {
-            return Err(Spin::failure(Spin::UNKNOWN, "the target yaw is no number"));
+            return Err(Spin::failure(Spin::UNKNOWN, "the target yaw is not a number"));
         }
         Ok(Self {
             target,
@@ -88,12 +88,12 @@ impl Execution for Spinning {
             return Progress::Succeeded(ended(world, Spin::NONE, "", &self.allowance));
         }
         if self.allowance.is_used_up(world) {
-            let text = "the time allowance ran out";
+            let text = "the time allowance was exceeded";
             return Progress::Aborted(ended(world, Spin::TIMEOUT, text, &self.allowance));
         }
         // A disc that turns covers no new area, so only an overlap at the current pose counts.
         if overlap(world, &world.robot.pose) > 0.0 {
-            let text = "something is in the way";
+            let text = "an obstacle is ahead";
             return Progress::Aborted(ended(world, Spin::COLLISION_AHEAD, text, &self.allowance));
         }
         let settings = &world.settings;
@@ -209,10 +209,10 @@ macro_rules! straight_server {
                     }),
                     StraightStep::Arrived => Progress::Succeeded(self.ended(world, $action::NONE, "")),
                     StraightStep::TimedOut => {
-                        Progress::Aborted(self.ended(world, $action::TIMEOUT, "the time allowance ran out"))
+                        Progress::Aborted(self.ended(world, $action::TIMEOUT, "the time allowance was exceeded"))
                     }
                     StraightStep::Blocked => {
-                        Progress::Aborted(self.ended(world, $action::COLLISION_AHEAD, "something is in the way"))
+                        Progress::Aborted(self.ended(world, $action::COLLISION_AHEAD, "an obstacle is ahead"))
                     }
                 }
             }
@@ -257,17 +257,17 @@ fn backwards(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
 fn on_heading(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
     along_x(target, speed)?;
     if (target.x > 0.0) != (speed > 0.0) {
-        return Err("distance and speed differ in sign");
+        return Err("distance and speed have different signs");
     }
     Ok((target.x, speed))
 }
 
 fn along_x(target: &Point, speed: f64) -> Result<(), &'static str> {
     if target.y != 0.0 || target.z != 0.0 {
-        return Err("only a target along x can be driven to");
+        return Err("only a target along x is supported");
     }
     if !(target.x.is_finite() && speed.is_finite()) {
-        return Err("distance or speed is no number");
+        return Err("distance or speed is not a number");
     }
     Ok(())
 }

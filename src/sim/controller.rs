@@ -167,7 +167,7 @@ impl Execution for Follower {
                 .in_map(&pose)
                 .map_err(|error| FollowPath::failure(FollowPath::TF_ERROR, &error.to_string()))?;
             if !pose.is_finite() {
-                let text = "the path has a pose that is no number";
+                let text = "a pose of the path is not a number";
                 return Err(FollowPath::failure(FollowPath::INVALID_PATH, text));
             }
             poses.push(pose);
@@ -215,7 +215,7 @@ impl Execution for Follower {
             return Self::abort(
                 world,
                 FollowPath::FAILED_TO_MAKE_PROGRESS,
-                "the robot does not get on",
+                "the robot makes no progress",
             );
         }
 
@@ -224,10 +224,10 @@ impl Execution for Follower {
             let since = *self.blocked_since.get_or_insert(now);
             let patience = from_seconds(world.settings.failure_tolerance);
             if patience.is_zero() {
-                return Self::abort(world, FollowPath::NO_VALID_CONTROL, "something is in the way");
+                return Self::abort(world, FollowPath::NO_VALID_CONTROL, "an obstacle is ahead");
             }
             if now.since(since) > patience {
-                return Self::abort(world, FollowPath::PATIENCE_EXCEEDED, "something stays in the way");
+                return Self::abort(world, FollowPath::PATIENCE_EXCEEDED, "an obstacle stays ahead");
             }
             world.drive(Self::SERVER, 0.0, 0.0);
         } else {

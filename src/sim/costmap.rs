@@ -51,8 +51,9 @@ pub fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
             until: time(4),
         })
     };
-    let wrong =
-        |part| format!("`{part}` is no obstacle; write `x y radius [from [until]]` in metres and seconds");
+    let wrong = |part| {
+        format!("`{part}` is not an obstacle; write `x y radius [from [until]]` in metres and seconds")
+    };
     parts.map(|part| read(part).ok_or_else(|| wrong(part))).collect()
 }
 

@@ -8,13 +8,13 @@ use super::setting::{SettingError, Value, settings};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     /// The text is not a set of goals.
-    #[error("`{0}` is no set of goals; write `all`, or numbers and ranges from 1: `2`, `1,4-6`, `3-`")]
+    #[error("`{0}` is not a set of goals; write `all`, or numbers and ranges from 1: `2`, `1,4-6`, `3-`")]
     Goals(String),
     /// The number is not a valid time.
-    #[error("{0} is no time; seconds, 0 or above")]
+    #[error("{0} is not a time; write seconds, 0 or above")]
     Seconds(String),
     /// The number is not a valid error code.
-    #[error("{0} is no error code; 0 to 65535")]
+    #[error("{0} is not an error code; write 0 to 65535")]
     Code(i64),
 }
 
@@ -64,47 +64,47 @@ settings! {
     /// The faults of one action server. Goals are counted from 1 since the start; sets of goals are written `all`,
     /// `2`, `1,4-6` or `3-`. Times are simulated seconds.
     ActionFaults {
-        /// Goals that are refused.
+        /// Goals that are rejected.
         refuse_goals: String = "";
-        /// Goals whose acceptance or refusal is delayed by `accept_delay`.
+        /// Goals that are accepted or rejected only after `accept_delay`.
         delay_goals: String = "all";
-        /// Seconds from the arrival of a goal to its acceptance or refusal.
+        /// Time from the arrival of a goal to its acceptance or rejection, in s.
         accept_delay: f64 = 0.0;
         /// Goals that are aborted with `abort_code`.
         abort_goals: String = "";
-        /// The error code of aborted goals; 0 for none.
+        /// Error code of the aborted goals. 0: no error code.
         abort_code: i64 = 0;
-        /// Seconds from acceptance to abort.
+        /// Time from acceptance to abort, in s.
         abort_after: f64 = 0.0;
-        /// Goals that are accepted and never executed; they end only when cancelled.
+        /// Goals that are accepted and then not executed. They end only when they are cancelled.
         hang_goals: String = "";
-        /// Goals whose cancellation is refused.
+        /// Goals whose cancel request is rejected.
         refuse_cancel_goals: String = "";
-        /// Goals whose cancellation is accepted and then ignored: they continue to their end.
+        /// Goals whose cancel request is accepted and then ignored.
         ignore_cancel_goals: String = "";
-        /// Seconds from an accepted cancellation to its effect.
+        /// Time from an accepted cancel request to its effect, in s.
         cancel_delay: f64 = 0.0;
-        /// Goals during which the server vanishes, without a message to its clients.
+        /// Goals during which the server leaves the graph, without a result to its clients.
         vanish_goals: String = "";
-        /// Seconds from acceptance to vanishing.
+        /// Time from acceptance until the server leaves the graph, in s.
         vanish_after: f64 = 0.0;
-        /// Seconds until a vanished server is back; 0 for never.
+        /// Time until the server returns, in s. 0: it does not return.
         return_after: f64 = 0.0;
-        /// Goals whose request is neither accepted nor answered.
+        /// Goals whose request is ignored and not answered.
         ignore_goals: String = "";
-        /// Goals that are accepted without an answer to the client.
+        /// Goals that are accepted and executed, without a response to the client.
         mute_goals: String = "";
-        /// Goals whose acceptance is answered twice.
+        /// Goals whose goal response is sent twice.
         twice_goals: String = "";
-        /// Goals whose acceptance and result are answered `answer_delay` late: after their status and feedback.
+        /// Goals whose goal response and result are sent `answer_delay` late, after status and feedback.
         late_answer_goals: String = "";
-        /// Seconds by which the answers of `late_answer_goals` are late.
+        /// Delay of the responses of `late_answer_goals`, in s.
         answer_delay: f64 = 0.1;
-        /// Goals whose result is sent to no client.
+        /// Goals whose result requests are not answered.
         lose_result_goals: String = "";
         /// Goals with 10,000 feedback messages per second.
         flood_goals: String = "";
-        /// Goals during which the server publishes feedback and status of goals that no client sent.
+        /// Goals during which feedback and status of unknown goals are published.
         wrong_id_goals: String = "";
     }
 }
@@ -112,9 +112,9 @@ settings! {
 settings! {
     /// The faults of one service. Requests are counted like goals.
     ServiceFaults {
-        /// Requests that are never answered.
+        /// Requests that are not answered.
         ignore_requests: String = "";
-        /// Seconds from a request to its answer.
+        /// Time from a request to its response, in s.
         answer_delay: f64 = 0.0;
     }
 }
@@ -183,7 +183,7 @@ impl ServiceFaults {
 /// The parsed fault plan of an action server.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ActionPlan {
-    /// Goals that are refused.
+    /// Goals that are rejected.
     pub refuse: GoalSet,
     /// Goals whose answer is delayed.
     pub delay: GoalSet,
@@ -213,7 +213,7 @@ pub struct ActionPlan {
     pub ignore: GoalSet,
     /// Goals that are accepted and not answered.
     pub mute: GoalSet,
-    /// Goals whose acceptance is answered twice.
+    /// Goals whose goal response is sent twice.
     pub twice: GoalSet,
     /// Goals whose acceptance and result are answered late.
     pub late_answer: GoalSet,
@@ -230,7 +230,7 @@ pub struct ActionPlan {
 /// The parsed fault plan of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ServicePlan {
-    /// Requests that are never answered.
+    /// Requests that are not answered.
     pub ignore: GoalSet,
     /// The delay of answers.
     pub answer_delay: Duration,

@@ -154,13 +154,14 @@ impl Map {
         }
         if walls.len() > MAX_CELLS {
             return Err(MapError::Unusable(format!(
-                "the map has {} cells, at most {MAX_CELLS} are taken",
+                "the map has {} cells, more than the maximum of {MAX_CELLS}",
                 walls.len()
             )));
         }
         if !(resolution.is_finite() && resolution > 0.0 && origin.0.is_finite() && origin.1.is_finite()) {
             return Err(MapError::Unusable(format!(
-                "resolution {resolution} and origin {origin:?} do not make a map: metres a cell, above 0"
+                "resolution {resolution} or origin {origin:?} is invalid: the resolution is in metres per cell, \
+                 above 0"
             )));
         }
         let clearance = distances(&walls, width, height)

@@ -28,7 +28,7 @@ pub enum PgmError {
         what: &'static str,
     },
     /// Fewer pixels than the header states.
-    #[error("{found} of {expected} pixels are there")]
+    #[error("the image has {found} of {expected} pixels")]
     Short {
         /// Number of pixels in the header.
         expected: usize,
@@ -50,7 +50,7 @@ pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
     let mut reader = Reader { bytes, at: 2 };
     let width = reader.number("a width above 0", 1..=1 << 20)?;
     let height = reader.number("a height above 0", 1..=1 << 20)?;
-    let white = reader.number("a largest grey value from 1 to 65535", 1..=65535)?;
+    let white = reader.number("a maximum grey value from 1 to 65535", 1..=65535)?;
     let expected = width.saturating_mul(height);
     let scale = |grey: usize| (grey as f64 / white as f64).min(1.0);
     let pixels: Vec<f64> = if plain {

@@ -72,7 +72,7 @@ impl Execution for Routing {
             (place(goal.start_id, graph)?, place(goal.goal_id, graph)?)
         };
         let Some((steps, length)) = graph.route(start.id, end.id) else {
-            let text = format!("no way leads from node {} to node {}", start.id, end.id);
+            let text = format!("no route from node {} to node {}", start.id, end.id);
             return Err(fail(ComputeRoute::NO_VALID_ROUTE, &text));
         };
         let header = Header::new(Stamp::ZERO, FrameId::clone(world.map_frame()));

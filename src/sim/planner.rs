@@ -22,7 +22,7 @@ pub enum PlanError {
     #[error("the goal is occupied")]
     GoalOccupied,
     /// There is no path.
-    #[error("there is no way to the goal")]
+    #[error("there is no path to the goal")]
     NoValidPath,
 }
 

@@ -42,11 +42,11 @@ impl RouteGraph {
             let words: Vec<&str> = part.split_whitespace().collect();
             let id = |word: &str| {
                 word.parse::<u16>()
-                    .map_err(|_| format!("`{word}` in `{part}` is no id"))
+                    .map_err(|_| format!("`{word}` in `{part}` is not an ID"))
             };
             let metres = |word: &str| match word.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(number),
-                _ => Err(format!("`{word}` in `{part}` is no length")),
+                _ => Err(format!("`{word}` in `{part}` is not a length")),
             };
             match words[..] {
                 [name, x, y] => {
@@ -55,14 +55,14 @@ impl RouteGraph {
                 }
                 [from, to] => graph.edges.push((id(from)?, id(to)?)),
                 _ => {
-                    return Err(format!("`{part}` is neither a place `id x y` nor a way `id id`"));
+                    return Err(format!("`{part}` is neither a node `id x y` nor an edge `id id`"));
                 }
             }
         }
         for (from, to) in &graph.edges {
             if let Some(id) = [from, to].into_iter().find(|id| !graph.places.contains_key(id)) {
                 return Err(format!(
-                    "the way `{from} {to}` leads to `{id}`, which is no place"
+                    "the edge `{from} {to}` leads to `{id}`, which is not a node"
                 ));
             }
         }

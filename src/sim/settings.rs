@@ -9,111 +9,111 @@ use super::setting::{Parameter, SettingError, Value, settings};
 settings! {
     /// The properties of the robot, its world and its servers, without faults.
     Base {
-        /// Simulated seconds per second.
+        /// Simulated seconds per real second.
         speed_factor: f64 = 1.0;
-        /// Publish `/clock`; the other nodes then run with `use_sim_time`.
+        /// Publish `/clock`, for nodes that run with `use_sim_time`.
         publish_clock: bool = false;
-        /// Steps per simulated second of robot and servers.
+        /// Simulation steps per simulated second (Hz).
         control_rate: f64 = 50.0;
-        /// Messages per simulated second on `/tf` and `odom`.
+        /// Messages per simulated second on `/tf` and `odom` (Hz).
         state_rate: f64 = 20.0;
-        /// Feedback messages per simulated second of every action.
+        /// Feedback messages per simulated second of each action (Hz).
         feedback_rate: f64 = 10.0;
-        /// Seed of the noise.
+        /// Seed of the random noise.
         seed: i64 = 1;
-        /// The frame of goals and paths.
+        /// Map frame: the frame of goals and paths.
         map_frame: String = "map";
-        /// The frame of the odometry.
+        /// Odometry frame.
         odom_frame: String = "odom";
-        /// The frame of the robot.
+        /// Base frame of the robot.
         base_frame: String = "base_link";
-        /// Where the robot starts, metres.
+        /// Start x of the robot, in m.
         start_x: f64 = 0.0;
-        /// Where the robot starts, metres.
+        /// Start y of the robot, in m.
         start_y: f64 = 0.0;
-        /// Heading of the robot at the start, radians.
+        /// Start yaw of the robot, in rad.
         start_yaw: f64 = 0.0;
-        /// A map: a map_server YAML with a PGM image, or a text file of `#` and `.`; empty for none.
+        /// Map file: a map_server YAML with a PGM image, or a text file of `#` and `.`. Empty: no map file.
         map_file: String = "";
-        /// A map as text: rows of `#` and `.` from the largest y, ended by `/` or line breaks; empty for none.
+        /// Map as text: rows of `#` and `.` from the largest y, separated by `/` or line breaks. Empty: no text map.
         map_text: String = "";
-        /// Metres per cell of a text map.
+        /// Cell size of a text map, in m.
         map_resolution: f64 = 0.25;
-        /// Lower left corner of a text map, metres.
+        /// X of the lower left corner of a text map, in m.
         map_origin_x: f64 = 0.0;
-        /// Lower left corner of a text map, metres.
+        /// Y of the lower left corner of a text map, in m.
         map_origin_y: f64 = 0.0;
-        /// Real obstacles, `x y radius [from [until]]` in metres and seconds, separated by `;`.
+        /// Obstacles: `x y radius [from [until]]` in m and s, separated by `;`.
         obstacles: String = "";
-        /// Marks in the costmaps without an obstacle, `x y radius [from]`, separated by `;`; only clearing removes them.
+        /// False obstacles in the costmaps: `x y radius [from]` in m and s, separated by `;`. Only a clear service removes them.
         ghosts: String = "";
-        /// The graph of `compute_route`: nodes `id x y` and two-way edges `id id`, separated by `;`; empty for no graph.
+        /// Route graph of `compute_route`: nodes `id x y` and two-way edges `id id`, separated by `;`. Empty: no graph.
         route_graph: String = "";
-        /// Range within which the costmaps mark real obstacles, metres.
+        /// Range at which the costmaps detect obstacles, in m.
         sensor_range: f64 = 2.5;
-        /// Radius of the robot, metres.
+        /// Radius of the robot, in m.
         robot_radius: f64 = 0.22;
-        /// Top speed, metres per second.
+        /// Maximum speed, in m/s.
         max_speed: f64 = 0.5;
-        /// Fastest turn, radians per second.
+        /// Maximum angular speed, in rad/s.
         max_turn: f64 = 1.5;
-        /// Speeding up and braking, metres per second squared.
+        /// Maximum acceleration and deceleration, in m/s².
         max_acceleration: f64 = 1.0;
-        /// Turning faster and slower, radians per second squared.
+        /// Maximum angular acceleration and deceleration, in rad/s².
         max_turn_acceleration: f64 = 3.2;
-        /// Seconds without a command after which the drive stops.
+        /// Time without a velocity command after which the robot stops, in s.
         command_timeout: f64 = 0.2;
-        /// Error of the drive: standard deviation as a share of the motion.
+        /// Drive noise: standard deviation as a fraction of the motion.
         drive_noise: f64 = 0.0;
-        /// Error of the odometry: standard deviation as a share of the motion.
+        /// Odometry noise: standard deviation as a fraction of the motion.
         odometry_noise: f64 = 0.0;
-        /// Seconds that planning takes.
+        /// Duration of planning, in s.
         planning_time: f64 = 0.02;
-        /// Metres that planned paths keep from obstacles, in addition to the robot's radius.
+        /// Distance that planned paths keep from obstacles in addition to the robot's radius, in m.
         planning_margin: f64 = 0.1;
-        /// Metres between the poses of a planned path.
+        /// Distance between the poses of a planned path, in m.
         path_spacing: f64 = 0.05;
-        /// Seconds that smoothing takes.
+        /// Duration of smoothing, in s.
         smoothing_time: f64 = 0.02;
-        /// Metres the controller looks ahead, at rest.
+        /// Lookahead distance of the controller at rest, in m.
         lookahead: f64 = 0.4;
-        /// Seconds of driving that are added to the look-ahead.
+        /// Time whose driven distance is added to `lookahead`, in s.
         lookahead_time: f64 = 0.4;
-        /// Metres to the end of a path that count as reached.
+        /// Distance from the end of a path at which it is reached, in m.
         xy_goal_tolerance: f64 = 0.1;
-        /// Radians to the heading at the end of a path that count as reached.
+        /// Yaw error at the end of a path at which it is reached, in rad.
         yaw_goal_tolerance: f64 = 0.1;
-        /// Metres the robot must move within `movement_time_allowance`, or follow_path aborts with 105.
+        /// Distance that the robot must move within `movement_time_allowance`, in m. Otherwise `follow_path` aborts with 105.
         required_movement_radius: f64 = 0.5;
-        /// Seconds for `required_movement_radius`.
+        /// Time for `required_movement_radius`, in s.
         movement_time_allowance: f64 = 10.0;
-        /// Seconds without a valid command before follow_path aborts with 104; 0 aborts at once with 106.
+        /// Time without a valid command before `follow_path` aborts with 104, in s. 0: abort at once with 106.
         failure_tolerance: f64 = 0.3;
-        /// Slowest turn of spin, radians per second.
+        /// Minimum angular speed of `spin`, in rad/s.
         min_spin: f64 = 0.4;
-        /// Fastest turn of spin, radians per second.
+        /// Maximum angular speed of `spin`, in rad/s.
         max_spin: f64 = 1.0;
-        /// Seconds that backup and drive_on_heading look ahead for collisions.
+        /// Time that `backup` and `drive_on_heading` look ahead for collisions, in s.
         simulate_ahead_time: f64 = 2.0;
-        /// Planner ids that are known, separated by commas; empty: all.
+        /// Known planner IDs, separated by commas. Empty: all IDs are known.
         planner_ids: String = "";
-        /// Controller ids that are known, separated by commas; empty: all.
+        /// Known controller IDs, separated by commas. Empty: all IDs are known.
         controller_ids: String = "";
-        /// Smoother ids that are known, separated by commas; empty: all.
+        /// Known smoother IDs, separated by commas. Empty: all IDs are known.
         smoother_ids: String = "";
-        /// Messages per simulated second on `/battery_status`; 0 for none.
+        /// Messages per simulated second on `/battery_status` (Hz). 0: no messages.
         battery_rate: f64 = 1.0;
-        /// Charge at the start, from 0 to 1.
+        /// Battery charge at the start, from 0 to 1.
         battery_charge: f64 = 1.0;
-        /// Charge lost per second, as a share of the full battery.
+        /// Charge lost per second, as a fraction of the full battery.
         battery_drain: f64 = 0.0;
-        /// Charge lost per metre driven, as a share of the full battery.
+        /// Charge lost per metre driven, as a fraction of the full battery.
         battery_drain_driving: f64 = 0.0;
-        /// Voltage when full.
+        /// Voltage of the full battery, in V.
         battery_voltage: f64 = 24.0;
-        /// Where the robot is charged, `x y radius` in metres; empty for nowhere.
+        /// Place of the charger: `x y radius` in m. Empty: no charger.
         charger: String = "";
-        /// Charge gained per second at the charger, as a share of the full battery.
+        /// Charge gained per second at the charger, as a fraction of the full battery.
         charging_rate: f64 = 0.01;
     }
 }

@@ -90,7 +90,7 @@ impl Execution for Smoothing {
                     .in_map(pose)
                     .map_err(|error| SmoothPath::failure(SmoothPath::UNKNOWN, &error.to_string()))?;
                 if !world.global_space().is_free(&pose, world.settings.robot_radius) {
-                    let text = "the smoothed path hits something";
+                    let text = "the smoothed path is in collision";
                     return Err(SmoothPath::failure(SmoothPath::SMOOTHED_PATH_IN_COLLISION, text));
                 }
             }

@@ -65,7 +65,7 @@ codes! {
     3 FileTooLarge Error "The file, or a file with all that it includes, exceeds the size limit."
     4 TooManyElements Error "The file has more elements or attributes, or one element more attributes, than the limit allows."
     5 TooDeep Error "Elements are nested deeper than 256 nodes in one tree."
-    6 TooManyProblems Note "So many problems were found that only the first are listed."
+    6 TooManyProblems Note "Too many problems were found; only the first are listed."
     7 IncludeWithoutPath Error "`<include>` needs a `path`."
     8 IncludeCycle Error "A file includes itself, directly or through others."
     9 UnknownPackage Error "The package named by `ros_pkg` is in no prefix of AMENT_PREFIX_PATH."
@@ -87,14 +87,15 @@ codes! {
     112 InvalidCharacter Error "A control character that XML does not allow."
     113 InvalidName Error "The name of an element or attribute has characters that XML does not allow."
     114 OtherEncoding Warning "The file declares another encoding, but is read as UTF-8."
-    115 IgnoredText Warning "Text between elements, or before the outermost one, means nothing in a tree file and is ignored. A comment is written `<!-- … -->`."
+    115 IgnoredText Warning "Text between elements, or before the outermost one, has no meaning in a tree file and \
+                             is ignored. Write a comment as `<!-- … -->`."
 }
 "Document structure" {
-    201 WrongRoot Error "The outermost element of a tree file is `<root>`."
+    201 WrongRoot Error "The outermost element of a tree file must be `<root>`."
     202 MissingFormat Warning "`<root>` has no `BTCPP_format`; the version was decided by the content."
     203 UnknownFormat Warning "`BTCPP_format` is neither \"3\" nor \"4\"; the file is read as version 4."
     204 UnknownAllow Warning "A `navtree: allow(…)` comment names no known code or is misspelt."
-    205 IgnoredElement Warning "An element that means nothing directly under `<root>` and is ignored."
+    205 IgnoredElement Warning "An element has no meaning directly under `<root>` and is ignored."
     206 SeveralModels Error "A file may have one `<TreeNodesModel>` only."
     207 ModelWithoutId Error "An entry of a model needs an `ID`."
     208 BadModelPort Error "A port of a subtree's model has no name, or one that cannot be a port's."
@@ -114,8 +115,8 @@ codes! {
     304 BadInstanceName Error "The name of a node has a control character."
     305 KindMismatch Warning "A node is written as one kind (`<Action ID=…>`) and registered as another."
     306 MisspeltDirective Warning "An attribute looks like a condition script, or like a key for a subtree, but its name makes it metadata, which has no effect."
-    307 OtherVersion Warning "Something that only the other version of the language knows, and that has no effect here."
-    308 Refused Error "A node refuses its own configuration."
+    307 OtherVersion Warning "Something that exists only in the other version of the format, and has no effect here."
+    308 Refused Error "A node rejects its configuration."
     309 SubTreeChildren Error "A `<SubTree>` has no children; it stands for a whole tree."
 }
 "Ports and keys" {
@@ -124,9 +125,11 @@ codes! {
     403 BadLiteral Error "A value is not of the port's type."
     404 TypeClash Error "Two uses of one blackboard key have types that do not convert into each other."
     405 BadKey Error "A blackboard key is empty or has a second `@`."
-    406 NeverWritten Warning "A blackboard key is read, and nothing ever writes it; or it is assigned by `=`, and nothing ever makes it."
-    407 Unsupported Warning "A port is set that this build cannot serve, because the interface it was built with has no such field."
-    408 Unserved Error "A node names an interface, a field or a value that this build of navtree does not have or cannot send. Only builds with ROS look."
+    406 NeverWritten Warning "A blackboard key is read but never written, or assigned by `=` but never created."
+    407 Unsupported Warning "A port is set that this build does not support, because its interface has no such \
+                             field."
+    408 Unserved Error "A node uses an interface, a field or a value that this build does not have or cannot send. \
+                        Only builds with ROS check this."
     409 TrailingText Warning "A number is followed by other text, which is ignored: `12abc` is 12."
     410 LiteralOutput Error "An output port is given text instead of a blackboard key in braces: what the node writes would be lost."
     411 UnreadableArgument Warning "A value given to a subtree is not of the type of the port that reads it there: the node fails when it is ticked, unless a condition keeps it from that."
@@ -149,11 +152,12 @@ codes! {
     703 TwoAsynchronous Warning "Two children of a reactive node run on; each tick the first halts the second."
 }
 "Conversion" {
-    801 ConversionNote Note "What a conversion from version 3 to version 4 changed beyond words, and under which condition it means the same."
+    801 ConversionNote Note "A change by the conversion from version 3 to version 4 that is more than a renaming, \
+                             and the condition under which the meaning stays the same."
     802 NotConverted Error "Something in a version 3 file has no counterpart in version 4."
 }
 "Mocks" {
-    901 UnusedMock Warning "A key of the mocks fits no leaf of the tree that runs: neither a path, nor a name, nor an ID."
+    901 UnusedMock Warning "A key of the mocks matches no leaf of the tree that runs by path, name or ID."
 }
 }
 
@@ -198,7 +202,7 @@ impl fmt::Display for Code {
 
 /// A text that is not the name of a [`Code`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no diagnostic code")]
+#[error("`{0}` is not a diagnostic code")]
 pub struct UnknownCode(pub String);
 
 impl FromStr for Code {

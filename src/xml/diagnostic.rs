@@ -209,7 +209,7 @@ impl Diagnostics {
             self.items.push(Diagnostic::new(
                 Code::TooManyProblems,
                 last.primary.span,
-                format!("{dropped} further problems are not listed"),
+                format!("{dropped} more problems are not listed"),
             ));
         }
     }
@@ -285,7 +285,7 @@ mod tests {
         diagnostics.sort();
         let last = diagnostics.iter().next_back().unwrap();
         assert_eq!(last.code, Code::TooManyProblems);
-        assert_eq!(last.message, "4001 further problems are not listed");
+        assert_eq!(last.message, "4001 more problems are not listed");
         assert_eq!(diagnostics.iter().count(), limits::DIAGNOSTICS + 2);
         assert_eq!(
             diagnostics.iter().next().unwrap().one_line(&sources),

@@ -459,7 +459,7 @@ impl<'d> Builder<'_, 'd> {
                 self.report(
                     Code::IgnoredText,
                     text.span(),
-                    "this text means nothing here and is ignored",
+                    "this text has no meaning here and is ignored",
                 );
             }
         }

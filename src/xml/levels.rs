@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "f:10:25: warning[NT0204]: `NT0155` is no diagnostic code",
+                "f:10:25: warning[NT0204]: `NT0155` is not a diagnostic code",
                 "f:11:25: warning[NT0204]: `NT0101` is an error and cannot be silenced",
                 "f:12:5: warning[NT0204]: not a comment that navtree understands",
             ]

@@ -519,7 +519,7 @@ mod tests {
             ("<BehaviorTree><IsDay/></BehaviorTree>", &[][..]),
             (
                 "<BehaviorTree ID='T'><IsDay/></BehaviorTree> text",
-                &["main.xml:2:46: warning[NT0115]: this text means nothing here and is ignored"],
+                &["main.xml:2:46: warning[NT0115]: this text has no meaning here and is ignored"],
             ),
             (
                 "<BehaviourTree ID='T'/><Sequence/>",
@@ -648,7 +648,7 @@ mod tests {
                 "<Wait>x<IsDay/></Wait>",
                 &[
                     "main.xml:3:2: error[NT0302]: `Wait` takes no children and has 1",
-                    "main.xml:3:7: warning[NT0115]: this text means nothing here and is ignored",
+                    "main.xml:3:7: warning[NT0115]: this text has no meaning here and is ignored",
                 ],
             ),
             (
@@ -657,7 +657,8 @@ mod tests {
                     "main.xml:3:17: error[NT0401]: `Wait` has no port `duratoin`",
                     "main.xml:3:32: error[NT0402]: `Say` needs the port `message`",
                     "main.xml:3:53: error[NT0403]: port `duration` is of type double: `long` is not a number",
-                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: write a name with at most one `@` before it",
+                    "main.xml:3:76: error[NT0405]: `@a@b` is not a key: write a name with at most one `@` \
+                     before it",
                 ],
             ),
             (

@@ -73,11 +73,16 @@ fn fresh_clients_are_answered() {
         let mut slowest = String::new();
         for _ in 0..20 {
             slowest = slowest.max(peer.hear("slowest "));
-            assert_eq!(peer.hear("lost "), "0", "{} given up", log.count("given up"));
+            assert_eq!(
+                peer.hear("lost "),
+                "0",
+                "{} given up",
+                log.count("response dropped")
+            );
         }
         println!(
             "the slowest took {slowest} s, {} were refused at first",
-            log.count("taken at attempt")
+            log.count("sent at attempt")
         );
         peer.end();
     });
@@ -101,15 +106,15 @@ fn an_answer_that_is_refused_is_given_up_and_keeps_nobody_else_from_theirs() {
             let slowest: f64 = peer.hear("slowest ").parse().unwrap();
             // An attempt waits for a tenth of a second, and the node's thread for it; all of them take five.
             assert!(slowest < 4.0, "{slowest} s");
-            eventually("the answer is given up", || {
-                (log.count("given up after") > 0).then_some(())
+            eventually("the response is dropped", || {
+                (log.count("response dropped after") > 0).then_some(())
             });
             assert_eq!(
-                log.count("given up"),
+                log.count("response dropped"),
                 1,
                 "the one that went is no refusal any more"
             );
-            assert_eq!(log.count("taken at attempt"), 1, "it is taken, and dropped");
+            assert_eq!(log.count("sent at attempt"), 1, "it is taken, and dropped");
             peer.end();
         },
     );

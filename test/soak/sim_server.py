@@ -11,12 +11,12 @@ from .plan import calm
 
 _EVENT = re.compile(
     r"follow_path(?:: goal (\d+)| (vanishes|is back)) ?"
-    r"(arrived|accepted|refused|ignored|is to be cancelled|is not to be cancelled|Succeeded|Aborted|Canceled)?"
+    r"(arrived|accepted|refused|ignored|: cancel request accepted|: cancel request rejected|Succeeded|Aborted|Canceled)?"
 )
 _KINDS = {
     "arrived": "requested",
-    "is to be cancelled": "cancel",
-    "is not to be cancelled": "cancel",
+    ": cancel request accepted": "cancel",
+    ": cancel request rejected": "cancel",
     "Succeeded": "ended",
     "Aborted": "ended",
     "Canceled": "ended",

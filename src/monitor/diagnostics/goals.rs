@@ -41,25 +41,25 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
         };
         condition.find(
             level,
-            format!("{goal} {how} and was given up: it may be executing"),
+            format!("{goal} {how} and was given up: it may still execute"),
         );
         named.push(("given up", goal));
     }
     for (goal, server) in seen.live.iter().filter(|(goal, _)| late(goal)) {
         let goal = words(server, &goal.leaf, goal.goal);
-        condition.find(Level::Warn, format!("{goal} has not stopped in time"));
+        condition.find(Level::Warn, format!("{goal} did not stop in time"));
         named.push(("not stopped in time", goal));
     }
     for (goal, server) in seen.live.iter().filter(|(goal, _)| unreachable(goal)) {
         let goal = words(server, &goal.leaf, goal.goal);
-        condition.find(Level::Warn, format!("{goal}: its server is gone"));
+        condition.find(Level::Warn, format!("{goal}: server gone"));
         named.push(("unreachable", goal));
     }
     condition.value("live", seen.live.len());
     condition.value("stopping", count(&|goal| left(goal) && !late(goal)));
     condition.value("not stopped in time", count(&late));
     condition.value("unreachable", count(&unreachable));
-    condition.value("may execute although given up", seen.abandoned.len());
+    condition.value("given up, may still execute", seen.abandoned.len());
     for (number, (what, goal)) in named.into_iter().enumerate() {
         condition.value(format!("{}. {what}", number + 1), goal);
     }
@@ -68,18 +68,18 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     }
     let counters = seen.counters;
     for (key, counter) in [
-        ("sent in all", counters.sent),
-        ("accepted in all", counters.accepted),
-        ("adopted in all", counters.adopted),
-        ("ended in all", counters.ended),
-        ("given up in all", counters.abandoned),
-        ("unreachable in all", counters.unreachable),
-        ("unanswered in all", counters.unanswered),
-        ("cancels in all", counters.cancels),
-        ("results lost in all", counters.results_lost),
-        ("calls in all", counters.calls),
-        ("calls abandoned in all", counters.calls_abandoned),
-        ("late answers in all", counters.late),
+        ("sent in total", counters.sent),
+        ("accepted in total", counters.accepted),
+        ("adopted in total", counters.adopted),
+        ("ended in total", counters.ended),
+        ("given up in total", counters.abandoned),
+        ("unreachable in total", counters.unreachable),
+        ("unanswered in total", counters.unanswered),
+        ("cancels in total", counters.cancels),
+        ("results lost in total", counters.results_lost),
+        ("calls in total", counters.calls),
+        ("calls abandoned in total", counters.calls_abandoned),
+        ("late answers in total", counters.late),
     ] {
         condition.value(key, counter);
     }
@@ -140,8 +140,7 @@ mod tests {
             late.message
         );
         assert!(
-            late.message
-                .ends_with("of Drive/FollowPath has not stopped in time"),
+            late.message.ends_with("of Drive/FollowPath did not stop in time"),
             "{}",
             late.message
         );
@@ -185,7 +184,7 @@ mod tests {
             "{condition:?}"
         );
         assert!(value(&condition, "3. unreachable").starts_with("follow_path"));
-        assert_eq!(value(&condition, "given up in all"), "3");
+        assert_eq!(value(&condition, "given up in total"), "3");
         assert!(
             value(&condition, "last report").starts_with("follow_path: Drive/FollowPath: goal did not stop")
         );
@@ -220,7 +219,7 @@ mod tests {
             let condition = of_kind(what);
             assert_eq!(condition.level, Level::Warn);
             assert!(condition.message.contains(how), "{condition:?}");
-            assert_eq!(value(&condition, "may execute although given up"), "1");
+            assert_eq!(value(&condition, "given up, may still execute"), "1");
         }
     }
 }

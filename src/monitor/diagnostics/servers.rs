@@ -16,7 +16,7 @@ pub struct ServersSeen {
 
 pub(super) fn status(seen: &ServersSeen) -> Condition {
     let total = seen.present.len() + seen.absent.len();
-    let mut condition = Condition::ok(format!("all {total} are there"));
+    let mut condition = Condition::ok(format!("all {total} servers are available"));
     if !seen.absent.is_empty() {
         // A leaf without its server fails with an error code (G6), and the tree may handle this.
         condition.find(Level::Warn, format!("absent: {}", seen.absent.join(", ")));
@@ -59,7 +59,7 @@ mod tests {
         let condition = status(&seen);
         assert_eq!(
             (condition.level, condition.message.as_str()),
-            (Level::Ok, "all 3 are there")
+            (Level::Ok, "all 3 servers are available")
         );
     }
 }

@@ -49,7 +49,7 @@ impl Window {
     pub(super) fn status(&mut self, seen: TicksSeen<'_>, now: Time) -> Condition {
         let Some(tick_status) = seen.tick_status else {
             let mut condition = Condition::ok("");
-            condition.find(Level::Stale, "the tick thread has not said anything yet");
+            condition.find(Level::Stale, "no status from the tick thread yet");
             return condition;
         };
         self.take(tick_status, now);
@@ -63,7 +63,7 @@ impl Window {
         let share = if due > 0.0 { missed as f64 / due } else { 0.0 };
         let nominal = 1.0 / tick_status.period.as_secs_f64();
         let activity = match &tick_status.navigator {
-            navigator if navigator.is_stopping => "stopping what a tree had started",
+            navigator if navigator.is_stopping => "stopping goals and jobs of a tree",
             navigator if navigator.is_running && tick_status.is_paused => "paused",
             navigator if navigator.is_running => "ticking",
             _ => "idle",
@@ -72,13 +72,10 @@ impl Window {
         let silent = now.since(seen.asked);
         if silent >= SILENCE {
             match seen.leaf {
-                Some(leaf) => condition.find(Level::Error, format!("leaf `{leaf}` keeps the tick thread")),
+                Some(leaf) => condition.find(Level::Error, format!("leaf `{leaf}` blocks the tick thread")),
                 None => condition.find(Level::Stale, "the tick thread does not answer"),
             }
-            condition.value(
-                "not answered for (s)",
-                format_args!("{:.1}", silent.as_secs_f64()),
-            );
+            condition.value("no response for (s)", format_args!("{:.1}", silent.as_secs_f64()));
         }
         if missed as f64 > TOLERABLE * SPAN.as_secs_f64() * nominal {
             let level = if share > INTOLERABLE {
@@ -88,7 +85,7 @@ impl Window {
             };
             condition.find(
                 level,
-                format!("{missed} of {} ticks missed lately", ticks + missed),
+                format!("{missed} of {} ticks missed recently", ticks + missed),
             );
         }
         condition.value("activity", activity);
@@ -97,18 +94,18 @@ impl Window {
             let share = ticks as f64 / (due + skipped as f64);
             condition.value("rate (Hz)", format_args!("{:.1}", nominal * share));
         }
-        for (when, durations) in [("lately", &lately), ("in all", &all.durations)] {
+        for (when, durations) in [("recently", &lately), ("in total", &all.durations)] {
             if durations.total() > 0 {
                 let (median, last) = (durations.quantile(0.5), durations.quantile(0.99));
                 condition.value(format!("median {when} (us)"), microseconds(median));
                 condition.value(format!("99th percentile {when} (us)"), microseconds(last));
             }
         }
-        condition.value("longest in all (us)", microseconds(all.durations.longest()));
-        condition.value("missed lately", missed);
-        condition.value("skipped by /clock lately", skipped);
-        condition.value("missed in all", all.missed);
-        condition.value("ticks in all", all.durations.total());
+        condition.value("longest in total (us)", microseconds(all.durations.longest()));
+        condition.value("missed recently", missed);
+        condition.value("skipped by /clock recently", skipped);
+        condition.value("missed in total", all.missed);
+        condition.value("ticks in total", all.durations.total());
         condition
     }
 }
@@ -154,10 +151,10 @@ mod tests {
         let late = look(&mut window, &figures(1900, 600), (9, 9));
         assert_eq!(
             (late.level, late.message.as_str()),
-            (Level::Warn, "100 of 1000 ticks missed lately")
+            (Level::Warn, "100 of 1000 ticks missed recently")
         );
         assert_eq!(
-            (value(&late, "rate (Hz)"), value(&late, "missed in all")),
+            (value(&late, "rate (Hz)"), value(&late, "missed in total")),
             ("90.0", "600")
         );
         for second in 10..=30 {
@@ -170,10 +167,10 @@ mod tests {
         let again = look(&mut window, &figures(4100, 600), (31, 31));
         assert_eq!((again.level, again.message.as_str()), (Level::Ok, "ticking"));
         assert_eq!(
-            (value(&again, "rate (Hz)"), value(&again, "missed lately")),
+            (value(&again, "rate (Hz)"), value(&again, "missed recently")),
             ("100.0", "0")
         );
-        let median: f64 = value(&again, "median lately (us)").parse().unwrap();
+        let median: f64 = value(&again, "median recently (us)").parse().unwrap();
         assert!((80.0..=90.0).contains(&median), "{median}");
     }
 
@@ -203,7 +200,7 @@ mod tests {
         assert_eq!(
             (
                 value(&slow, "rate (Hz)"),
-                value(&slow, "skipped by /clock lately")
+                value(&slow, "skipped by /clock recently")
             ),
             ("40.0", "300")
         );
@@ -215,8 +212,8 @@ mod tests {
         assert_eq!(look(&mut window, &figures(7, 0), (5, 5)).level, Level::Ok);
         let kept = look(&mut window, &figures(7, 0), (5, 8));
         assert_eq!(kept.level, Level::Error);
-        assert_eq!(kept.message, "leaf `Drive/arm` keeps the tick thread");
-        assert_eq!(value(&kept, "not answered for (s)"), "3.0");
+        assert_eq!(kept.message, "leaf `Drive/arm` blocks the tick thread");
+        assert_eq!(value(&kept, "no response for (s)"), "3.0");
     }
 
     #[test]

@@ -30,7 +30,10 @@ pub(super) fn status(seen: &TreeSeen) -> Condition {
         None => "no tree is loaded".to_owned(),
     });
     if seen.defaults.iter().all(Option::is_none) && seen.current.is_none() {
-        condition.find(Level::Warn, "no default tree: every goal has to name its own");
+        condition.find(
+            Level::Warn,
+            "no default tree is set: each goal must name its tree",
+        );
     }
     if let Some((refusal, age)) = &seen.refused
         && *age < FRESH

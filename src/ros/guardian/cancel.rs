@@ -55,9 +55,7 @@ pub(super) fn run(file: &OsStr) -> bool {
         Err(error) => Err(RosError::Context(error.to_string())),
     };
     done.unwrap_or_else(|error| {
-        tracing::error!(
-            "goals of a navigator that has ended go on, because they cannot be cancelled: {error}"
-        );
+        tracing::error!("goals of a navigator that ended are not cancelled and may still execute: {error}");
         false
     })
 }
@@ -66,7 +64,7 @@ fn cancel(left: &Left, announcements: Option<Announcements>) -> Result<bool, Ros
     let (namespace, name) = left.node.rsplit_once('/').unwrap_or_default();
     let name = format!("_{name}_guardian");
     tracing::warn!(
-        "{} has ended without stopping its goals: cancelling {}",
+        "{} ended without stopping its goals: cancelling {}",
         left.node,
         left.goals.len()
     );
@@ -177,9 +175,9 @@ impl Canceller {
                 match Participant::new(name, namespace, &self.services) {
                     Ok(participant) => self.participants.push(participant),
                     Err(error) if count == 0 => return Err(error),
-                    Err(error) => tracing::debug!("no further participant: {error}"),
+                    Err(error) => tracing::debug!("no further participant created: {error}"),
                 }
-                tracing::debug!("participant {count} made in {:?}", now.elapsed());
+                tracing::debug!("participant {count} created in {:?}", now.elapsed());
                 next_participant = Instant::now() + pause;
             }
             if let Some(announcements) = &self.announcements {
@@ -241,9 +239,9 @@ impl Canceller {
         for goal in self.goals.iter().filter(|goal| !goal.is_done) {
             let service = self.services.get(goal.service).map_or("?", |service| service);
             let why = match goal.requests {
-                _ if goal.was_refused => "its server has refused to cancel it",
-                0 => "its server was not found",
-                _ => "its server has not answered",
+                _ if goal.was_refused => "the server rejected the cancel",
+                0 => "the server was not found",
+                _ => "the server did not answer",
             };
             tracing::error!("{service}: goal {} was not cancelled: {why}", goal.id);
         }
@@ -261,7 +259,7 @@ impl Goal {
             // rcl sends this answer if the goal has ended, and also if it is already canceling: the first answer was
             // lost.
             CancelCode::GoalTerminated if self.requests == 1 => {
-                tracing::info!("{service}: goal {id} is over, or stops already");
+                tracing::info!("{service}: goal {id} has ended or is already stopping");
                 self.is_done = true;
             }
             CancelCode::None | CancelCode::GoalTerminated => {
@@ -270,7 +268,7 @@ impl Goal {
             }
             CancelCode::UnknownGoal | CancelCode::UnknownToOne => {
                 if now - *self.unknown_since.get_or_insert(now) >= UNKNOWN {
-                    tracing::info!("{service}: goal {id} is not known there");
+                    tracing::info!("{service}: goal {id} is unknown to the server");
                     self.is_done = true;
                 }
             }

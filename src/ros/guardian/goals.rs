@@ -121,7 +121,7 @@ impl GuardedGoals {
     /// # Errors
     /// The file cannot be written, or the name is too long.
     pub(super) fn new(file: &Arc<File>, node: &str) -> io::Result<Self> {
-        let record = encode(MAGIC, node).ok_or_else(|| io::Error::other("the node's name is too long"))?;
+        let record = encode(MAGIC, node).ok_or_else(|| io::Error::other("the node name is too long"))?;
         file.write_all_at(&record, 0)?;
         Ok(Self {
             file: Arc::clone(file),
@@ -158,7 +158,7 @@ impl GuardedGoals {
         if let Err(reason) = self.write(server, goal)
             && !std::mem::replace(&mut self.has_told, true)
         {
-            tracing::error!("the guardian does not know of goal {goal}, and maybe of others: {reason}");
+            tracing::error!("goal {goal}, and possibly other goals, not reported to the guardian: {reason}");
         }
     }
 
@@ -178,9 +178,12 @@ impl GuardedGoals {
     }
 
     fn write(&mut self, server: ServerId, goal: GoalId) -> Result<(), String> {
-        let service = self.services.get(&server).ok_or("its server has no name")?;
-        let bytes = encode(goal, service).ok_or_else(|| format!("{service} is too long a name"))?;
-        let record = self.free.last().ok_or("there are too many goals")?;
+        let service = self
+            .services
+            .get(&server)
+            .ok_or("its server has no service name")?;
+        let bytes = encode(goal, service).ok_or_else(|| format!("the name {service} is too long"))?;
+        let record = self.free.last().ok_or("too many goals")?;
         self.file
             .write_all_at(&bytes, place(*record))
             .map_err(|error| error.to_string())?;

@@ -144,7 +144,7 @@ impl Guardian {
             self.pause = PAUSE;
         }
         tracing::warn!(
-            "the guardian (process {}) was killed; another is started in {:?}",
+            "the guardian (process {}) ended; starting another in {:?}",
             child.pid,
             self.pause
         );
@@ -161,10 +161,7 @@ impl Guardian {
     pub fn restart(&mut self) {
         self.restart_at = None;
         if let Err(error) = self.start_child() {
-            tracing::error!(
-                "no guardian could be started, the next try is in {:?}: {error}",
-                self.pause
-            );
+            tracing::error!("guardian not started, next attempt in {:?}: {error}", self.pause);
             self.restart_at = Some(Instant::now() + self.pause);
             self.pause = LONGEST_PAUSE.min(self.pause * 2);
         }

@@ -208,8 +208,8 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, sh
         }
         libc::fcntl(goals, libc::F_SETFD, 0);
         libc::execve(c"/proc/self/exe".as_ptr(), arguments, variables);
-        let text =
-            "navtree: the guardian could not be started, so goals of the navigator, which has ended, go on\n";
+        let text = "navtree: guardian not started; goals of the navigator, which has ended, are not cancelled and may still \
+             execute\n";
         libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
         libc::_exit(1)
     }

@@ -67,7 +67,7 @@ pub(super) fn same_fields<'j>(
                     let names: Vec<&str> = message.keys().map(String::as_str).collect();
                     let names = names.join(", ");
                     return Err(format!(
-                        "{}there is no field `{name}`: there are {names}",
+                        "{}there is no field `{name}`: the fields are {names}",
                         place(path)
                     ));
                 };
@@ -157,7 +157,7 @@ mod tests {
             (json!({"uuid": vec![vec![1]; 16]}), "invalid type"),
             (json!({"uuid": vec![256; 16]}), "256"),
             (json!({"uuid": vec![-1; 16]}), "-1"),
-            (json!({"uid": []}), "there is no field `uid`: there are uuid"),
+            (json!({"uid": []}), "there is no field `uid`: the fields are uuid"),
             (json!([1]), "invalid"),
             (json!(3), "invalid type"),
             (json!(null), "invalid type"),

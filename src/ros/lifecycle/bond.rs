@@ -95,7 +95,7 @@ impl Bond {
         node.whenever_due(period, shared.trigger.clone(), move || {
             let mut inner = beating.lock();
             if inner.begun && Instant::now() >= inner.beats_until && beating.breaks {
-                tracing::warn!("the bond is broken: the lifecycle manager has not been heard in time");
+                tracing::warn!("bond broken: no heartbeat from the lifecycle manager in time");
                 beating.say_farewell(&mut inner);
             }
             if !inner.begun || Instant::now() >= inner.beats_until {

@@ -169,7 +169,7 @@ pub enum StepError {
     #[error("transition `{}` is not possible in state `{}`, {}", .0.label(), .1.label(), possible(*.1))]
     NotFromHere(Transition, LifecycleState),
     /// Not a transition that can be requested.
-    #[error("there is no transition {}; in state `{}`, {}", .0, .1.label(), possible(*.1))]
+    #[error("unknown transition {}; in state `{}`, {}", .0, .1.label(), possible(*.1))]
     Unknown(String, LifecycleState),
 }
 
@@ -182,7 +182,7 @@ fn possible(state: LifecycleState) -> String {
         .collect();
     match labels.as_slice() {
         [] if state == LifecycleState::Finalized => "none is possible: the node has ended".to_owned(),
-        [] => "none is possible until the transition under way has ended".to_owned(),
+        [] => "none is possible until the current transition has ended".to_owned(),
         labels => format!("possible: {}", labels.join(", ")),
     }
 }
@@ -339,16 +339,16 @@ mod tests {
         );
         assert_eq!(
             told(LifecycleState::Deactivating, 0, "activate"),
-            "transition `activate` is not possible in state `deactivating`, none is possible until the transition under \
-             way has ended"
+            "transition `activate` is not possible in state `deactivating`, none is possible until the current \
+             transition has ended"
         );
         assert_eq!(
             told(LifecycleState::Active, 99, ""),
-            "there is no transition 99; in state `active`, possible: `deactivate`, `shutdown`"
+            "unknown transition 99; in state `active`, possible: `deactivate`, `shutdown`"
         );
         assert_eq!(
             told(LifecycleState::Finalized, 1, "nonsense"),
-            "there is no transition `nonsense`; in state `finalized`, none is possible: the node has ended"
+            "unknown transition `nonsense`; in state `finalized`, none is possible: the node has ended"
         );
     }
 

@@ -146,7 +146,7 @@ impl LifecycleHandle {
                     done,
                 };
                 if let Err(TrySendError::Full(request)) = requests.try_send(request) {
-                    tracing::warn!("a transition is refused because {MOST_WAITING} others wait");
+                    tracing::warn!("transition rejected: {MOST_WAITING} transition requests already wait");
                     (request.done)(false);
                 }
             },

@@ -26,6 +26,7 @@ pub struct Declaration {
     pub(super) name: String,
     pub(super) default: ParameterValue,
     pub(super) description: String,
+    pub(super) details: String,
     pub(super) range: Option<Range>,
     pub(super) read_only: bool,
     pub(super) constraints: String,
@@ -33,12 +34,15 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// A parameter with any value of the default's type.
-    pub fn new(name: &str, default: impl Into<ParameterValue>, description: &str) -> Self {
+    /// A parameter with any value of the default's type. The first line of `text` is the description, and the rest is
+    /// shown on the page of the parameters only.
+    pub fn new(name: &str, default: impl Into<ParameterValue>, text: &str) -> Self {
+        let (description, details) = text.split_once('\n').unwrap_or((text, ""));
         Self {
             name: name.to_owned(),
             default: default.into(),
             description: description.to_owned(),
+            details: details.to_owned(),
             range: None,
             read_only: false,
             constraints: String::new(),
@@ -77,9 +81,14 @@ impl Declaration {
         &self.name
     }
 
-    /// The purpose of the parameter, with its unit.
+    /// One line: what the parameter does, with its unit.
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// The text that only the page of the parameters shows; often empty.
+    pub fn details(&self) -> &str {
+        &self.details
     }
 
     /// The default value.

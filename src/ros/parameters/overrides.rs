@@ -64,7 +64,7 @@ fn fits(key: &str, full_name: &str) -> bool {
 
 /// Reads the values for all nodes from the arguments.
 fn read(arguments: &[String]) -> Result<Vec<Section>, RosError> {
-    let fault = |what: &str| RosError::Context(format!("the parameters cannot be read: {what}"));
+    let fault = |what: &str| RosError::Context(format!("parameters not read: {what}"));
     let arguments: Vec<CString> = arguments
         .iter()
         .map(|argument| CString::new(argument.as_str()))

@@ -138,7 +138,7 @@ where
 
 fn put(jobs: &SyncSender<Job>, job: Job) {
     if let Err(TrySendError::Full(_)) = jobs.try_send(job) {
-        tracing::warn!("a request for parameters is dropped because {MOST_WAITING} others wait");
+        tracing::warn!("parameter request dropped: {MOST_WAITING} parameter requests already wait");
     }
 }
 
@@ -151,7 +151,7 @@ fn set(
     if let Some(fault) = fault {
         return msg::SetParametersResult {
             successful: false,
-            reason: format!("{fault}: no parameter of this request was set; send texts in UTF-8"),
+            reason: format!("{fault}: no parameter of this request was set; send text in UTF-8"),
         };
     }
     let values = parameters
@@ -193,9 +193,7 @@ fn describe(name: &str, declaration: Option<&Declaration>) -> msg::ParameterDesc
     msg::ParameterDescriptor {
         name: name.to_owned(),
         type_: parameter_type as u8,
-        description: declaration
-            .map(|declaration| declaration.description.clone())
-            .unwrap_or_default(),
+        description: declaration.map(description).unwrap_or_default(),
         additional_constraints: declaration
             .map(|declaration| declaration.constraints.clone())
             .unwrap_or_default(),
@@ -203,6 +201,14 @@ fn describe(name: &str, declaration: Option<&Declaration>) -> msg::ParameterDesc
         dynamic_typing: false,
         floating_point_range,
         integer_range,
+    }
+}
+
+/// The description with the default, which the descriptor has no field for.
+fn description(declaration: &Declaration) -> String {
+    match declaration.default.to_string().as_str() {
+        "" => declaration.description.clone(),
+        default => format!("{} Default: {default}.", declaration.description),
     }
 }
 

@@ -72,7 +72,7 @@ where
         let faults = self.settings.get().action_faults(self.server);
         let refused = GoalSet::parse(&faults.refuse_cancel_goals).unwrap_or_default();
         if let Some(number) = number.filter(|number| refused.contains(number.0)) {
-            tracing::debug!("{}: goal {} is not to be cancelled", self.server, number.0);
+            tracing::debug!("{}: goal {}: cancel request rejected", self.server, number.0);
             CancelDecision::Reject
         } else {
             CancelDecision::Accept
@@ -185,7 +185,7 @@ where
                 Arrival::Cancel(goal) => {
                     let number = lock(&self.numbers).get(&goal).copied();
                     if let Some(number) = number {
-                        tracing::debug!("{}: goal {} is to be cancelled", E::SERVER, number.0);
+                        tracing::debug!("{}: goal {}: cancel request accepted", E::SERVER, number.0);
                         model.cancel(number, now);
                     }
                 }
@@ -241,7 +241,7 @@ where
                 Event::Returned => {
                     tracing::info!("{} is back", E::SERVER);
                     if let Err(error) = self.appear() {
-                        tracing::error!("{} cannot come back: {error}", E::SERVER);
+                        tracing::error!("{} not started again: {error}", E::SERVER);
                     }
                 }
             }

@@ -38,7 +38,7 @@ pub enum NodeError {
     #[error(transparent)]
     Configure(#[from] ConfigureError),
     /// The signal handlers cannot be installed.
-    #[error("signals cannot be handled: {0}")]
+    #[error("signal handler not installed: {0}")]
     Signals(std::io::Error),
     /// The thread of the node has ended.
     #[error("the ROS node ended: {0}")]
@@ -149,7 +149,7 @@ impl Node {
         let configured = configured.and_then(|()| self.services.configure(settings));
         if let Err(error) = configured {
             // The validators have checked the settings. This happens only if a map file has changed since.
-            tracing::error!("parameters not taken over: {error}");
+            tracing::error!("parameters not applied: {error}");
         }
     }
 
@@ -171,7 +171,7 @@ impl Node {
         }
         if world.conflicts > self.conflicts && self.warnings.is_due(now, WARNING_RATE) {
             tracing::warn!(
-                "two servers drive the robot at once ({} steps so far): a goal was left running",
+                "two servers drive the robot at once ({} steps so far): a goal was not cancelled",
                 world.conflicts
             );
             self.conflicts = world.conflicts;

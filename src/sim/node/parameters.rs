@@ -77,7 +77,7 @@ fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
     let (name, settings) = (parameter.name.clone(), settings.clone());
     let check = move |value: &ParameterValue| {
         let mut settings = settings.get();
-        let value = plain(value).ok_or_else(|| format!("`{name}` cannot be of that type"))?;
+        let value = plain(value).ok_or_else(|| format!("`{name}` cannot have a value of that type"))?;
         settings.set(&name, &value).map_err(|error| error.to_string())?;
         if name.starts_with("map_") {
             load_map(&settings.base).map_err(|error| format!("`{name}`: {error}"))?;

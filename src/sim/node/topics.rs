@@ -60,6 +60,6 @@ impl Topics {
 fn send<T: r2r::WrappedTypesupport + 'static>(publisher: &Publisher<T>, message: &T) {
     // It fails only when ROS is shut down, which the loop detects itself.
     if let Err(error) = publisher.publish(message) {
-        tracing::debug!("a message was not published: {error}");
+        tracing::debug!("message not published: {error}");
     }
 }
