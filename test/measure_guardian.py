@@ -22,7 +22,7 @@ def kill_one(graph, robot, domain):
     try:
         navigation.wait()
         navigation.warm_up()
-        wait_for(robot.is_heard, PATIENCE, "the node to listen to where the robot is")
+        wait_for(robot.has_listener, PATIENCE, "the node to listen to where the robot is")
         navigation.send(2.0, 0.0)
         wait_for(controller.awaited, PATIENCE, "the controller to execute")
         since = time.monotonic()

@@ -77,7 +77,7 @@ def kill(stack, controller, how=signal.SIGKILL, of=None):
     return ended[0].time - since
 
 
-def test_g11_goals_of_a_navigator_that_is_killed_are_cancelled_and_no_others(stack):
+def test_g11_guardian_cancels_the_goals_of_a_killed_navigator_and_no_others(stack):
     said = []
     latched = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     stack.graph.node.create_subscription(Log, "/rosout", said.append, latched, callback_group=stack.graph.group)
@@ -97,7 +97,7 @@ def test_g11_goals_of_a_navigator_that_is_killed_are_cancelled_and_no_others(sta
     assert bytes(foreign.goal_id.uuid) not in controller.cancelled()
 
 
-def test_g11_a_navigator_that_aborts_is_killed_as_well(stack):
+def test_g11_guardian_cancels_the_goals_of_a_navigator_that_aborts(stack):
     controller, _ = navigate(stack)
     assert kill(stack, controller, signal.SIGABRT) < BOUND, stack.node.output
 
@@ -131,7 +131,7 @@ def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cance
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
+def test_g11_guardian_cancels_nothing_after_an_orderly_shutdown(stack, how):
     controller, _ = navigate(stack)
     guardian = guardian_of(stack.node)
     # As Ctrl-C reaches all processes of a terminal.
@@ -143,7 +143,7 @@ def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian(stack):
+def test_g11_guardian_cancels_a_goal_that_did_not_stop_during_an_orderly_shutdown(stack):
     controller, _ = navigate(stack)
     controller.behaviour.accept_cancel = False
     guardian = guardian_of(stack.node)
@@ -158,7 +158,7 @@ def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian
     wait_for_end(guardian)
 
 
-def test_g11_servers_that_ended_with_the_navigator_are_not_looked_for_for_long(stack):
+def test_g11_guardian_stops_searching_for_servers_that_ended_with_the_navigator(stack):
     navigate(stack)
     guardian = guardian_of(stack.node)
     # A server that is destroyed aborts its goals: the navigator must not hear of that.
@@ -172,7 +172,7 @@ def test_g11_servers_that_ended_with_the_navigator_are_not_looked_for_for_long(s
     assert time.monotonic() - since < 12.0, stack.node.output
 
 
-def test_g11_drive_that_is_killed_leaves_no_goal(stack, request):
+def test_g11_guardian_cancels_the_goal_of_a_killed_drive_command(stack, request):
     stack.robot.controller.behaviour.duration = None
     drive = Executable("navtree", stack.domain, arguments=["drive", "--goal", "2", "0", "0"])
     request.addfinalizer(drive.close)
@@ -183,19 +183,19 @@ def test_g11_drive_that_is_killed_leaves_no_goal(stack, request):
     assert stack.node.running()
 
 
-def test_g11_a_navigator_that_is_stopped_for_a_while_is_not_killed(stack):
+def test_g11_guardian_does_nothing_while_the_navigator_is_suspended(stack):
     controller, goal = navigate(stack)
     guardian = guardian_of(stack.node)
     stack.node.process.send_signal(signal.SIGSTOP)
     # Twice as long as a cancel takes at most.
     time.sleep(2 * BOUND)
     stack.node.process.send_signal(signal.SIGCONT)
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     assert guardians(stack.node.pid) == [guardian]
     assert not controller.seen("cancel") and FIRED not in stack.node.output
 
 
-def test_g11_a_guardian_is_small_and_is_replaced_when_it_is_killed(stack):
+def test_g11_a_guardian_uses_little_memory_and_is_replaced_if_killed(stack):
     controller, goal = navigate(stack)
     first = guardian_of(stack.node)
     assert private_kib(first) <= 2048
@@ -204,18 +204,18 @@ def test_g11_a_guardian_is_small_and_is_replaced_when_it_is_killed(stack):
     stack.node.wait_for_line(f"the guardian (process {first}) was killed")
     # The parent has buried it, and goes on.
     wait_for_end(first)
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     assert guardians(stack.node.pid) == [second]
     # What it shares with its parent, and the parent writes to, is its own from then on.
     assert private_kib(second) <= 1024
     assert kill(stack, controller) < BOUND, stack.node.output
 
 
-def test_g11_there_is_no_guardian_where_none_is_wanted(stack_factory):
+def test_g11_there_is_no_guardian_if_the_parameter_disables_it(stack_factory):
     stack = stack_factory({"guardian": False})
     controller, goal = navigate(stack)
     wait_for(lambda: not guardians(stack.node.pid), PATIENCE, "the guardian to end")
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     stack.node.kill()
     time.sleep(BOUND)
     assert controller.executing() == 1 and FIRED not in stack.node.output

@@ -32,7 +32,7 @@ CHARGED_TREE = """
 """
 
 
-def test_g3_cancel_during_follow_path_leaves_nothing_executing(stack):
+def test_g3_no_goal_executes_after_a_cancel_during_follow_path(stack):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     goal = stack.navigation.send(2.0, 0.0)
@@ -61,7 +61,7 @@ def test_g3_canceled_is_reported_when_the_motion_has_stopped(stack):
     assert stack.robot.executing() == 0
 
 
-def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_factory, tmp_path):
+def test_g3_failure_of_a_tree_is_reported_when_the_motion_has_stopped(stack_factory, tmp_path):
     path = limited_drive(tmp_path, 500)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
     controller = stack.robot.controller
@@ -73,7 +73,7 @@ def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_fact
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g3_a_tree_that_fails_names_what_does_not_stop(stack_factory, tmp_path):
+def test_g3_result_of_a_failed_tree_names_the_goal_that_does_not_stop(stack_factory, tmp_path):
     path = limited_drive(tmp_path, 500)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path, "stop_timeout": 500})
     controller = stack.robot.controller
@@ -85,7 +85,7 @@ def test_g3_a_tree_that_fails_names_what_does_not_stop(stack_factory, tmp_path):
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
 
 
-def test_g3_what_was_given_up_is_named(stack_factory):
+def test_g3_result_names_a_goal_that_was_given_up(stack_factory):
     stack = stack_factory({"default_cancel_timeout": 200, "give_up_timeout": 600, "stop_timeout": 5000})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -98,7 +98,7 @@ def test_g3_what_was_given_up_is_named(stack_factory):
     controller.behaviour.duration = 0.0
 
 
-def test_the_old_way_tells_canceled_at_once(stack_factory):
+def test_stop_timeout_of_zero_reports_canceled_at_once(stack_factory):
     stack = stack_factory({"stop_timeout": 0})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
@@ -112,7 +112,7 @@ def test_the_old_way_tells_canceled_at_once(stack_factory):
     wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled all the same")
 
 
-def test_g3_what_does_not_stop_is_named(stack_factory):
+def test_g3_result_names_a_goal_that_does_not_stop(stack_factory):
     stack = stack_factory({"stop_timeout": 500})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -138,7 +138,7 @@ IMPATIENT = """
 """
 
 
-def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stack_factory, tmp_path):
+def test_g3_lost_goal_request_of_an_earlier_navigation_delays_no_cancel(stack_factory, tmp_path):
     path = tmp_path / "impatient.xml"
     path.write_text(IMPATIENT)
     stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 8000})
@@ -160,7 +160,7 @@ def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stac
     assert stack.robot.executing() == 0
 
 
-def test_g3_a_goal_of_an_earlier_navigation_that_still_executes_is_named_at_once(stack_factory):
+def test_g3_result_names_a_goal_of_an_earlier_navigation_that_still_executes(stack_factory):
     stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 500})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -207,7 +207,7 @@ def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_
         wait_for(full, 30, "the node to hear of a full battery")
         goal = stack.navigation.send(2.0, 0.0)
         wait_for(controller.executing, 10, "the controller to execute")
-        stack.goes_on(goal)
+        stack.wait_for_ticks(goal)
         assert len(controller.cancelled()) == trial - 1, "a full battery stopped the robot"
         low = time.monotonic()
         battery.publish(BatteryState(percentage=0.1))
@@ -258,7 +258,7 @@ def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory
     assert stack.robot.executing() == 0
 
 
-def test_a_goal_that_takes_anothers_place_before_the_robot_arrives_is_driven_to(stack):
+def test_preempting_goal_is_planned_again_by_a_tree_that_plans_once(stack):
     # A tree that plans once: the controller ends on the way to the first goal.
     controller = stack.robot.controller
     controller.behaviour.duration = None
@@ -290,7 +290,7 @@ def test_goal_with_another_tree_replaces_the_running_one(stack):
     assert ended[0].time < controller.seen("accepted")[1].time, "two goals were alive at once"
 
 
-def test_cancel_of_finished_and_unknown_goals_is_answered_as_rcl_does(stack):
+def test_cancel_of_finished_and_unknown_goals_gets_the_return_codes_of_rcl(stack):
     from action_msgs.srv import CancelGoal
 
     goal = stack.navigation.send(1.0, 0.0)

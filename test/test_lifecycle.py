@@ -8,18 +8,18 @@ import pytest
 from bond.msg import Status
 from lifecycle_msgs.msg import State, Transition
 from rclpy.parameter import Parameter
-from support.executable import Executable, Kept
+from support.executable import Executable, ProcessStack
 from support.graph import PATIENCE, Graph, wait_for
-from support.lifecycle import Managed
+from support.lifecycle import LifecycleClient
 
 
 @pytest.fixture
 def managed(stack_factory):
     stack = stack_factory({"autostart_node": False}, settle=False)
-    return stack, Managed(stack)
+    return stack, LifecycleClient(stack)
 
 
-def test_goals_are_taken_only_while_active(managed):
+def test_goals_are_accepted_only_while_active(managed):
     stack, node = managed
     assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
     assert not stack.navigation.send(1.0, 0.0).accepted
@@ -31,7 +31,7 @@ def test_goals_are_taken_only_while_active(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_one_where_it_is_broken(
+def test_g7_configure_reads_an_edited_default_tree_and_fails_if_it_is_broken(
     stack_factory, tmp_path
 ):
     def write(leaf, close="</BehaviorTree>"):
@@ -50,7 +50,7 @@ def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_o
     )
     write("<AlwaysFailure/>")
     stack = stack_factory({"default_nav_to_pose_bt_xml": path}, settle=False)
-    node = Managed(stack)
+    node = LifecycleClient(stack)
     down = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP)
     assert change(*down) == [True, True]
     write("<AlwaysSuccess/>")
@@ -67,28 +67,28 @@ def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_o
 
 
 @pytest.mark.parametrize("namespace", ["", "/robot1"])
-def test_the_bond_is_where_the_lifecycle_manager_of_its_namespace_listens(namespace, ros_domain, request):
-    with Kept(request) as kept:
+def test_the_bond_topic_is_in_the_namespace_of_the_node(namespace, ros_domain, request):
+    with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
+        processes.callback(graph.close)
         beats = []
         graph.node.create_subscription(
             Status, f"{namespace}/bond", beats.append, 100, callback_group=graph.group
         )
         arguments = ("--ros-args", "-r", f"__ns:={namespace}", "--") if namespace else ()
-        kept.keep(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
+        processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
         wait_for(lambda: any(beat.active and beat.id == "bt_navigator" for beat in beats), PATIENCE, "its heartbeat")
 
 
-def test_a_bond_breaks_without_its_lifecycle_manager_where_a_parameter_says_so(ros_domain, request):
-    with Kept(request) as kept:
+def test_the_bond_breaks_without_a_lifecycle_manager_if_the_parameter_says_so(ros_domain, request):
+    with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
+        processes.callback(graph.close)
         beats = []
         graph.node.create_subscription(Status, "/bond", beats.append, 100, callback_group=graph.group)
         publisher = graph.node.create_publisher(Status, "/bond", 100)
         parameters = {"autostart_node": True, "bond_disable_heartbeat_timeout": False}
-        node = kept.keep(Executable("navtree", ros_domain, parameters))
+        node = processes.add(Executable("navtree", ros_domain, parameters))
         wait_for(lambda: any(beat.active for beat in beats), PATIENCE, "its heartbeat")
         # The manager is heard, and then never again.
         publisher.publish(Status(id="bt_navigator", instance_id="manager", active=True))
@@ -139,7 +139,7 @@ class Slow:
 
     def __init__(self, stack, folder):
         self.stack = stack
-        self.managed = Managed(stack)
+        self.managed = LifecycleClient(stack)
         self._folder = folder
         self._files = []
 
@@ -179,7 +179,7 @@ def cancelled(goal):
     return (status, result.error_msg) == ("CANCELED", "cancelled before its tree was read")
 
 
-def test_g8_a_goal_whose_tree_is_still_read_at_a_deactivation_is_answered_then_and_does_not_start_after_it(slow):
+def test_g8_deactivate_aborts_goals_whose_trees_are_still_loading(slow):
     read, waiting = slow.send(), slow.send()
     assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
     assert slow.managed.state() == State.PRIMARY_STATE_INACTIVE
@@ -195,7 +195,7 @@ def test_g8_a_goal_whose_tree_is_still_read_at_a_deactivation_is_answered_then_a
     assert len(slow.stack.robot.planner.seen("requested")) == 1
 
 
-def test_g8_a_cancel_waits_for_no_tree_that_is_read(slow):
+def test_g8_cancel_does_not_wait_for_a_tree_that_is_loading(slow):
     read, waiting = slow.send(), slow.send()
     assert cancelled(waiting)
     assert cancelled(read)
@@ -209,12 +209,12 @@ def test_g8_a_cancel_waits_for_no_tree_that_is_read(slow):
 HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
 
 
-def test_g8_a_client_whose_tree_is_not_read_is_answered_although_a_leaf_keeps_the_tick_thread(stack_factory, tmp_path):
+def test_g8_goal_whose_tree_is_loading_gets_a_result_although_a_leaf_blocks_the_tick_thread(stack_factory, tmp_path):
     stack = stack_factory({"watchdog_timeout": 0.5}, program="examples/faulty_leaves")
     path = tmp_path / "hangs.xml"
     path.write_text(HANGS)
     stack.navigation.send(1.0, 0.0, tree=path)
-    stack.node.wait_for_line("leaf `arm` has kept the tick thread")
+    stack.node.wait_for_line("leaf `arm` has processes the tick thread")
     slow = Slow(stack, tmp_path)
     goal = slow.send()
     assert cancelled(goal)
@@ -224,7 +224,7 @@ def test_g8_a_client_whose_tree_is_not_read_is_answered_although_a_leaf_keeps_th
 
 
 @pytest.mark.alone
-def test_g8_a_goal_that_comes_while_a_deactivation_waits_for_the_robot_does_not_start(slow):
+def test_g8_goal_sent_while_deactivate_waits_for_the_robot_does_not_start(slow):
     controller = slow.stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
     running = slow.stack.navigation.send(1.0, 0.0)
@@ -250,9 +250,9 @@ def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
 FOREIGN = "[nav2_spin_action_bt_node, my_robot_bt_nodes]"
 
 
-def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mended(stack_factory):
+def test_configure_fails_with_a_cpp_plugin_library_until_the_list_is_corrected(stack_factory):
     stack = stack_factory({"autostart_node": False, "plugin_lib_names": FOREIGN}, settle=False)
-    node = Managed(stack)
+    node = LifecycleClient(stack)
     assert not node.change(Transition.TRANSITION_CONFIGURE)
     assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
     stack.node.wait_for_line("`my_robot_bt_nodes` is a C++ library")
@@ -265,35 +265,35 @@ def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mende
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_a_node_that_configures_itself_stays_unconfigured_with_a_plugin_library_in_cpp(stack_factory):
+def test_autostart_leaves_the_node_unconfigured_with_a_cpp_plugin_library(stack_factory):
     stack = stack_factory({"plugin_lib_names": FOREIGN}, settle=False)
-    assert Managed(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
+    assert LifecycleClient(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
     stack.node.wait_for_line("not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library")
     assert not stack.navigation.send(1.0, 0.0).accepted
     assert stack.node.running()
 
 
-def test_a_navigator_in_cpp_is_refused_at_configure(ros_domain, request):
-    with Kept(request) as kept:
+def test_configure_fails_with_a_cpp_navigator(ros_domain, request):
+    with ProcessStack(request) as processes:
         parameters = {"autostart_node": True, "navigators": "[navigate_to_pose, coverage]"}
         parameters["coverage.plugin"] = "opennav_coverage::CoverageNavigator"
-        node = kept.keep(Executable("navtree", ros_domain, parameters))
+        node = processes.add(Executable("navtree", ros_domain, parameters))
         node.wait_for_line("not configured: navigators: the plug-in `opennav_coverage::CoverageNavigator` of `coverage`")
         node.wait_for_line("set `coverage.plugin` to nav2_bt_navigator::NavigateToPoseNavigator")
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
-        assert Managed(SimpleNamespace(graph=graph)).state() == State.PRIMARY_STATE_UNCONFIGURED
+        processes.callback(graph.close)
+        assert LifecycleClient(SimpleNamespace(graph=graph)).state() == State.PRIMARY_STATE_UNCONFIGURED
 
 
 @pytest.mark.parametrize("served, listens", [("navigate_to_pose", True), ("navigate_through_poses", False)])
-def test_only_the_navigators_of_the_list_are_served(served, listens, ros_domain, request):
-    with Kept(request) as kept:
+def test_only_the_navigators_of_the_list_have_action_servers(served, listens, ros_domain, request):
+    with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
+        processes.callback(graph.close)
         # A name of its own: an earlier node of the domain may still be on the graph.
         name = f"only_{served}"
         rename = ("--ros-args", "-r", f"__node:={name}", "--")
-        node = kept.keep(
+        node = processes.add(
             Executable("navtree", ros_domain, {"autostart_node": True, "navigators": f"[{served}]"}, arguments=rename)
         )
         node.wait_for_line("active: goals are accepted")

@@ -9,7 +9,7 @@ import pytest
 from support.executable import Executable
 from support.fixtures import tree
 from support.graph import wait_for
-from support.network import ENVIRONMENT, Network, why_not
+from support.network import ENVIRONMENT, Network, unsupported_reason
 from support.remote import Remote
 
 PARAMETERS = {
@@ -108,7 +108,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def machine():
-    reason = why_not()
+    reason = unsupported_reason()
     if reason:
         pytest.skip(reason)
 
@@ -173,7 +173,7 @@ def test_g3_cut_while_cancelling(world, seconds):
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
-def test_g1_cut_while_the_result_is_due(world, seconds):
+def test_g1_cut_before_the_result_is_sent(world, seconds):
     goal = world.executing()
 
     def meanwhile():
@@ -192,7 +192,7 @@ def test_g1_cut_while_the_result_is_due(world, seconds):
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("loss", "delay"), [(0.2, 0.0), (0.0, 0.2), (0.2, 0.2)])
-def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
+def test_g3_lossy_and_slow_network(machine, ros_domain, request, loss, delay):
     # An answer that was lost is repeated every three seconds: whoever has such a wire waits for the third time.
     world = World(ros_domain, request, {"default_server_timeout": 10000})
     world.network.loss, world.network.delay = loss, delay
@@ -207,7 +207,7 @@ def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
 
 
 @pytest.mark.timeout(400)
-def test_g3_what_the_wire_loses_is_sent_again_at_once(world):
+def test_g3_lost_goal_request_is_sent_again_at_once(world):
     """A goal request is lost in a cut of 0.3 s. The middleware alone would repeat it 3 s after it was sent."""
     planner = "compute_path_to_pose"
     requests = world.servers.seen(planner, "requested")
@@ -237,7 +237,7 @@ LEASE = 20.0
         (3.0, "goal did not stop; given up"),
     ],
 )
-def test_g3_cut_for_longer_than_a_goal_is_looked_after(machine, ros_domain, request, patience, report):
+def test_g3_cut_for_longer_than_give_up_timeout(machine, ros_domain, request, patience, report):
     world = World(ros_domain, request, {"give_up_timeout": int(1000 * patience)})
     goal = world.executing()
 
@@ -252,7 +252,7 @@ def test_g3_cut_for_longer_than_a_goal_is_looked_after(machine, ros_domain, requ
 
 
 @pytest.mark.timeout(400)
-def test_g3_cut_for_longer_than_an_acceptance_is_waited_for(machine, ros_domain, request):
+def test_g3_cut_for_longer_than_give_up_timeout_before_the_acceptance(machine, ros_domain, request):
     world = World(ros_domain, request, {"give_up_timeout": 3000})
     world.servers.behave("follow_path", duration=None, accept_delay=600.0)
     requests = world.requested()
@@ -269,7 +269,7 @@ def test_g3_cut_for_longer_than_an_acceptance_is_waited_for(machine, ros_domain,
 
 
 @pytest.mark.timeout(400)
-def test_g3_killed_and_restarted_behind_a_wire_that_stays_cut(world):
+def test_g3_node_is_killed_and_restarted_during_a_cut(world):
     world.executing()
 
     def meanwhile():

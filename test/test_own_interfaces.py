@@ -28,7 +28,7 @@ def seed(source, target):
 
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
-def test_build_with_ones_own_package_by_the_documented_line(target_folder):
+def test_build_with_your_own_package_by_the_documented_command(target_folder):
     documented = [line.split("  #")[0].strip() for line in (ROOT / "docs" / "installation.md").read_text().splitlines()]
     assert LINE in documented
     for tool in ("bash", "cargo", "c++"):
@@ -56,7 +56,7 @@ def test_build_with_ones_own_package_by_the_documented_line(target_folder):
         assert answer.returncode == 0, f"{step}\n{answer.stdout[-8000:]}"
 
 
-def test_package_that_is_nowhere_is_refused_in_one_sentence():
+def test_unknown_package_is_rejected_in_one_sentence():
     answer = subprocess.run(
         [ROOT / "scripts" / "setup", "no_such_msgs"],
         stdin=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def test_package_that_is_nowhere_is_refused_in_one_sentence():
     assert len(answer.stderr.strip().splitlines()) == 1
 
 
-def test_package_of_the_sourced_prefixes_brings_what_it_depends_on():
+def test_package_of_the_sourced_workspace_adds_its_dependencies():
     script = '. "$(scripts/setup "$0")" && echo "$IDL_PACKAGE_FILTER"'
     answer = subprocess.run(
         ["bash", "-euc", script, "visualization_msgs"],

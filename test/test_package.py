@@ -136,7 +136,7 @@ def test_launch_file_starts_the_node(name, installed, launch_environment, start)
     assert "has died" not in run.output
 
 
-def test_parameter_file_may_name_a_package_as_in_nav2s_bringup(installed, launch_environment, start, tmp_path):
+def test_parameter_file_may_use_find_pkg_share_as_in_nav2_bringup(installed, launch_environment, start, tmp_path):
     parameters = tmp_path / "parameters.yaml"
     tree = "$(find-pkg-share navtree)/behavior_trees/plan_and_follow.xml"
     parameters.write_text(f"bt_navigator:\n  ros__parameters:\n    default_nav_to_pose_bt_xml: {tree}\n")
@@ -148,7 +148,7 @@ def test_parameter_file_may_name_a_package_as_in_nav2s_bringup(installed, launch
     run.wait(30)
 
 
-def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_environment, start, ros_domain):
+def test_node_in_a_namespace_is_restarted_after_it_was_killed(installed, launch_environment, start, ros_domain):
     from rclpy.parameter_client import AsyncParameterClient
     from support.client import Navigation
     from support.graph import Graph

@@ -53,7 +53,7 @@ IN_NAMESPACE = ("-r", "__ns:=/robot1")
         "bt_navigator",
     ],
 )
-def test_keys_that_mean_the_node(values, key):
+def test_keys_that_match_the_node(values, key):
     outer, _, inner = key.partition("\n")
     lines = [outer + ("" if inner else ":"), inner + ":"] if inner else [outer + ":"]
     indent = "    " if inner else "  "
@@ -74,7 +74,7 @@ OTHERS = """
 """
 
 
-def test_keys_that_mean_others_are_left_alone(values):
+def test_keys_that_match_other_nodes_are_ignored(values):
     (period,) = values(OTHERS, ["bt_loop_duration"], *IN_NAMESPACE)
     assert period.integer_value == 10
 
@@ -92,7 +92,7 @@ navigator:
 """
 
 
-def test_the_last_key_counts_and_the_command_line_names_the_node(values):
+def test_the_last_matching_key_wins_and_the_command_line_names_the_node(values):
     names = ["bt_loop_duration", "default_server_timeout", "transform_tolerance", "feedback_rate"]
     words = [*IN_NAMESPACE, "-r", "__node:=navigator"]
     found = values(PRECEDENCE, names, *words, full_name="/robot1/navigator")
@@ -102,7 +102,7 @@ def test_the_last_key_counts_and_the_command_line_names_the_node(values):
     assert found[3].double_value == 7.5
 
 
-def test_file_that_comes_with_navtree_is_read_whole(values):
+def test_every_parameter_of_the_config_file_is_declared(values):
     text = (ROOT / "config" / "navtree.yaml").read_text()
     given = yaml.safe_load(text)["bt_navigator"]["ros__parameters"]
     assert len(given) > 30
@@ -136,7 +136,7 @@ bt_navigator:
 """
 
 
-def test_parameters_of_nav2s_navigator_are_there_and_the_service_quality_of_transforms_is_honoured(values, ros_domain):
+def test_parameters_of_bt_navigator_exist_and_qos_overrides_apply_to_transforms(values, ros_domain):
     found = values(OVERRIDES, list(OF_NAV2), *IN_NAMESPACE, "-r", "/tf:=tf")
     named = zip(OF_NAV2, found, strict=True)
     assert {name: parameter_value_to_python(value) for name, value in named} == OF_NAV2

@@ -7,10 +7,10 @@ import time
 
 import pytest
 from lifecycle_msgs.msg import Transition
-from support.executable import Executable, Kept
+from support.executable import Executable, ProcessStack
 from support.fixtures import DEFAULTS
 from support.graph import PATIENCE, wait_for
-from support.lifecycle import Managed
+from support.lifecycle import LifecycleClient
 
 #: Asks the planner only: a goal on the controller is left as it is.
 PLAN = """
@@ -51,7 +51,7 @@ def restarted(stack, request, folder, parameters=None):
     return node
 
 
-def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_goals(stack, request, tmp_path):
+def test_g3_next_node_cancels_the_goal_of_a_killed_one_and_accepts_goals(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
     node = restarted(stack, request, tmp_path)
     wait_for(lambda: not controller.executing(), 30.0, lambda: f"the goal left behind to be stopped: {node.output}")
@@ -67,7 +67,7 @@ def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_go
 TAKEOVER = 12.0
 
 
-def test_g3_goal_of_a_killed_node_is_stopped_long_before_its_lease_ends(stack, request):
+def test_g3_goal_of_a_killed_node_is_cancelled_before_its_discovery_lease_ends(stack, request):
     controller = kill_while_navigating(stack)
     killed = time.monotonic()
     node = Executable("navtree", stack.domain, DEFAULTS)
@@ -79,7 +79,7 @@ def test_g3_goal_of_a_killed_node_is_stopped_long_before_its_lease_ends(stack, r
     assert "another node on the graph is named" not in node.output
 
 
-def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request, tmp_path):
+def test_goal_of_a_killed_node_is_not_cancelled_if_the_parameter_says_so(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
     node = restarted(stack, request, tmp_path, {"stop_goals_of_earlier_run": False})
     controller.behaviour.duration = None
@@ -124,16 +124,16 @@ def stopped_by(node, controller):
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g3_goals_left_behind_are_not_touched_by_a_node_that_is_not_active(stack, request):
+def test_g3_inactive_node_does_not_cancel_goals_of_an_earlier_run(stack, request):
     controller, goal = drive_and_refuse_cancels(stack)
-    with Kept(request) as kept:
-        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"autostart_node": False}))
+    with ProcessStack(request) as processes:
+        second = processes.add(Executable("navtree", stack.domain, DEFAULTS | {"autostart_node": False}))
         second.wait_for_line("random_seed")
         drives_on(stack, goal)
         assert not controller.cancelled(), second.output
         end(stack.node)
         assert ADOPTED not in second.output
-        managed = Managed(stack)
+        managed = LifecycleClient(stack)
         assert managed.change(Transition.TRANSITION_CONFIGURE)
         assert ADOPTED not in second.output
         assert managed.change(Transition.TRANSITION_ACTIVATE)
@@ -141,10 +141,10 @@ def test_g3_goals_left_behind_are_not_touched_by_a_node_that_is_not_active(stack
 
 
 @pytest.mark.parametrize("remappings", [{}, {"/parameter_events": "/other_events"}])
-def test_g3_goals_of_a_node_that_drives_are_not_touched_by_another_of_its_name(stack, request, remappings):
+def test_g3_second_node_with_the_same_name_does_not_cancel_goals_of_the_first(stack, request, remappings):
     controller, goal = drive_and_refuse_cancels(stack)
-    with Kept(request) as kept:
-        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS, remappings))
+    with ProcessStack(request) as processes:
+        second = processes.add(Executable("navtree", stack.domain, DEFAULTS, remappings))
         second.wait_for_line("another node on the graph is named /bt_navigator")
         drives_on(stack, goal, seconds=1)
         assert not controller.cancelled(), second.output
@@ -152,16 +152,16 @@ def test_g3_goals_of_a_node_that_drives_are_not_touched_by_another_of_its_name(s
         stopped_by(second, controller)
 
 
-def test_g3_goals_of_another_robot_on_a_server_that_both_use_are_not_touched(stack_factory, request):
+def test_g3_node_does_not_cancel_goals_of_another_robot_on_a_shared_server(stack_factory, request):
     stack = stack_factory({"robot_id": "one"})
     controller, _ = drive_and_refuse_cancels(stack)
     end(stack.node)
-    with Kept(request) as kept:
-        other = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "two"}))
+    with ProcessStack(request) as processes:
+        other = processes.add(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "two"}))
         other.wait_for_line("goals are accepted")
         # Longer than discovery and its wait for others of its name take.
         time.sleep(8.0)
         assert controller.executing() and ADOPTED not in other.output
         end(other)
-        same = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "one"}))
+        same = processes.add(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "one"}))
         stopped_by(same, controller)

@@ -41,7 +41,7 @@ def test_environment_is_sourced_once_only():
     assert answer.returncode == 0
 
 
-def test_missing_rust_is_one_clear_sentence(tmp_path):
+def test_missing_rust_is_reported_in_one_sentence(tmp_path):
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in ("bash", "uname", "dirname", "mktemp", "rm", "id", "sha256sum", "cut", "cat", "sed", "awk"):

@@ -26,7 +26,7 @@ def test_g8_signal_while_navigating(stack, how):
     assert (status, result.error_msg) == ("ABORTED", "the navigator stopped: shutting down")
 
 
-def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(stack_factory):
+def test_sighup_ignored_at_the_start_stays_ignored(stack_factory):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         # What nohup does.
@@ -46,7 +46,7 @@ def test_g8_signal_while_idle(stack):
     assert seconds < 3.0
 
 
-def test_g8_drive_cancels_its_goal_when_its_terminal_is_gone(stack, start):
+def test_g8_drive_cancels_its_goal_on_sighup(stack, start):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     drive = start(find("navtree"), "drive", "--goal", "1", "0", "0")
@@ -63,7 +63,7 @@ DEAF = {"accept_cancel": False}
 
 
 @pytest.mark.parametrize("how", [SLOW, DEAF], ids=["slow", "deaf"])
-def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack, how):
+def test_g8_result_names_a_controller_that_does_not_stop_before_the_shutdown(stack, how):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     for name, value in how.items():
@@ -79,7 +79,7 @@ def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack
     assert "did not stop in time: follow_path: goal of FollowPath" in result.error_msg
 
 
-def test_g8_a_client_is_answered_whose_tree_is_still_being_read(stack_factory, tmp_path):
+def test_g8_goal_whose_tree_is_loading_at_shutdown_is_aborted(stack_factory, tmp_path):
     path, never = tmp_path / "slow.xml", tmp_path / "never"
     path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="Slow"><IsMadeLate until="{never}"/></BehaviorTree></root>')
     stack = stack_factory(program="examples/faulty_leaves")

@@ -17,7 +17,7 @@ TRIALS = int(os.environ.get("NAVTREE_SOAK_TRIALS", "1000"))
 
 @pytest.mark.alone
 @pytest.mark.timeout(120 + 2 * TRIALS)
-def test_g3_no_orphan_goal_whatever_the_server_does_and_whenever_the_leaf_is_halted():
+def test_g3_random_faults_and_halts_leave_no_orphan_goal():
     find("navtree")
     answer = subprocess.run(
         [sys.executable, "-m", "soak", "--trials", str(TRIALS), "--seed", "1"],

@@ -79,7 +79,7 @@ def refused_goal(stack):
         ("lifecycle", call(ChangeState, "change_state")),
     ],
 )
-def test_g8_thread_that_fails_takes_every_goal_down_before_the_process_ends(fail, thread, cause):
+def test_g8_all_goals_are_cancelled_after_a_thread_failed_before_the_process_ends(fail, thread, cause):
     stack, goal = fail(thread, cause)
     controller = stack.robot.controller
     code, seconds = stack.node.wait(10.0)
@@ -92,7 +92,7 @@ def test_g8_thread_that_fails_takes_every_goal_down_before_the_process_ends(fail
 
 @pytest.mark.alone
 @pytest.mark.timeout(1600)
-def test_g11_guardian_cancels_what_a_thread_that_stalls_in_the_middleware_cannot(fail):
+def test_g11_guardian_cancels_goals_if_the_spin_thread_stalls(fail):
     stack, _ = fail("ros-spin", fault="hang")
     controller = stack.robot.controller
     wait_for(lambda: controller.cancelled(), 20.0, lambda: f"the guardian's cancel: {stack.node.output}")
@@ -103,7 +103,7 @@ def test_g11_guardian_cancels_what_a_thread_that_stalls_in_the_middleware_cannot
 
 @pytest.mark.alone
 @pytest.mark.timeout(1600)
-def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
+def test_g8_process_ends_although_a_thread_stalls(fail):
     stack, goal = fail("ros-listen", fault="hang")
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
@@ -114,7 +114,7 @@ def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
 
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("guardian", [True, False])
-def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_goal_tracker(fail, guardian):
+def test_g8_rejected_cancels_are_sent_again_after_the_goal_tracker_failed(fail, guardian):
     def refuse(stack):
         stack.robot.controller.behaviour.accept_cancel = False
 
@@ -130,7 +130,7 @@ def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_goa
 
 
 @pytest.mark.timeout(1600)
-def test_g8_log_that_fails_ends_nothing(fail):
+def test_g8_failure_of_the_log_thread_ends_no_goal(fail):
     stack, goal = fail("console", refused_goal)
     assert stack.robot.controller.executing() == 1
     goal.cancel()
@@ -141,7 +141,7 @@ def test_g8_log_that_fails_ends_nothing(fail):
 
 
 @pytest.mark.timeout(1600)
-def test_g8_thread_that_answers_begins_again(fail):
+def test_g8_answer_thread_is_restarted_after_a_failure(fail):
     other = []
 
     def another_goal(stack):

@@ -5,9 +5,9 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
-from support.field import Field
+from support.simulation import Simulation
 from support.graph import wait_for
-from test_clock import Simulation
+from test_clock import SimulatedClock
 from tf2_msgs.msg import TFMessage
 
 
@@ -61,7 +61,7 @@ def arrives(stack, frame, x, stamp=None):
     return planned.pose.position.x
 
 
-def test_trees_of_frames_that_do_not_meet(stack, broadcaster):
+def test_goal_in_an_unconnected_frame_tree_is_aborted(stack, broadcaster):
     broadcaster.send("island", "hut", 5.0)
     # Heard of when the refusal speaks of the chain, not of the frame.
     wait_for(
@@ -75,7 +75,7 @@ def test_trees_of_frames_that_do_not_meet(stack, broadcaster):
     assert arrives(stack, "hut", 1.0) == 106.0
 
 
-def test_an_old_transform_counts_as_missing(stack, broadcaster):
+def test_a_transform_older_than_the_age_limit_counts_as_missing(stack, broadcaster):
     broadcaster.send("map", "ship", 3.0, broadcaster.now())
     assert arrives(stack, "map", 1.0) == 1.0
 
@@ -88,7 +88,7 @@ def test_an_old_transform_counts_as_missing(stack, broadcaster):
     wait_for(stale, 30.0, "a refusal because nothing was heard of the frame for a second")
 
 
-def test_a_goal_with_a_stamp_is_taken_at_its_time(stack_factory):
+def test_goal_with_a_stamp_is_transformed_at_its_time(stack_factory):
     stack = stack_factory({"transform_age_limit": 600.0})
     broadcaster = Broadcaster(stack)
 
@@ -108,9 +108,9 @@ def test_a_goal_with_a_stamp_is_taken_at_its_time(stack_factory):
     refused(stack, "ship", "at the wanted time", stamp=before)
 
 
-def test_simulated_time_that_is_set_back_by_less_than_transforms_are_kept(stack_factory):
+def test_simulated_time_jumps_back_by_less_than_the_transform_buffer(stack_factory):
     stack = stack_factory({"use_sim_time": True, "transform_age_limit": 60.0}, settle=False)
-    simulation = Simulation(stack.graph, 100.0)
+    clock = SimulatedClock(stack.graph, 100.0)
     try:
         broadcaster = Broadcaster(stack)
 
@@ -122,39 +122,39 @@ def test_simulated_time_that_is_set_back_by_less_than_transforms_are_kept(stack_
             return stack.robot.planner.requests()[-1].goal.pose.position.x == x + 1.0
 
         wait_for(lambda: is_at(7.0, 100), 30.0, "the ship")
-        simulation.set_back(8.0)
+        clock.set_back(8.0)
         wait_for(lambda: is_at(3.0, 93), 30.0, "the ship where it is now, and not where it was before")
     finally:
-        simulation.pause()
+        clock.pause()
 
 
 @pytest.mark.timeout(180)
-def test_simulated_time_that_starts_over(ros_domain):
-    field = Field(ros_domain)
+def test_simulated_time_restarts(ros_domain):
+    simulation = Simulation(ros_domain)
     try:
-        x, y = field.position
-        assert field.navigation.send(x + 2.0, y).result(60.0)[0] == "SUCCEEDED"
-        wait_for(lambda: field.odometry.header.stamp.sec > 60, 60.0, "a minute of simulated time")
+        x, y = simulation.position
+        assert simulation.navigation.send(x + 2.0, y).result(60.0)[0] == "SUCCEEDED"
+        wait_for(lambda: simulation.odometry.header.stamp.sec > 60, 60.0, "a minute of simulated time")
         # A simulation that starts over: the clock and all stamps go back, and so does the robot. Not as fast as before, so
         # that it is heard of within its first minute.
-        field.restart_sim({"speed_factor": 4.0})
-        assert field.first_odometry.header.stamp.sec < 60
-        x, y = field.position
-        goal = field.navigation.send(x + 2.0, y)
+        simulation.restart_sim({"speed_factor": 4.0})
+        assert simulation.first_odometry.header.stamp.sec < 60
+        x, y = simulation.position
+        goal = simulation.navigation.send(x + 2.0, y)
         status, result = goal.result(60.0)
         assert status == "SUCCEEDED", result.error_msg
-        wait_for(lambda: field.distance_to(x + 2.0, y) < 0.3, 30.0, "the robot at the goal")
+        wait_for(lambda: simulation.distance_to(x + 2.0, y) < 0.3, 30.0, "the robot at the goal")
     finally:
-        field.close()
+        simulation.close()
 
 
 @pytest.mark.timeout(180)
-def test_the_remaining_time_is_the_distance_at_the_present_speed(ros_domain):
+def test_remaining_time_is_the_distance_divided_by_the_current_speed(ros_domain):
     # Odometry that is late says how fast the robot was. So it goes for longer than that may be, before one looks.
-    field = Field(ros_domain, {"feedback_rate": 10.0}, {"speed_factor": 10.0})
+    simulation = Simulation(ros_domain, {"feedback_rate": 10.0}, {"speed_factor": 10.0})
     try:
-        x, y = field.position
-        goal = field.navigation.send(x + 30.0, y)
+        x, y = simulation.position
+        goal = simulation.navigation.send(x + 30.0, y)
         assert goal.result(60.0)[0] == "SUCCEEDED"
         seconds = [
             (feedback.estimated_time_remaining.sec + feedback.estimated_time_remaining.nanosec * 1e-9, feedback)
@@ -168,6 +168,6 @@ def test_the_remaining_time_is_the_distance_at_the_present_speed(ros_domain):
         # At rest and at the goal nothing is estimated.
         assert seconds[0][0] == 0.0
     finally:
-        field.close()
+        simulation.close()
 
 

@@ -9,14 +9,14 @@ from support.executable import ROOT, find
 LINE = '. "$(scripts/setup --whole-nav2)"'
 
 
-def test_the_readme_has_the_line():
+def test_the_readme_has_the_command():
     assert LINE in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif("NAVTREE_WHOLE_NAV2" not in os.environ, reason="builds for minutes: set NAVTREE_WHOLE_NAV2=1 to run it")
-def test_a_stock_client_has_every_interface_of_nav2():
+def test_a_nav2_client_finds_every_interface():
     executables = find("navtree").parent
     checks = '"$NAVTREE_PYTHON" -m pytest -q -p no:xdist test/whole_nav2/commander_checks.py'
     answer = subprocess.run(

@@ -1,1 +1,1 @@
-"""What the black-box tests share: a rclpy side to play clients and servers, and the executables under test."""
+"""Shared by the black-box tests: clients and servers on rclpy, and the executables under test."""
