@@ -29,8 +29,8 @@ def test_random_trees_leave_the_same_trace_as_behaviortree_cpp(tmp_path):
         comparison = Comparison(Navtree(find("navtree"), tmp_path), peer)
         for seed in range(FIRST, FIRST + TREES):
             case = Generator(seed).case()
-            ours, _, parted = comparison.run(case)
-            if parted:
+            ours, _, found = comparison.run(case)
+            if found:
                 whole, least = comparison.report(case), comparison.report(comparison.shrunk(case))
                 pytest.fail(f"seed {seed}: {whole}\n\nthe smallest case: {least}", pytrace=False)
             ends[ours["ticks"][-1]["status"] if "ticks" in ours else "refused"] += 1

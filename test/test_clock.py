@@ -120,7 +120,7 @@ def test_g6_a_goal_is_aborted_after_clock_timeout(stack_factory):
     assert not stack.robot.planner.seen("requested")
 
 
-def test_g10_a_clock_slower_than_the_ticks_is_logged_once_and_counts_no_missed_ticks(stack_factory, simulated_clock, tmp_path):
+def test_g10_clock_slower_than_the_ticks_is_logged_once_and_counts_no_missed_ticks(stack_factory, simulated_clock, tmp_path):
     stack = stack_factory({"use_sim_time": True}, settle=False)
     simulated_clock(stack.graph, 1.0, 0.025)
     stack.settle(tmp_path)

@@ -1,6 +1,6 @@
-"""Every tree file of Nav2's releases on nav_sim: to SUCCESS, to FAILURE, and through a cancel while it drives.
+"""Runs every tree file of Nav2's releases on nav_sim: to success, to failure, and with a cancel during the drive.
 
-The files are not part of this repository: they lie in ../shared/corpus, and without them these tests are skipped.
+The files are not part of this repository. They are in ../shared/corpus; without them these tests are skipped.
 """
 
 import os
@@ -11,32 +11,32 @@ from geometry_msgs.msg import PoseStamped
 from support.client import pose
 from support.domains import free_domain
 from support.executable import find
-from support.simulation import Simulation
 from support.fixtures import CORPUS
 from support.graph import wait_for
+from support.simulation import Simulation
 
 FILES = sorted(str(path.relative_to(CORPUS)) for path in CORPUS.glob("*/*.xml"))
 
-#: Files that are refused, and why: the text stands in the refusal.
-REFUSED = {
-    # An element in lower case, that BehaviorTree.CPP does not know either.
+#: Files that are rejected, and a part of the error message.
+REJECTED = {
+    # An element in lower case, which BehaviorTree.CPP does not know either.
     "nav2_jazzy/application_example.xml": "inverter",
     "nav2_main/application_example.xml": "inverter",
 }
-#: Trees that end by failure or by a cancel only: KeepRunningUntilFailure stands around what drives.
+#: Trees that end only with failure or a cancel: KeepRunningUntilFailure is around the drive.
 ENDLESS = {f"{release}/follow_point.xml" for release in ("nav2_humble", "nav2_jazzy", "nav2_main")}
-NAVIGATIONS = [name for name in FILES if name not in REFUSED]
+NAVIGATIONS = [name for name in FILES if name not in REJECTED]
 
-#: What fails where a tree is to fail, and with which code: whatever it plans or drives with.
+#: The servers that fail in the failure tests, and their error codes: all that plan, or drive by heading.
 FAULTS = {
     "compute_path_to_pose": 208,
     "compute_path_through_poses": 308,
     "compute_route": 405,
     "drive_on_heading": 723,
 }
-#: With what the controller fails where it is to, half a simulated second after it has begun to drive: no progress.
+#: The error code of the controller in its failure test, half a simulated second after the start: no progress.
 STUCK = 105
-#: Seconds that a goal may take on a busy machine.
+#: Maximum time in s of a goal on a busy machine.
 PATIENCE = 60.0
 
 pytestmark = [
@@ -47,7 +47,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def simulation():
-    """One robot and one node for all trees: that each leaves both as it found them is part of what is tested."""
+    """One robot and one node for all trees: this also tests that each tree leaves both ready for the next one."""
     faults = {f"faults.{server}.abort_code": code for server, code in FAULTS.items()}
     faults |= {"faults.follow_path.abort_code": STUCK, "faults.follow_path.abort_after": 0.5}
     with pytest.MonkeyPatch.context() as environment, free_domain() as domain:
@@ -55,7 +55,7 @@ def simulation():
         simulation = Simulation(domain, sim_parameters=faults)
         yield simulation
         simulation.close()
-        # A goal that was left running anywhere would have shown as two servers that drive.
+        # A goal that still executes would drive the robot together with the next one.
         assert "two servers drive the robot at once" not in simulation.sim.output
         assert "panic" not in simulation.node.output + simulation.sim.output
 
@@ -68,7 +68,7 @@ def run(simulation, request):
 
     def send(name, distance):
         x, y = simulation.position
-        # A graph beside the robot and the goal, so that the trees with a route have both a first and a last mile.
+        # A graph beside the robot and the goal, so that trees with a route have both a first and a last mile.
         places = [f"{index + 1} {x + index * distance / 3} {y + 1.0}" for index in range(4)]
         simulation.set_sim(route_graph="; ".join([*places, "1 2; 2 3; 3 4"]))
         path = CORPUS / name
@@ -76,7 +76,7 @@ def run(simulation, request):
             points = [(x + distance / 2, y + 0.5), (x + distance, y)]
             goal = simulation.navigation.send_through(points, tree=path)
         else:
-            # Stamped, as RViz does: an update of an earlier goal is then too old for this one.
+            # With a stamp, like goals of RViz: updates of an earlier goal are then too old.
             stamp = simulation.odometry.header.stamp
             goal = simulation.navigation.send(x + distance, y, tree=path, stamp=stamp)
         assert goal.accepted
@@ -89,9 +89,9 @@ def run(simulation, request):
             goal.cancel()
             goal.result(PATIENCE)
     if request.node.has_failed:
-        # The simulation is faster than the node looks at its clock.
-        told = [line for line in simulation.node.lines if "ticks missed" not in line]
-        print("\n".join(["--- navtree", *told[-60:], "--- nav_sim", *simulation.sim.lines[-20:]]))
+        # Ticks are missed because the simulated time is faster than the node reads its clock.
+        lines = [line for line in simulation.node.lines if "ticks missed" not in line]
+        print("\n".join(["--- navtree", *lines[-60:], "--- nav_sim", *simulation.sim.lines[-20:]]))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def broken(simulation):
 
 @pytest.fixture
 def stuck(simulation):
-    """Plans are good, and the robot cannot follow them."""
+    """Plans succeed, and the robot cannot follow them."""
     simulation.set_sim(faults__follow_path__abort_goals="all")
     yield
     simulation.set_sim(faults__follow_path__abort_goals="")
@@ -115,9 +115,9 @@ def test_ends_in_success(simulation, run, name):
     goal, there = run(name, 3.0)
     status, result = goal.result(PATIENCE)
     assert (status, result.error_code) == ("SUCCEEDED", 0), result.error_msg
-    # The calibration drives squares; everything else goes where it was told.
+    # The calibration drives squares; all other trees drive to the goal.
     if "odometry_calibration" not in name:
-        wait_for(lambda: simulation.distance_to(*there) < 0.3, 30.0, lambda: f"robot at {there}, is at {simulation.position}")
+        wait_for(lambda: simulation.distance_to(*there) < 0.3, 30.0, lambda: f"robot at {there}: {simulation.position}")
     simulation.wait_until_idle()
 
 
@@ -151,7 +151,7 @@ def test_ends_in_failure_when_the_controller_fails(simulation, run, stuck, name)
 
 @pytest.mark.parametrize("name", NAVIGATIONS)
 def test_is_cancelled_while_it_drives(simulation, run, name):
-    # So far that it is on its way for seconds here. The calibration takes no distance: it drives two metres in any case.
+    # The drive takes some seconds of real time. The calibration uses no distance: it drives two metres.
     goal, there = run(name, 80.0)
     wait_for(lambda: simulation.speed > 0.1, PATIENCE, "the robot to drive")
     assert goal.cancel().goals_canceling
@@ -178,16 +178,16 @@ def test_follows_a_dynamic_goal_until_it_is_cancelled(simulation, run, name):
     simulation.wait_until_idle()
 
 
-@pytest.mark.parametrize("name", sorted(set(REFUSED) & set(FILES)))
+@pytest.mark.parametrize("name", sorted(set(REJECTED) & set(FILES)))
 def test_is_rejected_with_its_position(simulation, run, name):
     goal, _ = run(name, 3.0)
     status, result = goal.result(PATIENCE)
     assert (status, result.error_code) == ("ABORTED", 9001)
-    assert name in result.error_msg and REFUSED[name] in result.error_msg
+    assert name in result.error_msg and REJECTED[name] in result.error_msg
 
 
-#: The example of an application is the tree of a task above navigation: it sends goals to the very actions that are
-#: served here. With the one word mended it runs on leaves that do as they are told.
+#: The example application is a tree above navigation: it sends goals to the actions that this node serves. With the word
+#: corrected, it runs on mocks.
 APPLICATION = """\
 - name: succeeds
   tree: {tree}
@@ -206,7 +206,7 @@ APPLICATION = """\
 """
 
 
-@pytest.mark.parametrize("name", sorted(set(REFUSED) & set(FILES)))
+@pytest.mark.parametrize("name", sorted(set(REJECTED) & set(FILES)))
 def test_corrected_application_runs_on_mocks(tmp_path, name):
     (tmp_path / "tree.xml").write_text((CORPUS / name).read_text().replace("inverter>", "Inverter>"))
     (tmp_path / "scenarios.yaml").write_text(APPLICATION.format(tree="tree.xml"))

@@ -64,8 +64,8 @@ MARK = """
 
 
 def settled(stack, folder):
-    """All endpoints that exist when this is called. Discovery reports the writers of a process in the order of their creation,
-    and its readers too. So this creates one of each; when both are known, all older ones are known."""
+    """All endpoints that exist when this is called. Discovery reports the writers of a process in the order of their
+    creation, and its readers too. So this creates one of each; when both are known, all older ones are known."""
     is_mark = re.compile("rt/mark_").match
     number = len({name for _, name in entities(stack) if is_mark(name)})
     run(stack, write(folder / "mark.xml", MARK.format(number)))

@@ -146,8 +146,8 @@ def test_g3_answers_of_a_second_server_with_the_same_name_end_no_goal_of_the_fir
 
 
 def drive_for_six_seconds(stack):
-    """Sends a goal and waits for six seconds of feedback, or for its end. After a server was lost or found the node searches for
-    servers more often for five seconds."""
+    """Sends a goal and waits for six seconds of feedback, or for its end. After a server was lost or found the node
+    searches for servers more often for five seconds."""
     goal = stack.navigation.send(1.0, 0.0)
     wait_for(lambda: goal.done() or len(goal.feedback) > 60, 60, "feedback of six seconds")
     return goal

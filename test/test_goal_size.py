@@ -1,4 +1,4 @@
-"""G1: a goal with very poses_at_different_times poses does not delay the tick of the running goal."""
+"""G1: a goal with very many poses does not delay the tick of the running goal."""
 
 from nav2_msgs.action import NavigateThroughPoses
 from support.client import Goal, pose

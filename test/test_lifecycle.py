@@ -90,7 +90,7 @@ def test_the_bond_breaks_without_a_lifecycle_manager_if_the_parameter_says_so(ro
         parameters = {"autostart_node": True, "bond_disable_heartbeat_timeout": False}
         node = processes.add(Executable("navtree", ros_domain, parameters))
         wait_for(lambda: any(beat.active for beat in beats), PATIENCE, "its heartbeat")
-        # The manager is heard, and then never again.
+        # The manager sends one heartbeat and no more.
         publisher.publish(Status(id="bt_navigator", instance_id="manager", active=True))
         node.wait_for_line("the bond is broken: the lifecycle manager has not been heard in time")
         wait_for(lambda: not beats[-1].active, PATIENCE, "the end of the bond")
@@ -121,7 +121,7 @@ def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-# It is not read before a file is there that its leaf needs.
+# Loading this tree waits for a file that its leaf needs.
 SLOW_TREE = """<root BTCPP_format="4">
   <BehaviorTree ID="Slow">
     <Sequence>
@@ -134,8 +134,8 @@ SLOW_TREE = """<root BTCPP_format="4">
 """
 
 
-class Slow:
-    """A node that is active, and goals whose trees are not read before the test lets them."""
+class SlowTrees:
+    """An active node, and goals whose trees load only when the test allows it."""
 
     def __init__(self, stack, folder):
         self.stack = stack
@@ -144,7 +144,7 @@ class Slow:
         self._files = []
 
     def send(self):
-        """Sends a goal whose tree is being read, or waits for one that is."""
+        """Sends a goal whose tree is loading, or waits for another tree to load."""
         number = len(self._files)
         file, tree = self._folder / f"needed_{number}", self._folder / f"slow_{number}.xml"
         tree.write_text(SLOW_TREE.format(file=file))
@@ -155,8 +155,8 @@ class Slow:
             self.stack.node.wait_for_line(f"IsMadeLate waits for {file}")
         return goal
 
-    def read(self):
-        """Has all of them read. Trees are read in the order in which they are wanted: a goal that succeeds comes after."""
+    def finish_loading(self):
+        """Lets all trees load. Trees load in the order of their requests: when a later goal succeeds, all have loaded."""
         for file in self._files:
             file.touch()
         assert self.stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
@@ -164,16 +164,16 @@ class Slow:
 
 @pytest.fixture
 def slow(stack_factory, tmp_path):
-    return Slow(stack_factory(program="examples/faulty_leaves"), tmp_path)
+    return SlowTrees(stack_factory(program="examples/faulty_leaves"), tmp_path)
 
 
-def refused(goal):
+def aborted_before_start(goal):
     status, result = goal.result()
     return (status, result.error_msg) == ("ABORTED", "the node stopped taking goals before this one was taken up")
 
 
-def cancelled(goal):
-    """Cancels a goal whose tree is not read."""
+def cancelled_while_loading(goal):
+    """Cancels a goal whose tree is loading."""
     assert len(goal.cancel().goals_canceling) == 1
     status, result = goal.result()
     return (status, result.error_msg) == ("CANCELED", "cancelled before its tree was read")
@@ -183,25 +183,25 @@ def test_g8_deactivate_aborts_goals_whose_trees_are_still_loading(slow):
     read, waiting = slow.send(), slow.send()
     assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
     assert slow.managed.state() == State.PRIMARY_STATE_INACTIVE
-    # Nothing lets their trees be read by now.
-    assert refused(read) and refused(waiting)
+    # The trees are still loading.
+    assert aborted_before_start(read) and aborted_before_start(waiting)
     assert slow.managed.change(Transition.TRANSITION_ACTIVATE)
     again = slow.send()
     assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
-    assert refused(again)
-    # Nor when the node is active again when they are read.
+    assert aborted_before_start(again)
+    # The goals do not start either if the trees load while the node is active again.
     assert slow.managed.change(Transition.TRANSITION_ACTIVATE)
-    slow.read()
+    slow.finish_loading()
     assert len(slow.stack.robot.planner.seen("requested")) == 1
 
 
 def test_g8_cancel_does_not_wait_for_a_tree_that_is_loading(slow):
     read, waiting = slow.send(), slow.send()
-    assert cancelled(waiting)
-    assert cancelled(read)
-    # People are told of a disk that lets goals wait for more than a second.
+    assert cancelled_while_loading(waiting)
+    assert cancelled_while_loading(read)
+    # The node logs a warning if loading delays goals for more than a second.
     time.sleep(1.0)
-    slow.read()
+    slow.finish_loading()
     slow.stack.node.wait_for_line("slow_0.xml took ")
     assert len(slow.stack.robot.planner.seen("requested")) == 1
 
@@ -214,13 +214,13 @@ def test_g8_goal_whose_tree_is_loading_gets_a_result_although_a_leaf_blocks_the_
     path = tmp_path / "hangs.xml"
     path.write_text(HANGS)
     stack.navigation.send(1.0, 0.0, tree=path)
-    stack.node.wait_for_line("leaf `arm` has processes the tick thread")
-    slow = Slow(stack, tmp_path)
+    stack.node.wait_for_line("leaf `arm` has kept the tick thread")
+    slow = SlowTrees(stack, tmp_path)
     goal = slow.send()
-    assert cancelled(goal)
+    assert cancelled_while_loading(goal)
     goal = slow.send()
     slow.managed.begin(Transition.TRANSITION_DEACTIVATE)
-    assert refused(goal)
+    assert aborted_before_start(goal)
 
 
 @pytest.mark.alone
@@ -231,7 +231,7 @@ def test_g8_goal_sent_while_deactivate_waits_for_the_robot_does_not_start(slow):
     wait_for(controller.executing, 10, "the controller to execute")
     late = slow.send()
     deactivated = slow.managed.begin(Transition.TRANSITION_DEACTIVATE)
-    assert refused(late)
+    assert aborted_before_start(late)
     assert controller.executing() and not deactivated.done()
     controller.behaviour.stop_delay = 0.0
     assert slow.managed.graph.result(deactivated, PATIENCE, "the deactivation").success
@@ -241,7 +241,7 @@ def test_g8_goal_sent_while_deactivate_waits_for_the_robot_does_not_start(slow):
 
 
 def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
-    # As they stand in parameter files of Nav2: the nodes are all here.
+    # As in parameter files of Nav2; navtree has all these nodes.
     own = "[nav2_compute_path_to_pose_action_bt_node, nav2_path_expiring_timer_condition, opennav_dock_action_bt_node]"
     stack = stack_factory({"plugin_lib_names": own})
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
@@ -290,7 +290,7 @@ def test_only_the_navigators_of_the_list_have_action_servers(served, listens, ro
     with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
         processes.callback(graph.close)
-        # A name of its own: an earlier node of the domain may still be on the graph.
+        # A unique name: an earlier node of the domain may still be on the graph.
         name = f"only_{served}"
         rename = ("--ros-args", "-r", f"__node:={name}", "--")
         node = processes.add(
@@ -304,14 +304,14 @@ def test_only_the_navigators_of_the_list_have_action_servers(served, listens, ro
             return {service.split("/")[1] for service, _ in services if "/_action/" in service}
 
         def topics():
-            # Topics are listened to by a second node of the process.
+            # A second node of the process subscribes to the topics.
             nodes = [node for node in graph.node.get_node_names() if name in node]
             found = [graph.node.get_subscriber_names_and_types_by_node(node, "/") for node in nodes]
             return {topic for topic, _ in itertools.chain(*found)}
 
         wait_for(actions, PATIENCE, "an action of the node")
         assert actions() == {served}
-        # What RViz publishes is a goal of navigate_to_pose.
+        # RViz publishes goals for navigate_to_pose.
         if listens:
             wait_for(lambda: "/goal_pose" in topics(), PATIENCE, "a subscription of the goal topic")
         else:

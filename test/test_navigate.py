@@ -1,4 +1,4 @@
-"""A navigation goal from a real client through a real tree to real servers, and back."""
+"""Navigation goals of an rclpy client, through a tree to rclpy servers and back."""
 
 import time
 
@@ -116,9 +116,9 @@ def test_the_log_has_one_line_for_the_start_and_the_end_of_each_goal(stack):
     assert second.result()[0] == "SUCCEEDED"
     stack.node.wait_for_line(" succeeded", after=after)
     lines = [line for line in stack.node.lines[after:] if "navigate_to_pose: goal" in line]
-    told = [" was preempted: another goal took its place", "to (8.00, 0.50) with tree", " succeeded"]
+    expected = [" was preempted: another goal took its place", "to (8.00, 0.50) with tree", " succeeded"]
     assert len(lines) == 4 and "to (7.00, 0.50) with tree" in lines[0], lines
-    for line, words in zip(lines[1:], told):
+    for line, words in zip(lines[1:], expected):
         assert words in line
     assert all("INFO" in line for line in lines), lines
 
@@ -165,7 +165,7 @@ def test_goal_update_of_an_earlier_navigation_does_not_affect_a_later_one(stack,
     controller.behaviour.duration = 0.0
     assert goal.result()[0] == "SUCCEEDED"
     planner.forget()
-    # As `ros2 action send_goal` sends it, without a stamp: every update is newer.
+    # A goal without a stamp, like from `ros2 action send_goal`: every update is newer.
     assert stack.navigation.send(2.0, 0.0, tree=tree).result()[0] == "SUCCEEDED"
     assert {planned.goal.pose.position.x for planned in planner.requests()} == {2.0}
 
@@ -176,7 +176,7 @@ def test_stock_tree_with_recovery_runs_unchanged(stack_factory, release):
     stack = stack_factory({"default_nav_to_pose_bt_xml": corpus(f"{release}/{name}")})
     stack.robot.controller.behaviour.duration = None
     goal = stack.navigation.send(2.0, 0.0)
-    # Replanned while it drives, every one to three seconds, and the controller is not cancelled for it.
+    # The tree plans again every one to three seconds, without a cancel of the controller.
     wait_for(lambda: len(stack.robot.planner.seen("ended")) >= 2, 30, "a second plan")
     stack.wait_for_ticks(goal)
     stack.robot.controller.behaviour.duration = 0.0
@@ -223,22 +223,22 @@ def test_goal_from_the_topic_is_in_the_status_list_and_is_cancelled_with_all_goa
     )
     cancel = node.create_client(CancelGoal, "navigate_to_pose/_action/cancel_goal", callback_group=stack.graph.group)
     rviz = node.create_publisher(PoseStamped, "goal_pose", 10)
-    wait_for(lambda: rviz.get_subscription_count() and cancel.service_is_ready(), PATIENCE, "who hears the topic")
+    wait_for(lambda: rviz.get_subscription_count() and cancel.service_is_ready(), PATIENCE, "the goal topic")
 
-    def taken_up():
-        # What is said before both sides know each other is lost. A second goal would take the first one's place.
+    def accepted():
+        # A message before discovery is lost. A second goal would preempt the first one.
         rviz.publish(pose(2.0, 1.0))
         since = time.monotonic()
         while not stack.robot.controller.executing() and time.monotonic() - since < 5.0:
             time.sleep(0.01)
         return stack.robot.controller.executing()
 
-    wait_for(taken_up, PATIENCE, "the controller to execute")
+    wait_for(accepted, PATIENCE, "the controller to execute")
     assert stack.robot.planner.requests()[-1].goal.pose.position.x == 2.0
     wait_for(lambda: statuses and GoalStatus.STATUS_EXECUTING in statuses[-1], PATIENCE, "the goal in the list")
-    # All zero: every goal there is.
+    # A request of zeros cancels all goals.
     answer = stack.graph.ask(lambda: cancel.call_async(CancelGoal.Request()), "the answer to the cancel")
     assert answer.goals_canceling
     wait_for(lambda: not stack.robot.executing(), PATIENCE, "the robot to stop")
     stack.node.wait_for_line("was canceled")
-    wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "its end in the list")
+    wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "the canceled goal in the list")

@@ -1,4 +1,4 @@
-"""G8: every way to end a process ends the same way: tree halted, goals cancelled, result delivered, exit code."""
+"""G8: after each signal the node halts its tree, cancels the goals, sends the results and exits with its code."""
 
 import signal
 
@@ -6,7 +6,7 @@ import pytest
 from support.executable import find
 from support.graph import wait_for
 
-# The node has two seconds to end, and the robot one to stop in: that is measured.
+# The times are measured: two seconds for the node, one of them for the robot to stop.
 pytestmark = pytest.mark.alone
 
 
@@ -29,7 +29,7 @@ def test_g8_signal_while_navigating(stack, how):
 def test_sighup_ignored_at_the_start_stays_ignored(stack_factory):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        # What nohup does.
+        # Like nohup.
         stack = stack_factory()
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -58,11 +58,11 @@ def test_g8_drive_cancels_its_goal_on_sighup(stack, start):
     assert stack.node.running()
 
 
-SLOW = {"stop_delay": 1.6}
-DEAF = {"accept_cancel": False}
+SLOW_STOP = {"stop_delay": 1.6}
+REJECTING = {"accept_cancel": False}
 
 
-@pytest.mark.parametrize("how", [SLOW, DEAF], ids=["slow", "deaf"])
+@pytest.mark.parametrize("how", [SLOW_STOP, REJECTING], ids=["slow", "rejecting"])
 def test_g8_result_names_a_controller_that_does_not_stop_before_the_shutdown(stack, how):
     controller = stack.robot.controller
     controller.behaviour.duration = None

@@ -1,4 +1,4 @@
-"""G7: trees are swapped by parameter, and a broken one never replaces a good one."""
+"""G7: a parameter swaps the tree, and a broken tree never replaces a valid one."""
 
 import nav2_msgs.srv
 import pytest
@@ -18,7 +18,7 @@ def test_good_tree_takes_effect_with_the_next_goal(stack, tmp_path):
     answer = stack.set_tree(path)
     assert answer.successful, answer.reason
     assert stack.get_tree() == str(path)
-    # The goal that runs is not touched.
+    # The running goal continues.
     assert controller.executing() == 1 and not controller.seen("cancel")
     running.cancel()
     running.result()

@@ -1,4 +1,4 @@
-"""The figures: what the node uses, how long its ticks take, how fast it reacts."""
+"""The measurements: resources of the node, durations of its ticks, latencies."""
 
 import contextlib
 import os
@@ -17,18 +17,18 @@ from support.graph import wait_for
 from .process import memory, processor
 from .stage import DEFAULT_SERVERS, Stage
 
-#: Seconds after which the node looks for servers at its usual pace, and its bond rests.
+#: Time in s until the node searches for servers in its normal period, and its bond is idle.
 SETTLING = 12.0
 
 
 @dataclass
 class Effort:
-    """How long and how often is measured."""
+    """Duration and number of the measurements."""
 
     window: float = 30.0
     windows: int = 3
     samples: int = 200
-    #: Times that a condition stops everything, at least.
+    #: Minimum number of halts by the condition.
     stops: int = 60
 
 
@@ -37,7 +37,7 @@ QUICK = Effort(window=5.0, windows=1, samples=40, stops=10)
 
 @dataclass
 class Usage:
-    """Of the node with the default tree."""
+    """Resources of the node with the default tree."""
 
     idle: float
     navigating: list
@@ -47,7 +47,7 @@ class Usage:
 
 
 def usage(effort, say):
-    """The load of Nav2's measurement: /tf and /odom at 20 Hz, feedback of the controller at 20 Hz, ticks at 100 Hz."""
+    """Resources under the load of the Nav2 measurement: /tf and /odom at 20 Hz, feedback at 20 Hz, ticks at 100 Hz."""
     with free_domain() as domain, Stage(domain, DEFAULT_SERVERS) as stage:
         _, result = stage.start(["follow_path"])
         time.sleep(SETTLING)
@@ -55,7 +55,7 @@ def usage(effort, say):
         for _ in range(effort.windows):
             say(f"navigating, {effort.window:.0f} s")
             windows.append(processor(stage.pid, effort.window))
-            # A pipe that is full would hold up the servers.
+            # A full pipe would block the servers.
             stage.collect(0.0)
             assert not result.done(), "the navigation ended during the measurement"
         held = memory(stage.pid)
@@ -68,7 +68,7 @@ def usage(effort, say):
 
 
 def _cancel_all(stage, result):
-    """Ends a navigation through another one: its handle is not needed."""
+    """Ends a navigation without its handle: preempts it and cancels the new one."""
     handle = stage.send()
     wait_for(result.done, 10.0, "the first navigation to be replaced")
     second = handle.get_result_async()
@@ -77,7 +77,7 @@ def _cancel_all(stage, result):
 
 
 def silent_ticks(effort, say):
-    """Ticks of the default tree while neither server ever answers."""
+    """Ticks of the default tree while no server answers."""
     servers = [(name, action, "silent") for name, action, _ in DEFAULT_SERVERS]
     say("servers that never answer")
     with free_domain() as domain, Stage(domain, servers) as stage:
@@ -92,7 +92,7 @@ def silent_ticks(effort, say):
 
 @dataclass
 class Latencies:
-    """Milliseconds."""
+    """Latencies in ms."""
 
     values: list = field(default_factory=list)
 
@@ -116,7 +116,7 @@ def _servers(count, mode):
 
 
 def condition_to_cancel(leaves, effort, say):
-    """From the publishing of a message that a condition reads to each cancel of the leaves under it."""
+    """The time from the message that a condition reads to each cancel of the leaves under it."""
     found = Latencies()
     say(f"condition to cancel, {leaves} leaves")
     body = (
@@ -127,7 +127,7 @@ def condition_to_cancel(leaves, effort, say):
         tree = _tree(folder, "Guarded", body)
         servers = _servers(leaves, "stay")
         with Stage(domain, servers, tree, patience=10000) as stage:
-            wait_for(stage.battery.get_subscription_count, 20.0, "the node to listen to the battery")
+            wait_for(stage.battery.get_subscription_count, 20.0, "the node to subscribe to the battery topic")
             while len(found.values) < effort.samples or len(found.values) < leaves * effort.stops:
                 stage.events.clear()
                 stage.charge(0.9)
@@ -144,7 +144,7 @@ def condition_to_cancel(leaves, effort, say):
 
 
 def result_to_goal(leaves, effort, say):
-    """From the writing of a result to the writing of the next leaf's goal."""
+    """The time from the write of a result to the write of the next leaf's goal."""
     wanted = max(effort.samples, 4 * leaves)
     say(f"result to next goal, {leaves} leaves")
     body = f'<Repeat num_cycles="-1"><Sequence>{_leaves(leaves)}</Sequence></Repeat>'
@@ -154,7 +154,7 @@ def result_to_goal(leaves, effort, say):
         with Stage(domain, servers, tree, patience=10000) as stage:
             names = [name for name, _, _ in servers]
             for _ in range(10):
-                # Once through all servers, so that every endpoint is matched.
+                # Use every server once, so that all endpoints are matched.
                 stage.events.clear()
                 _, result = stage.start(names)
                 stage.events.clear()
@@ -178,7 +178,7 @@ def _steps(events):
 
 
 def client_to_cancel(effort, say):
-    """From a client's cancel request to the cancel for the server of the leaf that runs; the default tree."""
+    """The time from a client's cancel request to the cancel at the server of the running leaf, with the default tree."""
     found = Latencies()
     say("client's cancel to the server's")
     with free_domain() as domain, Stage(domain, DEFAULT_SERVERS) as stage:
@@ -197,7 +197,7 @@ def client_to_cancel(effort, say):
 
 @contextlib.contextmanager
 def _bare(name, packages=()):
-    """A node in C, up and running."""
+    """A running node in C."""
     from .floor import build
 
     with tempfile.TemporaryDirectory() as folder:
@@ -211,14 +211,14 @@ def _bare(name, packages=()):
 
 
 def floor():
-    """Memory of a node in C that has nothing, on the same rcl and middleware."""
+    """Memory of an empty node in C, on the same rcl and middleware."""
     with _bare("floor") as pid:
         time.sleep(1.0)
         return memory(pid)
 
 
 def loop(domain, effort, say):
-    """What ticks at 100 Hz take at least: a node in C with the topics of a navigation that does nothing with them."""
+    """Minimum load of ticks at 100 Hz: a node in C with the topics of a navigation, which ignores the messages."""
     servers = [("follow_path", "FollowPath", "stay")]
     with Stage(domain, servers, program=None) as stage:
         os.environ["ROS_DOMAIN_ID"] = str(domain)

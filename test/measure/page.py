@@ -1,4 +1,4 @@
-"""The table of figures, and its place in docs/performance.md."""
+"""The table of figures, and its section in docs/performance.md."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ COMMAND = "`scripts/measure`"
 def _machine(load):
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     name = model.group(1) if model else platform.machine()
-    return f"{os.cpu_count()} cores ({name}), load {load:.1f} when it began"
+    return f"{os.cpu_count()} cores ({name}), load {load:.1f} at the start"
 
 
 def _milliseconds(latencies):
@@ -28,7 +28,7 @@ def _memory(memory):
 
 
 def rows(found):
-    """Figure, measured, target, what Nav2 was measured at."""
+    """The rows: figure, measured value, target, value of Nav2."""
     if "usage" in found:
         usage = found["usage"]
         count, missed, median, most, longest = usage.ticks
@@ -72,7 +72,7 @@ def rows(found):
 
 
 def write(found, load, whole):
-    """The table; into its part of the page where it is whole."""
+    """Returns the table, and writes it into the page if it is complete."""
     lines = ["| figure | measured | target | Nav2 | command |", "|---|---|---|---|---|"]
     lines += [f"| {' | '.join(row)} | {COMMAND} |" for row in rows(found)]
     table = "\n".join(lines)

@@ -23,8 +23,8 @@ ENOUGH = 8
 
 
 def table(done, accepted, ended, server):
-    """A table of faults (lines) and moments (columns). A cell has the number of trials in which the fault occurred and the leaf
-    was halted at the moment, the number of trials, of accepted goals, and of orphans."""
+    """A table of faults (lines) and moments (columns). A cell has the number of trials in which the fault occurred and
+    the leaf was halted at the moment, the number of trials, of accepted goals, and of orphans."""
     cells = {(fault, moment): [0, 0, 0, 0] for fault in FAULTS for moment in MOMENTS}
     for outcome in done:
         if outcome.plan.server != server:
@@ -87,7 +87,7 @@ def reasons():
 
 
 def share(chosen, count):
-    """The kind of server and the trials of each worker. Trials with nav_sim take longer, so they get a third of the workers."""
+    """The kind of server and the trials of each worker. A third of the workers has nav_sim, which is slower."""
     for server, part in (("rclpy", count - count // 3), ("nav_sim", count // 3)):
         trials = [plan for plan in chosen if plan.server == server]
         part = min(max(1, part), len(trials))

@@ -76,7 +76,7 @@ class TrialRunner:
     def __init__(self, domain, folder, kind):
         self.domain = domain
         self.counter = GoalCounter()
-        # One thread: with several, rclpy's action client sometimes removes a goal twice, and the exception ends its executor.
+        # One thread: with several, rclpy's action client may remove a goal twice, and the exception ends its executor.
         self.graph = Graph(domain, "soak", threads=1)
         self.server = RclpyServer(domain) if kind == "rclpy" else SimServer(domain, self.graph)
         self.trees = {}
@@ -239,7 +239,7 @@ class TrialRunner:
             "after the result": "ended",
         }[plan.moment]
         if event is None:
-            # Around the first tick, or the last tick of the planner: sometimes nothing was sent, sometimes the goal was just sent.
+            # Around the first tick, or the last tick of the planner: nothing was sent, or the goal was just sent.
             self.until(lambda: False, rng.choice([0.0, 0.0, 0.005, 0.01 if plan.server == "rclpy" else 0.05]))
             return "requested" not in self.seen
         self.until(lambda: event in self.seen or "died" in self.seen or goal.done(), 3.0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def work(number, kind, chosen, until, folder, outcomes):
-    """Runs trials in a separate process, because rclpy uses only one core. Finally sends the numbers of accepted and ended goals
-    and the maximum number of goals alive at once."""
+    """Runs trials in a separate process, because rclpy uses only one core. Finally sends the numbers of accepted and
+    ended goals, and the maximum number of goals alive at once."""
     from support.domains import free_domain
 
     counts = Counter(), Counter(), 0
