@@ -153,7 +153,7 @@ def test_g3_clients_get_results_while_the_simulated_clock_is_paused(stack_factor
     status, result = goal.result()
     assert (status, result.error_code) == ("CANCELED", 9003)
     assert "follow_path" in result.error_msg
-    # Half a second is what it may wait for a transform.
+    # The node waits at most half a second for a transform.
     status, result = stack.navigation.send(1.0, 0.0, frame="nowhere").result()
     assert (status, result.error_code) == ("ABORTED", 9002)
     controller.behaviour.accept_cancel = True

@@ -47,11 +47,11 @@ def test_the_example_node_changes_only_the_documented_files(tmp_path, target_fol
     run(["git", "apply", "--unidiff-zero", "-"], copy, input=patch)
     # The test of the generated pages, and the test of the node.
     tests = ["monitor::models", "nav::condition::is_battery_full"]
-    told = run(
+    output = run(
         ["cargo", "test", "--locked", "--no-default-features", "--lib", "--", *tests],
         copy,
         environment={"NAVTREE_BLESS": "1", "CARGO_TARGET_DIR": str(target_folder), "CARGO_NET_OFFLINE": "true"},
     )
-    assert "is_battery_full::tests::test_is_battery_full ... ok" in told
+    assert "is_battery_full::tests::test_is_battery_full ... ok" in output
     changed = run(["git", "ls-files", "--modified", "--others", "--exclude-standard"], copy)
     assert set(changed.split()) == CHANGED

@@ -79,11 +79,11 @@ def test_a_transform_older_than_the_age_limit_counts_as_missing(stack, broadcast
     broadcaster.send("map", "ship", 3.0, broadcaster.now())
     assert arrives(stack, "map", 1.0) == 1.0
 
-    def fresh():
+    def succeeds():
         broadcaster.send("map", "ship", 3.0, broadcaster.now())
         return stack.navigation.send(1.0, 0.0, frame="ship").result()[0] == "SUCCEEDED"
 
-    wait_for(fresh, 30.0, "a goal in a frame that is fresh")
+    wait_for(succeeds, 30.0, "a goal in a frame with a new transform")
     stale = lambda: "old" in stack.navigation.send(1.0, 0.0, frame="ship").result()[1].error_msg  # noqa: E731
     wait_for(stale, 30.0, "a goal aborted because the transform is older than a second")
 
@@ -92,12 +92,12 @@ def test_goal_with_a_stamp_is_transformed_at_its_time(stack_factory):
     stack = stack_factory({"transform_age_limit": 600.0})
     broadcaster = Broadcaster(stack)
 
-    def heard():
+    def received():
         broadcaster.send("map", "buoy", 0.0, broadcaster.now())
         return stack.navigation.send(1.0, 0.0, frame="buoy").result()[0] == "SUCCEEDED"
 
     # Transforms that were lost before discovery are not repeated.
-    wait_for(heard, 30.0, "a transform of a moving frame")
+    wait_for(received, 30.0, "a transform of a moving frame")
     begin = broadcaster.now()
     for tenths in range(11):
         broadcaster.send("map", "ship", tenths, begin - Duration(seconds=1.0 - tenths / 10))

@@ -10,7 +10,7 @@ from support.domains import free_domain
 from . import figures
 from .page import write
 
-NAMES = ("usage", "ticks", "conditions", "results", "cancels", "floor")
+NAMES = ("usage", "ticks", "conditions", "results", "cancels", "baseline")
 LEAVES = (1, 10, 50)
 
 
@@ -46,11 +46,11 @@ def main():
         found["results"] = {n: figures.result_to_goal(n, effort, say) for n in LEAVES}
     if "cancels" in wanted:
         found["cancels"] = figures.client_to_cancel(effort, say)
-    if "floor" in wanted:
+    if "baseline" in wanted:
         with free_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
-            found["floor"] = figures.floor()
-            found["loop"] = figures.loop(domain, effort, say)
+            found["baseline"] = figures.empty_node()
+            found["tick loop"] = figures.tick_loop(domain, effort, say)
     say("done")
     whole = not arguments.quick and not arguments.only
     print(write(found, load, whole))

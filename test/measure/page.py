@@ -64,11 +64,11 @@ def rows(found):
     if "cancels" in found:
         text = "client's cancel sent to cancel for the leaf's server written: median / p99 / longest"
         yield text, _milliseconds(found["cancels"]), "p99 ≤ 4 ms", "6.4 / 11.6 / 12.0 ms (to the cancel's arrival)"
-    if "floor" in found:
+    if "baseline" in found:
         text = "an empty node in C on the same rcl and middleware: resident / proportional / private"
-        yield text, _memory(found["floor"]), "–", "–"
-        text = "a loop in C at 100 Hz with the same topics that does nothing with them: processor (% of a core)"
-        yield text, f"{found['loop']:.2f}", "–", "–"
+        yield text, _memory(found["baseline"]), "–", "–"
+        text = "a loop in C at 100 Hz that ignores the same topics: processor (% of a core)"
+        yield text, f"{found['tick loop']:.2f}", "–", "–"
 
 
 def write(found, load, whole):

@@ -90,7 +90,7 @@ class TrialRunner:
             self.transforms = publish_fixed_transforms(self.graph.node)
         self.navigation = Navigation(self.graph)
         self.node = None
-        self.fresh = True
+        self.needs_warm_up = True
         self.seen = []
         self.failures = self.server.failures
 
@@ -106,7 +106,7 @@ class TrialRunner:
 
     def start_server(self):
         self.server.start()
-        self.fresh = True
+        self.needs_warm_up = True
 
     def drain(self, timeout):
         """Counts the events of the server."""
@@ -114,7 +114,7 @@ class TrialRunner:
             self.seen.append(kind)
             self.counter.note(kind, goal, trial)
             if kind == "died":
-                self.fresh = True
+                self.needs_warm_up = True
 
     def until(self, condition, seconds):
         """Waits for a condition. Returns whether it became true in time."""
@@ -177,9 +177,9 @@ class TrialRunner:
         rng = plan.rng("lane")
         if not self.server.alive():
             self.start_server()
-        if self.fresh:
+        if self.needs_warm_up:
             self.charge(0.9)
-            self.fresh = not self.warm_up(15.0)
+            self.needs_warm_up = not self.warm_up(15.0)
         self.seen.clear()
         self.charge(0.9)
         self.server.set_plan(plan)

@@ -122,8 +122,8 @@ class Process:
 
 
 class ProcessStack(contextlib.ExitStack):
-    """What a test starts: each is closed whatever becomes of the others, because what is left of a test serves the next one
-    in its domain; and a test that failed shows what its processes have said."""
+    """The processes of a test. All are closed at the end, even if closing one fails, because they would disturb the next test
+    in their domain. A failed test prints their output."""
 
     def __init__(self, request):
         super().__init__()

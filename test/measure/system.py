@@ -45,7 +45,7 @@ class Peer:
             self._process.kill()
 
 
-class Stage:
+class MeasuredSystem:
     """A context manager: all processes end with it."""
 
     def __init__(self, domain, servers, tree=None, patience=None, program="navtree"):
