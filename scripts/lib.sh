@@ -79,7 +79,8 @@ try() {
 # as_root: whether this script may install system packages.
 as_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
-# require PACKAGE WHAT CHECK...: runs CHECK. If it fails, installs PACKAGE as root and checks again; fails if that is no help.
+# require PACKAGE WHAT CHECK...: runs CHECK. If it fails, installs PACKAGE as root and checks again. Ends the script if CHECK
+# still fails.
 require() {
   local package=$1 what=$2
   shift 2
