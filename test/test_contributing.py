@@ -1,4 +1,4 @@
-"""The example of docs/contributing.md applies, builds and passes its test, and the page names every file that changes."""
+"""The example of docs/contributing.md: it applies, builds and passes, and the page names every file that changes."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import pytest
 from support.executable import ROOT
 
 PAGE = ROOT / "docs" / "contributing.md"
-#: The files that the page names: the file of the node, the list of its folder, and the generated files.
+#: What the page says of a node: its own file, the list of its folder, and what is generated.
 CHANGED = {
     "src/nav/condition/is_battery_full.rs",
     "src/nav/condition/mod.rs",
@@ -34,10 +34,10 @@ def run(command, folder, **more):
 
 @pytest.mark.alone
 @pytest.mark.timeout(1800)
-def test_the_example_node_changes_only_the_documented_files(tmp_path, target_folder):
+def test_the_node_of_the_example_is_two_files(tmp_path, target_folder):
     patch = PAGE.read_text().split("```diff\n")[1].split("```\n")[0]
     copy = tmp_path / "navtree"
-    # A copy without the history, which a shallow clone may lack.
+    # Without the history, which a shallow copy of the repository may not have.
     files = run(["git", "ls-files", "-z"], ROOT).split("\0")
     present = "\0".join(name for name in files if (ROOT / name).is_file())
     copy.mkdir()
@@ -45,13 +45,13 @@ def test_the_example_node_changes_only_the_documented_files(tmp_path, target_fol
     run(["git", "init", "--quiet"], copy)
     run(["git", "add", "--all", "--force"], copy)
     run(["git", "apply", "--unidiff-zero", "-"], copy, input=patch)
-    # The test of the generated pages, and the test of the node.
+    # The generated pages, and the test of the node.
     tests = ["monitor::models", "nav::condition::is_battery_full"]
-    output = run(
+    told = run(
         ["cargo", "test", "--locked", "--no-default-features", "--lib", "--", *tests],
         copy,
         environment={"NAVTREE_BLESS": "1", "CARGO_TARGET_DIR": str(target_folder), "CARGO_NET_OFFLINE": "true"},
     )
-    assert "is_battery_full::tests::test_is_battery_full ... ok" in output
+    assert "is_battery_full::tests::test_is_battery_full ... ok" in told
     changed = run(["git", "ls-files", "--modified", "--others", "--exclude-standard"], copy)
     assert set(changed.split()) == CHANGED
