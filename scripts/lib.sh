@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Shared by the scripts in this folder: how they speak, what they check first, where the cache is.
-# To be sourced by bash, not run.
+# Functions of the scripts in this folder: output, checks of the machine, locks. Also sets the cache folder.
+# Sourced by bash, not run.
 
 NAVTREE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 NAVTREE_CACHE=${NAVTREE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/navtree}
@@ -17,36 +17,36 @@ else
   _terminal='' _bold='' _dim='' _red='' _green='' _plain=''
 fi
 
-# elapsed SECONDS: as m:ss.
+# elapsed SECONDS: prints the time as m:ss.
 elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
-# say TEXT: one plain line. All talk goes to stderr, so that a script's stdout stays usable.
+# say TEXT: prints one line to stderr, so that stdout stays usable for results.
 say() { printf '%s\n' "$*" >&2; }
 
-# fail TEXT: what is wrong and how to mend it, in one sentence, and the end.
+# fail TEXT: prints what is wrong and how to fix it, in one sentence, and exits.
 fail() {
   printf '%sfailed:%s %s\n' "$_red" "$_plain" "$*" >&2
   exit 1
 }
 
-# steps COUNT: how many steps are to come.
+# steps COUNT: sets the number of steps.
 steps() { _steps=$1 _step=0; }
 
-# begin TITLE: count a step that prints for itself.
+# begin TITLE: prints the number and the title of the next step.
 begin() {
   _step=$((_step + 1))
   printf '%s[%d/%d]%s %s %s(%s)%s\n' "$_bold" "$_step" "$_steps" "$_plain" "$1" \
     "$_dim" "$(elapsed $((SECONDS - _started)))" "$_plain" >&2
 }
 
-# try TITLE COMMAND...: run it with its output kept in a log; a spinner turns while it runs on a terminal.
-# On failure the end of the log is shown (TRY_LINES of it). Returns the command's own code, and the log in TRY_LOG.
+# try TITLE COMMAND...: runs the command, writes its output to a log and shows a spinner on a terminal. On failure prints the
+# last TRY_LINES lines of the log. Returns the exit code of the command; TRY_LOG is the path of the log.
 try() {
   local title=$1 log code=0 pid since=$SECONDS frames='|/-\' i=0 last
   shift
   log=$(mktemp "$_logs/step.XXXXXX")
   if [ -n "$_terminal" ]; then
-    # Job control gives the command a process group of its own, so that an interrupt can end all of it.
+    # Job control gives the command its own process group, so that an interrupt ends the whole group.
     set -m
     ("$@") >"$log" 2>&1 </dev/null &
     pid=$!
@@ -76,10 +76,11 @@ try() {
   return "$code"
 }
 
-# as_root: whether this run may install system packages by itself.
+# as_root: whether this script may install system packages.
 as_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
-# require PACKAGE WHAT CHECK...: CHECK succeeds, or does after installing PACKAGE as root, or a clear end.
+# require PACKAGE WHAT CHECK...: runs CHECK. If it fails, installs PACKAGE as root and checks again. Ends the script if CHECK
+# still fails.
 require() {
   local package=$1 what=$2
   shift 2
@@ -92,14 +93,14 @@ require() {
   "$@" >/dev/null 2>&1 || fail "$what is missing: install it with 'sudo apt install $package' and run this again."
 }
 
-# at_least HAVE WANT: compares versions.
+# at_least HAVE WANT: whether version HAVE is WANT or later.
 at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]; }
 
-# check_machine: everything that cannot be put into the cache has to be there before minutes are spent.
+# check_machine: checks for tools that cannot be put into the cache, before a long build starts.
 check_machine() {
   local have want
   [ "$(uname -s)" = Linux ] || fail "navtree builds on Linux; this is $(uname -s)."
-  # A fresh rustup is often installed but not yet on the path of this shell.
+  # After a fresh rustup installation the path of this shell often lacks cargo.
   if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then PATH=$HOME/.cargo/bin:$PATH; fi
   command -v cargo >/dev/null && command -v rustc >/dev/null ||
     fail "Rust is missing: install it with rustup (https://rustup.rs) and run this again."
@@ -113,7 +114,7 @@ check_machine() {
   require util-linux "flock" command -v flock
 }
 
-# locked COMMAND...: run it while no other run touches the cache.
+# locked COMMAND...: runs the command while no other script changes the cache.
 locked() {
   mkdir -p "$NAVTREE_CACHE" || fail "The cache folder $NAVTREE_CACHE cannot be made: set NAVTREE_CACHE to a folder you can write to."
   exec 9>"$NAVTREE_CACHE/lock"
@@ -125,14 +126,14 @@ locked() {
   exec 9>&-
 }
 
-# take_domain: sets ROS_DOMAIN_ID to one that no other run or test on this machine has, and keeps it until the script and
-# all it has started have ended. The locks are those of test/support/domains.py. Waits for at most a minute.
+# take_domain: sets ROS_DOMAIN_ID to a domain that no other script or test on this machine uses. The domain stays locked
+# until this script and all its child processes end. Uses the locks of test/support/domains.py. Waits for at most a minute.
 take_domain() {
   local folder domain deadline=$((SECONDS + 60))
   folder=${TMPDIR:-/tmp}/navtree-domains-$(id -u)
   mkdir -p "$folder"
   while :; do
-    # Above 101 the ports of a domain fall into the range that Linux hands out for outgoing connections.
+    # Above 101 the ports of a domain are in the range that Linux uses for outgoing connections.
     for domain in $(shuf -i 1-101); do
       exec {_domain_lock}>"$folder/$domain"
       if flock -n "$_domain_lock"; then

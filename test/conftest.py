@@ -1,4 +1,4 @@
-"""What every test here gets: a ROS domain of its own, the built executables, and processes that surely end."""
+"""Fixtures of all tests: a separate ROS domain, the built executables, and processes that end with the test."""
 
 import json
 import os
@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 from support.domains import free_domain
-from support.executable import ROOT, Kept, Process
+from support.executable import ROOT, Process, ProcessStack
 from support.fixtures import stack, stack_factory  # noqa: F401 - fixtures for every test
 
 
 @pytest.fixture(autouse=True)
 def ros_domain(monkeypatch):
-    """Set a domain for this test and everything it starts; discovery stays on this machine."""
+    """Set a ROS domain for this test and its child processes; discovery stays on this machine."""
     with free_domain() as domain:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
         monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
@@ -45,9 +45,9 @@ def executables(target_folder):
 
 @pytest.fixture
 def start(request):
-    """Return a function that starts a command; all end with the test, and a failed test shows their output."""
-    with Kept(request) as kept:
-        yield lambda *command, **options: kept.keep(Process(command, **options))
+    """Return a function that starts a command. The process ends with the test; a failed test prints its output."""
+    with ProcessStack(request) as processes:
+        yield lambda *command, **options: processes.add(Process(command, **options))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -55,5 +55,5 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     if call.when == "setup":
         item.has_failed = False
-    # What failed in a fixture is to be seen as well.
+    # A failure in a fixture counts too.
     item.has_failed |= outcome.get_result().failed

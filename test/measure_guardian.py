@@ -1,4 +1,4 @@
-"""Kills a navigator that drives, so many times, and prints how long the robot drove on: COUNT. See docs/guardian.md."""
+"""Kills a driving navigator COUNT times, and prints how long the robot continued to drive. See docs/guardian.md."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from support.servers import Robot
 
 
 def kill_one(graph, robot, domain):
-    """Seconds from the end of a navigator until the robot stands."""
+    """Kills a navigator. Returns the seconds until its goal ended."""
     controller = robot.controller
     robot.forget()
     node = Executable("navtree", domain, DEFAULTS)
@@ -22,7 +22,7 @@ def kill_one(graph, robot, domain):
     try:
         navigation.wait()
         navigation.warm_up()
-        wait_for(robot.is_heard, PATIENCE, "the node to listen to where the robot is")
+        wait_for(robot.has_listener, PATIENCE, "the node to subscribe to the transforms")
         navigation.send(2.0, 0.0)
         wait_for(controller.awaited, PATIENCE, "the controller to execute")
         since = time.monotonic()

@@ -1,4 +1,4 @@
-"""Leaves for any interface, against servers that nobody here wrote: plain rclpy."""
+"""The Ros* nodes, which use any interface, against servers and topics on rclpy."""
 
 import itertools
 import threading
@@ -19,7 +19,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Trees:
-    """Runs trees that are made of a few nodes."""
+    """Runs trees of a few nodes."""
 
     def __init__(self, stack, folder):
         self.stack, self.folder, self.count = stack, folder, 0
@@ -37,7 +37,7 @@ class Trees:
         return self.stack.navigation.send(1.0, 0.0, tree=self.file(nodes))
 
     def run(self, nodes):
-        """The outcome, and what the result says."""
+        """The final status and the error message of the result."""
         status, result = self.send(nodes).result()
         return status, result.error_msg
 
@@ -47,8 +47,8 @@ def trees(stack, tmp_path):
     return Trees(stack, tmp_path)
 
 
-class Heard:
-    """What was published on a topic."""
+class Recorder:
+    """Records the messages of a topic."""
 
     def __init__(self, stack, message_type, topic, qos=10):
         self.messages = []
@@ -79,9 +79,9 @@ def test_action_takes_fields_as_ports_and_gives_fields_to_the_blackboard(stack, 
             result=lambda _: NavigateToPose.Result(error_msg="docked at 3"),
         ),
     )
-    said = Heard(stack, String, "/said", LATCHED)
-    left = Heard(stack, Float32, "/left", LATCHED)
-    poses = Heard(stack, PoseStamped, "/pose", LATCHED)
+    said = Recorder(stack, String, "/said", LATCHED)
+    left = Recorder(stack, Float32, "/left", LATCHED)
+    poses = Recorder(stack, PoseStamped, "/pose", LATCHED)
     status, message = trees.run(
         """
         <Script code="far := 1.5; left := -1.0"/>
@@ -91,7 +91,7 @@ def test_action_takes_fields_as_ports_and_gives_fields_to_the_blackboard(stack, 
                 goal='json:{"behavior_tree": "other.xml", "pose": {"pose": {"orientation": {"w": 0.5}}}}'
                 goal.pose.header.frame_id="map" goal.pose.header.stamp="now" goal.pose.pose.position.x="{far}"
                 result.error_msg="{text}" feedback.distance_remaining="{left}" feedback.current_pose="{pose}"/>
-            <ScriptCondition name="feedback found its reader" code="left == 0.25"/>
+            <ScriptCondition name="feedback was received" code="left == 0.25"/>
           </Sequence>
         </RetryUntilSuccessful>
         <RosPublish topic_name="/said" message_type="std_msgs/msg/String" qos="latched" message.data="{text}"/>
@@ -106,15 +106,15 @@ def test_action_takes_fields_as_ports_and_gives_fields_to_the_blackboard(stack, 
     assert request.behavior_tree == "other.xml"
     assert said.first().data == "docked at 3"
     assert left.first().data == 0.25
-    assert poses.first().pose.orientation.w == 1.0, "the default of the interface"
+    assert poses.first().pose.orientation.w == 1.0, "the default value of the interface"
 
 
 GOAL = '<RosAction server_name="turn" action_type="nav2_msgs/action/Spin" goal.target_yaw="1.5" {}/>'
 
 
-def test_action_that_aborts_refuses_or_takes_too_long_is_a_failure(stack, trees):
+def test_action_that_aborts_rejects_or_times_out_is_a_failure(stack, trees):
     server = serve(stack, "turn", Behaviour(error_code=703), Spin)
-    said = Heard(stack, UInt64, "/code", LATCHED)
+    said = Recorder(stack, UInt64, "/code", LATCHED)
     turn = GOAL.format('result.error_code="{code}"')
     say = '<RosPublish topic_name="/code" message_type="std_msgs/msg/UInt64" qos="latched" message.data="{code}"/>'
     status, message = trees.run(f"<Inverter>{turn}</Inverter>{say}")
@@ -124,26 +124,26 @@ def test_action_that_aborts_refuses_or_takes_too_long_is_a_failure(stack, trees)
     assert trees.run(GOAL.format(""))[0] == "ABORTED"
     server.behaviour = Behaviour(duration=None)
     assert trees.run(GOAL.format('result_timeout="200"'))[0] == "ABORTED"
-    wait_for(lambda: server.executing() == 0, 10, "the goal that took too long to be cancelled")
+    wait_for(lambda: server.executing() == 0, 10, "the goal that timed out to be cancelled")
     assert len(server.cancelled()) == 1
     absent = GOAL.replace('"turn"', '"nobody"')
     assert trees.run(absent.format('server_timeout="200"'))[0] == "ABORTED"
 
 
-def test_nobody_listens_to_feedback_that_no_leaf_takes(stack, trees):
+def test_feedback_is_subscribed_to_only_if_a_leaf_uses_it(stack, trees):
     serve(stack, "turn", Behaviour(duration=0.1), Spin)
 
-    def listeners(topic):
+    def subscribers(topic):
         return stack.graph.node.count_subscribers(f"/turn/_action/{topic}")
 
     assert trees.run(GOAL.format(""))[0] == "SUCCEEDED"
-    wait_for(lambda: listeners("status") == 1, 10, "the client that listens to the goals' states")
-    assert listeners("feedback") == 0
+    wait_for(lambda: subscribers("status") == 1, 10, "the client to subscribe to the status topic")
+    assert subscribers("feedback") == 0
     assert trees.run(GOAL.format('feedback.angular_distance_traveled="{turned}"'))[0] == "SUCCEEDED"
-    wait_for(lambda: listeners("feedback") == 1, 10, "it to listen to feedback as well")
+    wait_for(lambda: subscribers("feedback") == 1, 10, "the client to subscribe to feedback")
 
 
-def test_g5_a_leaf_of_nav2_and_one_for_any_action_wait_for_each_other(stack, trees):
+def test_g5_follow_path_and_ros_action_on_one_server_wait_for_each_other(stack, trees):
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.3
     stop = publisher(stack, Bool, "/stop", LATCHED)
@@ -209,11 +209,11 @@ def test_service_takes_a_request_and_gives_its_response(stack, trees):
     node, group = stack.graph.node, stack.graph.group
     node.create_service(SetBool, "door", answer, callback_group=group)
     node.create_service(SetBool, "mute", never, callback_group=group)
-    said = Heard(stack, String, "/said", LATCHED)
+    said = Recorder(stack, String, "/said", LATCHED)
     call = '<RosService service_name="{}" service_type="std_srvs/srv/SetBool" request.data="{}" {}/>'
     publish = '<RosPublish topic_name="/said" message_type="std_msgs/msg/String" qos="latched" message.data="{text}"/>'
     fields = 'response.message="{text}" success="success"'
-    # Asked again where the first answer is lost: see Graph.ask.
+    # Retries, because the first answer may be lost: see Graph.ask.
     again = call.format("door", "true", fields + ' server_timeout="3000"')
     first = f'<RetryUntilSuccessful num_attempts="5">{again}</RetryUntilSuccessful>'
     status, message = trees.run(first + publish)
@@ -221,23 +221,23 @@ def test_service_takes_a_request_and_gives_its_response(stack, trees):
     assert said.first().data == f"door {len(requests)}" and requests[-1] is True
     assert trees.run(call.format("door", "false", fields))[0] == "ABORTED", "success is false"
     assert requests[-1] is False
-    assert trees.run(call.format("door", "false", ""))[0] == "SUCCEEDED", "any answer will do"
+    assert trees.run(call.format("door", "false", ""))[0] == "SUCCEEDED", "every answer is a success"
     for name in ("mute", "nobody"):
         status, _ = trees.run(call.format(name, "true", 'server_timeout="300"'))
         assert status == "ABORTED", name
     silent.set()
 
 
-def test_published_for_late_readers_where_the_port_says_so(stack, trees):
+def test_publisher_is_transient_local_if_the_port_says_so(stack, trees):
     node = '<RosPublish topic_name="{}" message_type="std_msgs/msg/UInt64" qos="{}" message.data="{}"/>'
     largest = 2**64 - 1
     status, message = trees.run(
         node.format("/kept", "reliable transient_local depth=1", largest) + node.format("/lost", "default", 1)
     )
     assert status == "SUCCEEDED", message
-    assert Heard(stack, UInt64, "/kept", LATCHED).first().data == largest
+    assert Recorder(stack, UInt64, "/kept", LATCHED).first().data == largest
     lost = lambda: stack.graph.node.get_publishers_info_by_topic("/lost")  # noqa: E731
-    quality = wait_for(lost, 30, "who publishes what gets lost")[0].qos_profile
+    quality = wait_for(lost, 30, "the publisher of /lost")[0].qos_profile
     assert quality.durability == DurabilityPolicy.VOLATILE
 
 
@@ -245,33 +245,33 @@ SUBSCRIBE = '<RosSubscribe topic_name="/load" message_type="std_msgs/msg/Float32
 COPY = '<RosPublish topic_name="/copy" message_type="std_msgs/msg/Float32" qos="latched" message.data="{load}"/>'
 
 
-def test_subscription_gives_the_latest_message_or_waits_for_a_fresh_one(stack, trees):
+def test_subscription_returns_the_latest_message_or_waits_for_a_new_one(stack, trees):
     load = publisher(stack, Float32, "/load", LATCHED)
     load.publish(Float32(data=1.0))
-    copies = Heard(stack, Float32, "/copy", LATCHED)
+    copies = Recorder(stack, Float32, "/copy", LATCHED)
     status, message = trees.run(SUBSCRIBE.format('qos="latched"') + COPY)
     assert status == "SUCCEEDED", message
     assert copies.first().data == 1.0
     goal = trees.send(SUBSCRIBE.format('qos="latched" mode="fresh"') + COPY)
-    # What is latched may come again to a reader of a new tree; it is no fresh message.
-    stack.goes_on(goal)
+    # A latched message may arrive again at the subscription of a new tree. It is not new.
+    stack.wait_for_ticks(goal)
     assert not goal.done()
     load.publish(Float32(data=2.0))
     assert goal.result()[0] == "SUCCEEDED"
-    wait_for(lambda: copies.messages[-1].data == 2.0, 30, "the fresh message")
+    wait_for(lambda: copies.messages[-1].data == 2.0, 30, "the new message")
 
 
-def test_waiting_for_a_message_has_an_end(trees, stack):
+def test_waiting_for_a_message_times_out(trees, stack):
     assert trees.run(SUBSCRIBE.format('timeout="200"'))[0] == "ABORTED"
     stack.node.wait_for_line("no message arrived in time")
 
 
-def test_whole_messages_are_passed_on_as_they_came(stack, trees):
+def test_whole_message_is_republished_unchanged(stack, trees):
     sent = UInt8MultiArray(data=bytes(range(256)))
     sent.layout.dim = [MultiArrayDimension(label="Zeile", size=16, stride=256), MultiArrayDimension(label="✓")]
     source = publisher(stack, UInt8MultiArray, "/from", LATCHED)
     source.publish(sent)
-    copies = Heard(stack, UInt8MultiArray, "/to", LATCHED)
+    copies = Recorder(stack, UInt8MultiArray, "/to", LATCHED)
     status, message = trees.run(
         """
         <RosSubscribe topic_name="/from" message_type="std_msgs/msg/UInt8MultiArray" qos="latched" message="{all}"/>
@@ -282,7 +282,7 @@ def test_whole_messages_are_passed_on_as_they_came(stack, trees):
     assert copies.first() == sent
 
 
-def test_number_that_is_none_comes_in_and_does_not_go_out(stack, trees):
+def test_nan_is_read_but_not_published(stack, trees):
     battery = publisher(stack, BatteryState, "/battery", LATCHED)
     battery.publish(BatteryState(percentage=float("nan"), voltage=24.0))
     read = """
@@ -311,7 +311,7 @@ def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
     again = '<RetryUntilSuccessful num_attempts="5">{}</RetryUntilSuccessful>'
     get = f'<RosParameterGet node="/{client}" parameter="{{}}" value="{{{{value}}}}" server_timeout="3000"/>'
     put = f'<RosParameterSet node="/{client}" parameter="{{}}" server_timeout="3000" {{}}/>'
-    # Asked again where the first answer is lost: see Graph.ask.
+    # Retries, because the first answer may be lost: see Graph.ask.
     status, message = trees.run(
         again.format(get.format("speed"))
         + '<Script code="value = value * 2"/>'
@@ -331,10 +331,10 @@ def test_parameters_of_other_nodes_are_read_and_set(stack, trees):
     assert trees.run(nobody)[0] == "ABORTED"
 
 
-#: One byte more than a `string<=255` has room for, in 128 letters.
+#: 128 letters of 256 bytes: one more than a `string<=255` can hold.
 LONG = "ä" * 128
 PUBLISH = '<RosPublish topic_name="/{0}" message_type="{0}" {1}/>'
-# A node, and what is said of it.
+# A node and the error message.
 REFUSED = [
     (GOAL.replace("Spin", "Spine").format(""), "the interface `nav2_msgs/action/Spine` is unknown"),
     (GOAL.format('goal.target_jaw="1"'), "there is no field `target_jaw`: did you mean `target_yaw`?"),
@@ -378,20 +378,20 @@ REFUSED = [
 ]
 
 
-def test_g7_tree_with_an_unknown_type_field_or_literal_is_refused_with_its_place(stack, trees):
+def test_g7_tree_with_an_unknown_type_field_or_literal_is_rejected_with_its_position(stack, trees):
     for nodes, words in REFUSED:
         path = trees.file(nodes)
         answer = stack.set_tree(path)
         assert not answer.successful, nodes
         assert f"{path}:4:" in answer.reason and words in answer.reason, (nodes, answer.reason)
     assert stack.get_tree() == str(tree("plan_and_follow.xml"))
-    # For a single goal as well.
+    # The tree of a goal is checked too.
     status, message = trees.run(REFUSED[1][0])
     assert status == "ABORTED" and "did you mean `target_yaw`?" in message
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-# What the blackboard holds when the node is ticked, the node, and what is said of it.
+# A script that sets the blackboard, a node, and the error message.
 FAILING = [
     ("x := 256", PUBLISH.format("std_msgs/msg/UInt8", 'message.data="{x}"'), "message.data: invalid value: integer `256`"),
     ("x := -1", PUBLISH.format("std_msgs/msg/UInt64", 'message.data="{x}"'), "message.data: invalid value: integer `-1`"),
@@ -447,7 +447,7 @@ FAILING = [
 ]
 
 
-def test_value_that_does_not_fit_is_a_failure_with_a_reason_and_no_panic(stack, trees):
+def test_value_out_of_range_is_a_failure_with_a_reason_and_no_panic(stack, trees):
     server = serve(stack, "turn", Behaviour(), Spin)
     for script, node, words in FAILING:
         before = len(stack.node.lines)
@@ -464,31 +464,31 @@ def test_value_that_does_not_fit_is_a_failure_with_a_reason_and_no_panic(stack, 
 TWO_TYPES = "the topic `/{}` has the type {} here, not {}"
 
 
-def test_topic_that_others_publish_with_another_type_is_a_failure_with_a_reason(stack, trees):
+def test_topic_with_another_type_on_the_graph_is_a_failure_with_a_reason(stack, trees):
     say = '<RosPublish topic_name="/sound" message_type="std_msgs/msg/String" message.data="beep"/>'
     assert trees.run(say)[0] == "SUCCEEDED"
     other = publisher(stack, Bool, "/sound")
     words = TWO_TYPES.format("sound", "std_msgs/msg/Bool", "std_msgs/msg/String")
-    # The node looks at the graph twice a second, and discovery takes its time.
+    # The node reads the graph twice a second, and discovery takes time.
     wait_for(lambda: trees.run(say)[0] == "ABORTED", 30, "the other type to be seen")
     path = trees.file(say)
     status, result = stack.navigation.send(1.0, 0.0, tree=path).result()
     assert status == "ABORTED"
-    assert words in result.error_msg and f"{path}:4:" in result.error_msg, "refused when the goal's tree is loaded"
-    # A tree that was good when it was loaded fails where it stands.
+    assert words in result.error_msg and f"{path}:4:" in result.error_msg, "rejected when the tree of the goal is loaded"
+    # A tree that was valid when it was loaded fails at the node.
     listen = '<RosSubscribe topic_name="/light" message_type="std_msgs/msg/Float32" message.data="{x}"/>'
     goal = trees.send(listen)
     wait_for(lambda: goal.feedback, 10, "the tree to run")
     light = publisher(stack, Bool, "/light")
     assert goal.result()[0] == "ABORTED"
     stack.node.wait_for_line(TWO_TYPES.format("light", "std_msgs/msg/Bool", "std_msgs/msg/Float32"))
-    # As soon as they agree, all is well.
+    # With one type the node succeeds again.
     for publication in (other, light):
         stack.graph.node.destroy_publisher(publication)
-    wait_for(lambda: trees.run(say)[0] == "SUCCEEDED", 30, "the other type to be gone")
+    wait_for(lambda: trees.run(say)[0] == "SUCCEEDED", 30, "the other type to leave the graph")
 
 
-def test_g7_topic_that_the_node_itself_has_with_another_type_is_refused_at_load(stack, trees):
+def test_g7_topic_that_the_node_uses_with_another_type_is_rejected_at_load(stack, trees):
     count = '<RosPublish topic_name="{}" message_type="std_msgs/msg/{}" message.data="1"/>'
     assert trees.run(count.format("/count", "Int8"))[0] == "SUCCEEDED"
     for nodes, words in (
@@ -501,7 +501,7 @@ def test_g7_topic_that_the_node_itself_has_with_another_type_is_refused_at_load(
         path = trees.file(nodes)
         answer = stack.set_tree(path)
         assert not answer.successful and words in answer.reason and f"{path}:4:" in answer.reason, answer.reason
-    # A name that is read from the blackboard is known when the node is ticked.
+    # A topic name from the blackboard is known only at the tick.
     name = '<Script code="name := \'/count\'"/>' + count.format("{name}", "UInt8")
     assert trees.run(name)[0] == "ABORTED"
     stack.node.wait_for_line(TWO_TYPES.format("count", "std_msgs/msg/Int8", "std_msgs/msg/UInt8"))

@@ -1,6 +1,6 @@
-"""Random trees behave as in BehaviorTree.CPP, tick by tick: statuses, halts, the blackboard, and the tick of an error.
+"""Random trees behave as in BehaviorTree.CPP at each tick: statuses, halts, the blackboard, and errors.
 
-`NAVTREE_TREES` sets how many, `NAVTREE_SEED` where to start.
+`NAVTREE_TREES` sets the number of trees, `NAVTREE_SEED` the first seed.
 """
 
 import importlib.util
@@ -29,11 +29,11 @@ def test_random_trees_leave_the_same_trace_as_behaviortree_cpp(tmp_path):
         comparison = Comparison(Navtree(find("navtree"), tmp_path), peer)
         for seed in range(FIRST, FIRST + TREES):
             case = Generator(seed).case()
-            ours, _, parted = comparison.run(case)
-            if parted:
+            ours, _, found = comparison.run(case)
+            if found:
                 whole, least = comparison.report(case), comparison.report(comparison.shrunk(case))
-                pytest.fail(f"seed {seed}: {whole}\n\nthe least of it: {least}", pytrace=False)
+                pytest.fail(f"seed {seed}: {whole}\n\nthe smallest case: {least}", pytrace=False)
             ends[ours["ticks"][-1]["status"] if "ticks" in ours else "refused"] += 1
             tags.update(node.tag for root in case.trees.values() for node in root.all())
-    # A comparison of trees that do not run, or of few node types, proves nothing.
+    # The comparison must cover trees that run, and all node types.
     assert TREES < 500 or (ends["refused"] + ends["ERROR"] < TREES / 5 and set(tags) == TAGS), (ends, tags)

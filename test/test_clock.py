@@ -1,4 +1,4 @@
-"""`use_sim_time` as people use it: switched at run time, set before anything plays, and with a simulation that pauses."""
+"""`use_sim_time`: changed at run time, set before a clock is published, and with a clock that pauses."""
 
 import re
 import threading
@@ -12,12 +12,12 @@ from support.diagnostics import Reader, part, value
 from support.fixtures import limited_drive
 from support.graph import wait_for
 
-#: A recording's first stamp: decades after zero.
+#: The first stamp of a recording, decades after zero.
 RECORDED = 1_700_000_000.0
 
 
-class Simulation:
-    """Says on /clock what time it is: from `start` on, every `period` seconds, as fast as here, until it stands still."""
+class SimulatedClock:
+    """Publishes /clock every `period` seconds, from `start` on at real speed, until it is paused."""
 
     def __init__(self, graph, start, period=0.005):
         self._publisher = graph.node.create_publisher(Clock, "/clock", 10)
@@ -43,17 +43,17 @@ class Simulation:
 
 
 @pytest.fixture
-def simulate():
-    """Starts simulations: ``simulate(graph, start, period)``."""
+def simulated_clock():
+    """Starts clocks: ``simulated_clock(graph, start, period)``."""
     started = []
 
     def begin(graph, start, *period):
-        started.append(Simulation(graph, start, *period))
+        started.append(SimulatedClock(graph, start, *period))
         return started[-1]
 
     yield begin
-    for simulation in started:
-        simulation.pause()
+    for clock in started:
+        clock.pause()
 
 
 def seconds(feedback):
@@ -61,39 +61,39 @@ def seconds(feedback):
 
 
 @pytest.mark.parametrize("start", [1.0, RECORDED])
-def test_g10_a_tree_goes_on_when_the_clock_is_switched_under_it(stack, simulate, start):
+def test_g10_a_running_tree_continues_when_use_sim_time_changes(stack, simulated_clock, start):
     controller = stack.robot.controller
     controller.behaviour.duration = None
-    simulate(stack.graph, start)
+    simulated_clock(stack.graph, start)
 
     def switch(simulated):
         answer = stack.set_parameter(Parameter("use_sim_time", Parameter.Type.BOOL, simulated))
         assert answer.successful, answer.reason
 
     goal = stack.navigation.send(2.0, 0.0)
-    # So long a tree would stand still whose time went back to the beginning.
+    # A tree whose time jumped back to the start would stop for this time.
     wait_for(lambda: goal.feedback and seconds(goal.feedback[-1]) > 4.0, 20.0, "four seconds of navigation")
     for simulated in (True, False, True):
         switch(simulated)
-        stack.goes_on(goal)
+        stack.wait_for_ticks(goal)
     times = [seconds(feedback) for feedback in goal.feedback]
     passed = time.monotonic() - goal.sent
     steps = [after - before for before, after in zip(times, times[1:], strict=False)]
     assert min(steps) >= 0.0
-    assert times[-1] < passed + 0.5, "a leap: the simulation is as fast as time goes by"
+    assert times[-1] < passed + 0.5, "time jumped: the simulated clock has real speed"
     assert len(controller.seen("requested")) == 1
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
 
 
-def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, simulate, tmp_path):
+def test_g10_a_goal_waits_for_the_clock_and_the_log_says_so(stack_factory, simulated_clock, tmp_path):
     path = limited_drive(tmp_path, 60000)
     parameters = {"use_sim_time": True, "clock_timeout": 120.0, "default_nav_to_pose_bt_xml": path}
     stack = stack_factory(parameters, settle=False)
     goal = stack.navigation.send(2.0, 0.0)
-    told = "no message has arrived on /clock: goals wait for the first one"
-    stack.node.wait_for_line(told)
-    # One that has changed its mind need not wait.
+    expected = "no message has arrived on /clock: goals wait for the first one"
+    stack.node.wait_for_line(expected)
+    # A client can cancel while its goal waits.
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     reader = Reader(stack.graph)
@@ -102,15 +102,15 @@ def test_g10_a_goal_waits_for_the_clock_to_start_and_is_told_so(stack_factory, s
     assert {value(message, "ticks", "ticks in total") for message in reader.more(1)} == {"0"}, "ticked without a clock"
     assert not stack.robot.planner.seen("requested"), "ticked without a clock"
     assert not goal.done()
-    simulate(stack.graph, RECORDED)
+    simulated_clock(stack.graph, RECORDED)
     status, result = goal.result()
     assert status == "SUCCEEDED", f"{result.error_msg}\n{stack.node.output}"
-    assert sum(told in line for line in stack.node.lines) == 1, "said once"
+    assert sum(expected in line for line in stack.node.lines) == 1, "logged more than once"
     missed = [int(count) for count in re.findall(r"(\d+) of \d+ ticks missed", stack.node.output)]
     assert sum(missed) < 1_000_000, "the years before the recording were counted"
 
 
-def test_g6_a_goal_does_not_wait_for_the_clock_for_ever(stack_factory):
+def test_g6_a_goal_is_aborted_after_clock_timeout(stack_factory):
     stack = stack_factory({"use_sim_time": True, "clock_timeout": 1.0}, settle=False)
     status, result = stack.navigation.send(2.0, 0.0).result()
     reason = "no message has arrived on /clock for 1s"
@@ -120,9 +120,9 @@ def test_g6_a_goal_does_not_wait_for_the_clock_for_ever(stack_factory):
     assert not stack.robot.planner.seen("requested")
 
 
-def test_g10_a_clock_slower_than_the_ticks_is_told_once_and_misses_none(stack_factory, simulate, tmp_path):
+def test_g10_clock_slower_than_the_ticks_is_logged_once_and_counts_no_missed_ticks(stack_factory, simulated_clock, tmp_path):
     stack = stack_factory({"use_sim_time": True}, settle=False)
-    simulate(stack.graph, 1.0, 0.025)
+    simulated_clock(stack.graph, 1.0, 0.025)
     stack.settle(tmp_path)
     stack.robot.controller.behaviour.duration = None
     reader = Reader(stack.graph)
@@ -136,24 +136,24 @@ def test_g10_a_clock_slower_than_the_ticks_is_told_once_and_misses_none(stack_fa
     assert DiagnosticStatus.ERROR not in {part(message, "ticks").level for message in reader.messages}
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
-    told = re.compile(r"WARN.*/clock advances every \d+ms, slower than the tick period of 10ms")
-    assert sum(bool(told.search(line)) for line in stack.node.lines) == 1, stack.node.output
+    expected = re.compile(r"WARN.*/clock advances every \d+ms, slower than the tick period of 10ms")
+    assert sum(bool(expected.search(line)) for line in stack.node.lines) == 1, stack.node.output
 
 
-def test_g3_a_paused_simulation_keeps_no_client_waiting(stack_factory, simulate, tmp_path):
+def test_g3_clients_get_results_while_the_simulated_clock_is_paused(stack_factory, simulated_clock, tmp_path):
     stack = stack_factory({"use_sim_time": True, "stop_timeout": 500}, settle=False)
-    simulation = simulate(stack.graph, 1.0)
+    clock = simulated_clock(stack.graph, 1.0)
     stack.settle(tmp_path)
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
-    simulation.pause()
+    clock.pause()
     goal.cancel()
     status, result = goal.result()
     assert (status, result.error_code) == ("CANCELED", 9003)
     assert "follow_path" in result.error_msg
-    # Half a second is what it may wait for a transform.
+    # The node waits at most half a second for a transform.
     status, result = stack.navigation.send(1.0, 0.0, frame="nowhere").result()
     assert (status, result.error_code) == ("ABORTED", 9002)
     controller.behaviour.accept_cancel = True

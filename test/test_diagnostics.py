@@ -1,4 +1,4 @@
-"""G3: how the node is, on /diagnostics: as the field's tools read it, and worse at once when something gets worse."""
+"""G3: /diagnostics shows the state of the node in the standard form; a worse level is published at once."""
 
 import itertools
 import statistics
@@ -12,7 +12,7 @@ from support.graph import Graph, wait_for
 
 PARTS = ["navtree: ticks", "navtree: goals", "navtree: servers", "navtree: tree"]
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
-IMPATIENT = {"default_cancel_timeout": 300, "give_up_timeout": 1500, "stop_timeout": 500}
+SHORT_TIMEOUTS = {"default_cancel_timeout": 300, "give_up_timeout": 1500, "stop_timeout": 500}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def diagnosed(stack_factory):
     return make
 
 
-def test_navigating_is_ok_in_every_part(diagnosed):
+def test_every_part_is_ok_during_a_navigation(diagnosed):
     stack, reader = diagnosed()
     stack.robot.controller.behaviour.duration = None
     goal = stack.navigation.send(1.0, 0.0)
@@ -49,14 +49,14 @@ def test_navigating_is_ok_in_every_part(diagnosed):
 
 
 @pytest.mark.alone
-def test_they_come_once_a_second(diagnosed):
+def test_diagnostics_are_published_once_a_second(diagnosed):
     _, reader = diagnosed()
     wait_for(lambda: len(reader.messages) >= 6, 30, "six messages")
 
     def worse(before, after):
         return any(late.level > early.level for early, late in zip(before.status, after.status, strict=True))
 
-    # In between there is one at once where something has got worse.
+    # Additional messages are published at once when a level gets worse.
     regular = [reader.messages[0]]
     regular += [after for before, after in itertools.pairwise(reader.messages) if not worse(before, after)]
     stamps = [message.header.stamp.sec + message.header.stamp.nanosec * 1e-9 for message in regular]
@@ -64,8 +64,8 @@ def test_they_come_once_a_second(diagnosed):
     assert 0.8 < statistics.median(gaps) < 1.5, stamps
 
 
-def test_g3_a_goal_that_does_not_stop_is_named_until_its_server_shows_that_it_is_over(diagnosed):
-    stack, reader = diagnosed(IMPATIENT)
+def test_g3_a_goal_that_does_not_stop_is_reported_until_its_server_ends_it(diagnosed):
+    stack, reader = diagnosed(SHORT_TIMEOUTS)
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
     goal = stack.navigation.send(1.0, 0.0)
@@ -79,15 +79,15 @@ def test_g3_a_goal_that_does_not_stop_is_named_until_its_server_shows_that_it_is
         assert running in status.message.replace("-", "")
     assert int(value(reader.latest, "goals", "given up in total")) == 1
     assert int(value(reader.latest, "goals", "given up, may still execute")) == 1
-    # Nobody looks after it any more, and it executes: an error for as long as that is so.
+    # The node no longer tracks the goal, and the goal executes: the level stays ERROR.
     assert {part(message, "goals").level for message in reader.more(3)} == {ERROR}
     controller.behaviour.duration = 0.0
     reader.wait("goals", OK, "no goals")
     assert int(value(reader.latest, "goals", "given up in total")) == 1
 
 
-def test_it_gets_worse_at_once_and_not_with_the_next_period(diagnosed):
-    stack, reader = diagnosed(IMPATIENT | {"diagnostics_period": 60.0})
+def test_a_worse_level_is_published_at_once(diagnosed):
+    stack, reader = diagnosed(SHORT_TIMEOUTS | {"diagnostics_period": 60.0})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
     goal = stack.navigation.send(1.0, 0.0)
@@ -95,12 +95,12 @@ def test_it_gets_worse_at_once_and_not_with_the_next_period(diagnosed):
     wait_for(lambda: reader.messages, 10, "the first message")
     goal.cancel()
     reader.wait("goals", ERROR, "was given up")
-    # There may be another one where ticks are missed meanwhile.
+    # There may be additional messages if ticks are missed.
     levels = [level for level, _ in itertools.groupby(part(message, "goals").level for message in reader.messages)]
     assert levels == [OK, WARN, ERROR]
 
 
-def test_g6_a_server_that_is_gone_is_named(diagnosed):
+def test_g6_an_absent_server_is_reported(diagnosed):
     stack, reader = diagnosed()
     reader.wait("servers", OK, "all 2 servers are available")
     stack.robot.controller.destroy()
@@ -109,7 +109,7 @@ def test_g6_a_server_that_is_gone_is_named(diagnosed):
     reader.wait("servers", OK, "all 2 servers are available")
 
 
-def test_g7_a_tree_that_is_refused_is_named_with_its_fault(diagnosed, tmp_path):
+def test_g7_a_rejected_tree_is_reported_with_its_error(diagnosed, tmp_path):
     stack, reader = diagnosed(settle=False)
     reader.wait("tree", OK)
     path = tmp_path / "broken.xml"
@@ -124,7 +124,7 @@ def test_g7_a_tree_that_is_refused_is_named_with_its_fault(diagnosed, tmp_path):
     reader.wait("tree", OK)
 
 
-def test_a_navigation_that_failed_is_explained_as_its_client_reads_it(diagnosed):
+def test_the_error_message_of_a_failed_navigation_equals_that_of_its_result(diagnosed):
     stack, reader = diagnosed()
     stack.robot.planner.behaviour.error_code = 206
     status, result = stack.navigation.send(1.0, 0.0).result()
@@ -136,7 +136,7 @@ def test_a_navigation_that_failed_is_explained_as_its_client_reads_it(diagnosed)
 HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
 
 
-def test_g8_a_leaf_that_keeps_the_tick_thread_is_named(stack_factory, tmp_path):
+def test_g8_a_leaf_that_blocks_the_tick_thread_is_reported(stack_factory, tmp_path):
     path = tmp_path / "hangs.xml"
     path.write_text(HANGS)
     stack = stack_factory(program="examples/faulty_leaves")
@@ -147,7 +147,7 @@ def test_g8_a_leaf_that_keeps_the_tick_thread_is_named(stack_factory, tmp_path):
     assert part(reader.latest, "goals").level == OK
 
 
-def test_a_period_of_zero_is_none(ros_domain):
+def test_a_diagnostics_period_of_zero_disables_diagnostics(ros_domain):
     graph = Graph(ros_domain)
     node = Executable("navtree", ros_domain, {"autostart_node": True, "diagnostics_period": 0.0})
     try:

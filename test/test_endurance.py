@@ -1,4 +1,4 @@
-"""Many goals in a row leave nothing behind: no memory, no threads, no processor use."""
+"""Many goals one after another: memory, threads and processor use do not grow."""
 
 import time
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.alone
 
 
 def idle_share(node, seconds=3.0):
-    """The share of one core that the node uses while nothing is asked of it."""
+    """The share of one core that the idle node uses."""
     before = node.processor_seconds()
     time.sleep(seconds)
     return (node.processor_seconds() - before) / seconds
@@ -18,7 +18,7 @@ def idle_share(node, seconds=3.0):
 
 def test_two_hundred_goals_in_a_row(stack):
     stack.robot.controller.behaviour.duration = 0.0
-    # /rosout keeps the last thousand lines for who subscribes late, two for each goal.
+    # /rosout keeps the last 1,000 lines for late subscribers, two for each goal.
     for _ in range(510):
         assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
     idle_before = idle_share(stack.node)
@@ -29,7 +29,7 @@ def test_two_hundred_goals_in_a_row(stack):
     grown = stack.node.own_kib() - memory
     assert grown < 1024, f"memory grew by {grown} KiB"
     assert len(stack.robot.controller.requests()) == 710
-    # r2r's own action server burns a core from ten seconds after the first finished goal on; ours must not.
+    # With r2r's action server the node uses a whole core from ten seconds after the first goal on. This node must not.
     time.sleep(12.0)
     idle_after = idle_share(stack.node)
     assert idle_after < idle_before + 0.02, f"idle use of a core went from {idle_before:.3f} to {idle_after:.3f}"

@@ -1,4 +1,4 @@
-"""Subscriptions, clients and services of trees on a real graph: made once, shared, of the right quality."""
+"""Subscriptions, clients and services of trees on a real graph: created once, shared, with the right QoS."""
 
 import contextlib
 import re
@@ -30,7 +30,7 @@ UPDATED = PLAN.replace("{goal}", "{updated}")
 PAUSE = """<PauseResumeController pause_service_name="pause" resume_service_name="resume">{}</PauseResumeController>"""
 
 
-#: The node, and the one beside it that listens to topics.
+#: The main node, and the node that subscribes to topics.
 NODES = ("bt_navigator", "_bt_navigator_listener")
 
 
@@ -41,7 +41,7 @@ def write(path, *nodes):
 
 
 def entities(stack):
-    """How many endpoints the node has, by kind and name as the middleware knows them: services are pairs of topics."""
+    """The number of endpoints of the node, by kind and by name in the middleware. A service is a pair of topics."""
     node = stack.graph.node
     counts = Counter()
     for name, _ in node.get_topic_names_and_types(no_demangle=True):
@@ -50,7 +50,7 @@ def entities(stack):
             ("writes", node.get_publishers_info_by_topic(name, no_mangle=True)),
         ):
             own = sum(info.node_name in NODES for info in infos)
-            # rcl gives every node its own way to the log.
+            # rcl creates a publisher of the log for each node.
             if own and name != "rt/rosout":
                 counts[kind, name] = own
     return counts
@@ -64,8 +64,8 @@ MARK = """
 
 
 def settled(stack, folder):
-    """The endpoints, all that there were when this was called. What a process has made is heard of in the order in which
-    it was made, of writers and of readers: one of either is made, and when both are known, so is all before them."""
+    """All endpoints that exist when this is called. Discovery reports the writers of a process in the order of their
+    creation, and its readers too. So this creates one of each; when both are known, all older ones are known."""
     is_mark = re.compile("rt/mark_").match
     number = len({name for _, name in entities(stack) if is_mark(name)})
     run(stack, write(folder / "mark.xml", MARK.format(number)))
@@ -80,14 +80,14 @@ def run(stack, path):
     assert status == "SUCCEEDED", result.error_msg
 
 
-def test_a_swap_makes_no_entity_for_what_exists(stack_factory, tmp_path):
+def test_a_tree_swap_reuses_existing_entities(stack_factory, tmp_path):
     updater = f'<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}">{UPDATED}</GoalUpdater>'
     speed = f"<SpeedController>{PLAN}</SpeedController>"
     paused = PAUSE.format(FOLLOW)
     first = write(tmp_path / "first.xml", SELECTORS, BATTERY, updater, speed, paused)
     stack = stack_factory({"default_nav_to_pose_bt_xml": first})
     before = settled(stack, tmp_path)
-    # Each once, although several nodes and the navigator's feedback want odometry.
+    # One subscription each, although several tree nodes and the feedback use odometry.
     for topic in ("rt/odom", "rt/battery_status", "rt/controller_selector", "rt/goal_update"):
         assert before["reads", topic] == 1, topic
     assert before["reads", "rq/pauseRequest"] == 1
@@ -95,14 +95,14 @@ def test_a_swap_makes_no_entity_for_what_exists(stack_factory, tmp_path):
     run(stack, first)
     assert settled(stack, tmp_path) == before
 
-    # Another tree with the same topics, services and servers, some of them twice.
+    # Another tree with the same topics, services and servers; some nodes occur twice.
     stuck = "<ForceSuccess><IsStuck/></ForceSuccess>"
     second = write(tmp_path / "second.xml", updater, BATTERY, speed, SELECTORS, BATTERY, stuck, paused)
     for path in (second, first, second):
         run(stack, path)
     assert settled(stack, tmp_path) == before
 
-    # What is new is made, and once.
+    # A new topic gets one subscription.
     other = SELECTORS.replace('default_planner="', 'topic_name="other" default_planner="')
     third = write(tmp_path / "third.xml", other, PLAN, FOLLOW)
     for path in (third, first, third):
@@ -110,14 +110,14 @@ def test_a_swap_makes_no_entity_for_what_exists(stack_factory, tmp_path):
     assert settled(stack, tmp_path) - before == Counter({("reads", "rt/other"): 1})
 
 
-def test_subscriptions_have_the_quality_of_what_they_listen_to(stack_factory, tmp_path):
+def test_subscriptions_have_the_qos_of_their_topics(stack_factory, tmp_path):
     path = write(tmp_path / "tree.xml", SELECTORS, BATTERY, PLAN, FOLLOW)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
     settled(stack, tmp_path)
     for topic, durability, reliability in (
         ("/controller_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
         ("/smoother_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
-        # Hears reliable publishers and others.
+        # Accepts reliable and best-effort publishers.
         ("/battery_status", DurabilityPolicy.VOLATILE, ReliabilityPolicy.BEST_EFFORT),
         ("/odom", DurabilityPolicy.VOLATILE, ReliabilityPolicy.BEST_EFFORT),
         ("/tf_static", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
@@ -131,12 +131,12 @@ def test_subscriptions_have_the_quality_of_what_they_listen_to(stack_factory, tm
     "rule, nodes",
     [
         ("/odom", {"pilot", "_pilot_listener"}),
-        # What is for one node would not reach the other.
+        # A remapping for the main node only does not apply to the other one.
         ("pilot:/odom", {"pilot"}),
     ],
 )
-def test_topics_are_listened_to_by_a_hidden_node_where_a_rule_reaches_it(ros_domain, rule, nodes):
-    """`__node` is how a launch file with name= starts the node."""
+def test_the_hidden_listener_node_subscribes_unless_a_remapping_is_for_the_main_node_only(ros_domain, rule, nodes):
+    """A launch file with name= sets `__node`."""
     with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
         Executable("navtree", ros_domain, {"autostart_node": True}, {"__node": "pilot", rule: "/wheels"})
     ):
@@ -148,19 +148,19 @@ def test_topics_are_listened_to_by_a_hidden_node_where_a_rule_reaches_it(ros_dom
             return [info.node_name for info in graph.node.get_subscriptions_info_by_topic("/wheels")]
 
         wait_for(lambda: names() == nodes, 30.0, f"the nodes {nodes}")
-        wait_for(lambda: listener() == [min(nodes)], 30.0, "who listens to odometry")
+        wait_for(lambda: listener() == [min(nodes)], 30.0, "the subscriber of the odometry")
 
 
-def test_a_private_topic_is_that_of_the_node_and_not_of_the_one_that_listens(ros_domain):
+def test_a_private_topic_belongs_to_the_main_node(ros_domain):
     parameters = {"autostart_node": True, "goal_topic": "~/goal_pose"}
     with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
         Executable("navtree", ros_domain, parameters)
     ):
         topic = "/bt_navigator/goal_pose"
-        wait_for(lambda: graph.node.get_subscriptions_info_by_topic(topic), 30.0, f"who listens to {topic}")
+        wait_for(lambda: graph.node.get_subscriptions_info_by_topic(topic), 30.0, f"the subscriber of {topic}")
 
 
-def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):
+def test_selectors_read_messages_published_before_and_after_the_start(stack_factory, tmp_path):
     stack = stack_factory()
     smoother = stack.robot.add("smooth_path", Behaviour())
     stack.robot.controller.behaviour.duration = None
@@ -180,20 +180,20 @@ def test_selectors_hear_what_was_said_before_and_after(stack_factory, tmp_path):
     smooth = '<SmoothPath unsmoothed_path="{path}" smoothed_path="{smooth}" smoother_id="{smoother}"/>'
     plan = f'<RateController hz="20"><Sequence>{PLAN}{smooth}</Sequence></RateController>'
     goal = stack.navigation.send(2.0, 0.0, tree=write(tmp_path / "tree.xml", SELECTORS, plan, FOLLOW))
-    wait_for(lambda: selected() == {"Before"}, 30.0, "what was published before the tree was loaded")
+    wait_for(lambda: selected() == {"Before"}, 30.0, "the values published before the tree was loaded")
     for publisher in publishers:
         publisher.publish(String(data="After"))
-    wait_for(lambda: selected() == {"After"}, 30.0, "what was published while the tree runs")
+    wait_for(lambda: selected() == {"After"}, 30.0, "the values published while the tree runs")
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
 
 
-def test_g1_neither_silence_nor_a_flood_holds_up_a_tick(stack, tmp_path):
+def test_g1_neither_silent_nor_flooded_topics_delay_a_tick(stack, tmp_path):
     updater = f'<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}">{UPDATED}</GoalUpdater>'
     often = f'<RateController hz="20">{updater}</RateController>'
     path = write(tmp_path / "tree.xml", SELECTORS, BATTERY, often, FOLLOW)
     stack.robot.controller.behaviour.duration = None
-    # Nobody publishes any of these topics.
+    # These topics have no publisher.
     goal = stack.navigation.send(2.0, 0.0, tree=path)
     wait_for(stack.robot.controller.executing, 10.0, "the controller to execute")
     publisher = stack.graph.node.create_publisher(PoseStamped, "goal_update", 10)
@@ -237,7 +237,7 @@ def test_pause_and_resume_by_service(stack, tmp_path):
     call("pause")
     wait_for(lambda: not controller.executing(), 10.0, "the controller to be cancelled")
     assert len(controller.cancelled()) == 1
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     assert controller.executing() == 0 and not goal.done()
     call("resume")
     wait_for(controller.executing, 10.0, "the controller to execute again")

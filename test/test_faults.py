@@ -1,4 +1,4 @@
-"""G6: a server that is absent, refuses, aborts or dies is a failure with a code within a bound, and the node lives."""
+"""G6: if a server is absent, rejects, aborts or dies, the goal fails with a code in limited time, and the node survives."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ from support.fixtures import tree
 from support.graph import PATIENCE, Graph, wait_for
 from support.servers import Behaviour, Server
 
-#: A server may take a second.
-IMPATIENT = {"default_server_timeout": 1000}
+#: A server has one second to answer.
+SHORT_TIMEOUTS = {"default_server_timeout": 1000}
 BOUND = 3.0
 
 
@@ -30,9 +30,9 @@ def failed_within_bound(stack, goal):
 
 
 @contextlib.contextmanager
-def lone_controller(domain):
-    """A controller in a process of its own, which is killed at the end."""
-    script = Path(__file__).parent / "support" / "lone_server.py"
+def controller_process(domain):
+    """A controller in a separate process, which is killed at the end."""
+    script = Path(__file__).parent / "support" / "server_process.py"
     server = subprocess.Popen(
         [sys.executable, str(script), "follow_path", "200"],
         env=os.environ | {"ROS_DOMAIN_ID": str(domain)},
@@ -49,7 +49,7 @@ def lone_controller(domain):
 
 @pytest.mark.alone
 def test_g6_absent_server(stack_factory):
-    stack = stack_factory(IMPATIENT)
+    stack = stack_factory(SHORT_TIMEOUTS)
     stack.robot.planner.destroy()
     result = failed_within_bound(stack, stack.navigation.send(1.0, 0.0))
     assert result.error_code != 0
@@ -57,7 +57,7 @@ def test_g6_absent_server(stack_factory):
 
 
 @pytest.mark.alone
-def test_g6_refusing_server(stack):
+def test_g6_rejecting_server(stack):
     stack.robot.planner.behaviour.accept = False
     result = failed_within_bound(stack, stack.navigation.send(1.0, 0.0))
     assert result.error_code != 0
@@ -66,28 +66,28 @@ def test_g6_refusing_server(stack):
 
 
 @pytest.mark.alone
-def test_g6_aborting_server_passes_its_code_on(stack):
+def test_g6_error_code_of_an_aborting_server_reaches_the_client(stack):
     stack.robot.planner.behaviour.error_code = 208
     assert failed_within_bound(stack, stack.navigation.send(1.0, 0.0)).error_code == 208
 
 
 @pytest.mark.alone
 def test_g6_silent_server(stack_factory):
-    # What was never answered may yet be taken: that is waited for before the client is told.
-    stack = stack_factory(IMPATIENT | {"stop_timeout": 500})
+    # A request without an answer may still be accepted: the node waits for that before it sends the result.
+    stack = stack_factory(SHORT_TIMEOUTS | {"stop_timeout": 500})
     stack.robot.planner.behaviour.accept_delay = 600.0
     result = failed_within_bound(stack, stack.navigation.send(1.0, 0.0))
     assert result.error_code not in (0, 9003)
     assert "compute_path_to_pose" in result.error_msg and "not answered" in result.error_msg
 
 
-def test_g1_silent_server_holds_up_no_tick(stack_factory):
+def test_g1_silent_server_delays_no_tick(stack_factory):
     stack = stack_factory({"default_server_timeout": 60000})
     stack.robot.planner.behaviour.accept_delay = 600.0
     goal = stack.navigation.send(1.0, 0.0)
     wait_for(lambda: stack.robot.planner.seen("requested"), 10, "the goal request at the planner")
     before = len(goal.feedback)
-    # There is no feedback without a tick.
+    # Each feedback message needs a tick.
     wait_for(lambda: len(goal.feedback) - before >= 10, 30, "ten feedbacks while the planner is silent")
     assert not stack.robot.planner.seen("accepted")
     stack.robot.planner.behaviour.accept_delay = 0.0
@@ -97,11 +97,11 @@ def test_g1_silent_server_holds_up_no_tick(stack_factory):
 def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
     stack = stack_factory({"default_server_timeout": 30000})
     stack.robot.controller.destroy()
-    with lone_controller(ros_domain) as server:
+    with controller_process(ros_domain) as server:
         goal = stack.navigation.send(1.0, 0.0)
         assert server.stdout.readline().strip() == "executing"
         wait_for(lambda: goal.feedback, 10, "feedback")
-    # A killed process says no farewell: the middleware notices by its lease, within seconds.
+    # The middleware detects a killed process when its lease ends, within seconds.
     status, result = goal.result(60.0)
     assert status == "ABORTED"
     assert result.error_code != 0
@@ -112,12 +112,12 @@ def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
 def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_domain):
     stack = stack_factory({"default_server_timeout": 30000})
     stack.robot.controller.destroy()
-    with lone_controller(ros_domain) as server:
+    with controller_process(ros_domain) as server:
         goal = stack.navigation.send(1.0, 0.0)
         assert server.stdout.readline().strip() == "executing"
-        stack.goes_on(goal)
-    # Whether the dead one is missed or its successor is asked for the result: both happen at once.
-    with lone_controller(ros_domain):
+        stack.wait_for_ticks(goal)
+    # Two ways to detect it: the dead server leaves the graph, or the new one gets the result request. Both happen at once.
+    with controller_process(ros_domain):
         started = time.monotonic()
         status, result = goal.result()
         assert status == "ABORTED"
@@ -125,10 +125,10 @@ def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_d
         assert time.monotonic() - started < 2.5
 
 
-def test_g3_a_second_server_of_the_name_ends_no_goal_of_the_first(stack_factory, ros_domain):
+def test_g3_answers_of_a_second_server_with_the_same_name_end_no_goal_of_the_first(stack_factory, ros_domain):
     stack = stack_factory()
     first = stack.robot.controller
-    # Its answers are the later ones.
+    # The answers of the first server come later.
     first.behaviour = Behaviour(duration=None, accept_cancel=False, cancel_delay=0.2)
     goal = stack.navigation.send(1.0, 0.0)
     wait_for(first.awaited, PATIENCE, "the controller to have a goal")
@@ -136,7 +136,7 @@ def test_g3_a_second_server_of_the_name_ends_no_goal_of_the_first(stack_factory,
     second = Server(graph, "follow_path")
     try:
         assert goal.result(PATIENCE)[0] == "ABORTED"
-        # The second one knows no such goal, and says so at once.
+        # The second server does not know the goal, and answers so at once.
         wait_for(lambda: len(first.seen("cancel")) > 3, PATIENCE, lambda: f"cancels:\n{stack.node.output}")
         first.behaviour.accept_cancel = True
         wait_for(lambda: not first.executing(), PATIENCE, lambda: f"the robot to stop:\n{stack.node.output}")
@@ -146,22 +146,22 @@ def test_g3_a_second_server_of_the_name_ends_no_goal_of_the_first(stack_factory,
 
 
 def drive_for_six_seconds(stack):
-    """A goal that was driven to for so long: the node looks for servers in haste for five seconds after it has lost or
-    found one. Or one that has ended before."""
+    """Sends a goal and waits for six seconds of feedback, or for its end. After a server was lost or found the node
+    searches for servers more often for five seconds."""
     goal = stack.navigation.send(1.0, 0.0)
     wait_for(lambda: goal.done() or len(goal.feedback) > 60, 60, "feedback of six seconds")
     return goal
 
 
 @pytest.mark.alone
-def test_g6_client_is_told_soon_after_a_server_has_left_the_graph(stack):
+def test_g6_client_gets_its_result_soon_after_a_server_left_the_graph(stack):
     waits = []
     for _ in range(3):
         controller = stack.robot.controller
         controller.behaviour.duration = None
         goal = drive_for_six_seconds(stack)
         if goal.done():
-            # It was sent before the node noticed that this controller is another one.
+            # The goal was sent before the node noticed the new controller.
             goal = drive_for_six_seconds(stack)
         assert not goal.done(), goal.result()
         watch = ActionClient(stack.graph.node, FollowPath, "follow_path")
@@ -176,7 +176,7 @@ def test_g6_client_is_told_soon_after_a_server_has_left_the_graph(stack):
     assert sorted(waits)[1] < 0.3, waits
 
 
-def test_g6_recovery_branch_is_taken_and_the_node_lives(stack_factory):
+def test_g6_recovery_branch_runs_and_the_node_survives(stack_factory):
     stack = stack_factory({"default_nav_to_pose_bt_xml": tree("navigate_to_pose.xml")})
     stack.robot.planner.behaviour = Behaviour(
         result=stack.robot.planner.behaviour.result, error_code=208, abort_first=2
@@ -185,12 +185,12 @@ def test_g6_recovery_branch_is_taken_and_the_node_lives(stack_factory):
     assert status == "SUCCEEDED", result.error_msg
     assert "global" in stack.robot.clears
     ends = [event.detail for event in stack.robot.planner.seen("ended")]
-    # On a machine that is busy the controller may take until the next plan is due.
+    # On a busy machine the controller may execute until the next plan is due.
     assert ends[:3] == ["aborted", "aborted", "succeeded"] and set(ends[3:]) <= {"succeeded"}
 
 
-#: What Nav2's own parameter file says.
-STOCK = {"default_server_timeout": 20, "wait_for_service_timeout": 1000}
+#: The values of Nav2's parameter file.
+NAV2_DEFAULTS = {"default_server_timeout": 20, "wait_for_service_timeout": 1000}
 
 ABSENT = """
 <root BTCPP_format="4"><BehaviorTree ID="Absent">
@@ -201,7 +201,7 @@ ABSENT = """
 
 @pytest.mark.alone
 def test_g6_stock_parameters_leave_a_server_time_to_accept_and_to_appear(stack_factory, tmp_path):
-    stack = stack_factory(STOCK)
+    stack = stack_factory(NAV2_DEFAULTS)
     for delay in (0.05, 0.5):
         stack.robot.planner.behaviour.accept_delay = delay
         status, result = stack.navigation.send(1.0, 0.0).result()

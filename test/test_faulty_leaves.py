@@ -1,4 +1,4 @@
-"""G8: a leaf that panics or hangs costs its goal and nothing else: the robot stops, and the node lives or ends."""
+"""G8: a leaf that panics or hangs ends only its goal: the robot stops, and the node continues or shuts down."""
 
 import pytest
 from std_msgs.msg import Empty
@@ -21,7 +21,7 @@ FAULTY = """<root BTCPP_format="4">
 
 @pytest.fixture
 def faulty(stack_factory, tmp_path):
-    """A navigation whose controller is at work when the leaf begins to misbehave."""
+    """A navigation whose controller executes when the leaf starts to fail."""
 
     def start(leaf, **parameters):
         path = tmp_path / "faulty.xml"
@@ -31,25 +31,25 @@ def faulty(stack_factory, tmp_path):
         go = stack.graph.node.create_publisher(Empty, "/go", 10)
         goal = stack.navigation.send(1.0, 0.0, tree=path)
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
-        wait_for(go.get_subscription_count, 10, "the tree to listen")
+        wait_for(go.get_subscription_count, 10, "the tree to subscribe")
         go.publish(Empty())
         return stack, goal
 
     return start
 
 
-def still(stack):
+def assert_stopped(stack):
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
     assert len(stack.robot.controller.cancelled()) == 1
 
 
-def test_g8_leaf_that_panics_fails_its_tree_and_the_node_lives(faulty):
+def test_g8_leaf_that_panics_fails_its_tree_and_the_node_survives(faulty):
     stack, goal = faulty("Panics")
     status, result = goal.result()
     assert status == "ABORTED"
     assert "faulty.xml:7:" in result.error_msg and "`arm`" in result.error_msg, result.error_msg
     assert "the gripper has no fingers" in result.error_msg
-    still(stack)
+    assert_stopped(stack)
     stack.robot.controller.behaviour.duration = 0.1
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
     path = str(tree("plan_and_follow.xml"))
@@ -57,25 +57,25 @@ def test_g8_leaf_that_panics_fails_its_tree_and_the_node_lives(faulty):
 
 
 @pytest.mark.alone
-def test_g8_leaf_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
+def test_g8_leaf_that_hangs_is_reported_and_does_not_delay_the_shutdown(faulty):
     stack, goal = faulty("Hangs")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
     assert seconds < 3.0
-    still(stack)
+    assert_stopped(stack)
     assert goal.result()[0] == "ABORTED"
 
 
-def test_leaf_that_hangs_does_not_keep_a_cancel_from_the_robot(faulty):
+def test_goal_is_cancelled_although_a_leaf_hangs(faulty):
     stack, goal = faulty("Hangs")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
     goal.cancel()
-    still(stack)
+    assert_stopped(stack)
 
 
-def test_g6_a_cancel_of_another_goal_leaves_the_one_alone_whose_leaf_keeps_the_thread(faulty):
+def test_g6_cancel_of_a_queued_goal_does_not_stop_the_goal_whose_leaf_blocks(faulty):
     stack, goal = faulty("Dawdles")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
     before = len(stack.node.lines)
@@ -88,13 +88,13 @@ def test_g6_a_cancel_of_another_goal_leaves_the_one_alone_whose_leaf_keeps_the_t
     assert "the watchdog cancels all goals" not in stack.node.output
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
-    still(stack)
+    assert_stopped(stack)
 
 
-def test_g6_a_goal_whose_motion_was_cancelled_without_its_tree_is_ended_and_the_next_one_moves(faulty, tmp_path):
+def test_g6_next_goal_runs_after_the_watchdog_cancelled_the_goal_of_a_blocking_leaf(faulty, tmp_path):
     stack, goal = faulty("Dawdles")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
-    # It waits to take the first one's place in the same tree.
+    # The second goal waits for the first one in the same tree.
     second = stack.navigation.send(2.0, 0.0, tree=tmp_path / "faulty.xml")
     goal.cancel()
     controller = stack.robot.controller
@@ -108,13 +108,13 @@ def test_g6_a_goal_whose_motion_was_cancelled_without_its_tree_is_ended_and_the_
 
 
 @pytest.mark.alone
-def test_g8_job_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
+def test_g8_job_that_hangs_is_reported_and_does_not_delay_the_shutdown(faulty):
     stack, goal = faulty("HangsInItsJob")
     wait_for(lambda: any("job" in name for name in stack.node.thread_names()), 10, "the job")
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     stack.node.wait_for_line("job of leaf `arm` still runs")
-    still(stack)
+    assert_stopped(stack)
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
     assert code == 0, stack.node.output
@@ -123,7 +123,7 @@ def test_g8_job_that_hangs_is_named_and_does_not_hold_up_the_end(faulty):
 
 @pytest.mark.alone
 @pytest.mark.parametrize("stop_timeout", [3000, 0])
-def test_g8_the_end_of_the_node_waits_for_a_job_that_cleans_up(faulty, stop_timeout):
+def test_g8_shutdown_waits_for_a_job_that_cleans_up(faulty, stop_timeout):
     stack, _goal = faulty("CleansUpInItsJob", stop_timeout=stop_timeout)
     wait_for(lambda: any("job" in name for name in stack.node.thread_names()), 10, "the job")
     stack.node.interrupt()
@@ -131,4 +131,4 @@ def test_g8_the_end_of_the_node_waits_for_a_job_that_cleans_up(faulty, stop_time
     assert code == 0, stack.node.output
     assert seconds < 3.0
     assert "CleansUpInItsJob has cleaned up" in stack.node.output
-    still(stack)
+    assert_stopped(stack)

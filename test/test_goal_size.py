@@ -1,4 +1,4 @@
-"""G1: a goal of very many poses does not delay the tick of the one that runs."""
+"""G1: a goal with very many poses does not delay the tick of the running goal."""
 
 from nav2_msgs.action import NavigateThroughPoses
 from support.client import Goal, pose
@@ -24,8 +24,8 @@ def through(stack, folder, poses):
     return Goal(stack.graph, stack.navigation.through_poses, message)
 
 
-def many(stack, count):
-    """Poses in another frame at different times, so that each wants a transform of its own."""
+def poses_at_different_times(stack, count):
+    """Poses in another frame with different stamps, so that each needs its own transform."""
     poses = [pose(0.001 * number, 1.0, "odom") for number in range(count)]
     now = stack.graph.node.get_clock().now().to_msg()
     for number, one in enumerate(poses):
@@ -33,23 +33,23 @@ def many(stack, count):
     return poses
 
 
-def test_g1_goal_of_more_poses_than_max_goal_poses_is_aborted_and_the_one_that_runs_goes_on(stack, tmp_path):
+def test_g1_goal_with_more_than_max_goal_poses_is_aborted_and_the_running_goal_continues(stack, tmp_path):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     running = through(stack, tmp_path, [pose(1.0, 0.0)])
     wait_for(controller.executing, 10, "the controller to execute")
-    status, result = through(stack, tmp_path, many(stack, 2 * BOUND)).result()
+    status, result = through(stack, tmp_path, poses_at_different_times(stack, 2 * BOUND)).result()
     reason = "the goal has 20000 poses, more than max_goal_poses (10000): send fewer, or raise max_goal_poses"
     assert (status, result.error_code, result.error_msg) == ("ABORTED", 9100, reason)
     stack.node.wait_for_line(f"aborted before it started: {reason}")
-    stack.goes_on(running)
+    stack.wait_for_ticks(running)
     assert not running.done() and len(controller.requests()) == 1
     running.cancel()
     assert running.result()[0] == "CANCELED"
 
 
-def test_g1_goal_of_max_goal_poses_at_different_times_is_transformed_and_driven_to(stack, tmp_path):
-    goal = through(stack, tmp_path, many(stack, BOUND))
+def test_g1_goal_of_max_goal_poses_with_different_stamps_succeeds(stack, tmp_path):
+    goal = through(stack, tmp_path, poses_at_different_times(stack, BOUND))
     assert goal.result()[0] == "SUCCEEDED"
     (planned,) = stack.robot.planner_through.requests()
     assert len(planned.goals) == BOUND

@@ -1,4 +1,4 @@
-"""G11: a navigator that is killed leaves no goal behind: its guardian, a process of its own, cancels them."""
+"""G11: the guardian, a separate process, cancels the goals of a navigator that was killed."""
 
 import contextlib
 import os
@@ -15,20 +15,20 @@ from support.executable import Executable
 from support.fixtures import DEFAULTS
 from support.graph import PATIENCE, wait_for
 
-# From the end of the navigator to the cancel at the server: that is measured.
+# The time from the end of the navigator to the cancel at the server is measured.
 pytestmark = pytest.mark.alone
 
-#: Seconds within which the robot's goal is cancelled; see docs/guardian.md.
+#: Maximum time in s until the goal is cancelled; see docs/guardian.md.
 BOUND = 1.5
 NAME = "goal-guard"
 FIRED = "ended without stopping its goals"
 
 
 def children(parent, name=None):
-    """The process ids of a process's children that have not ended, or of those with a name."""
+    """The ids of the running child processes of a process, all or those with a name."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
-        # Processes end while they are looked at.
+        # A process may end while it is examined.
         with contextlib.suppress(OSError):
             its_name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
             state, its_parent = fields.split()[:2]
@@ -52,13 +52,13 @@ def wait_for_end(pid):
 
 
 def private_kib(pid):
-    """Memory that is the process's alone."""
+    """The private memory of a process."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:")))
 
 
 def navigate(stack):
-    """A goal on the controller that does not end by itself."""
+    """Starts a goal that executes on the controller until it is cancelled."""
     controller = stack.robot.controller
     controller.behaviour.duration = None
     goal = stack.navigation.send(2.0, 0.0)
@@ -67,7 +67,7 @@ def navigate(stack):
 
 
 def kill(stack, controller, how=signal.SIGKILL, of=None):
-    """Seconds from the end of the navigator, or of another process, until the robot stands."""
+    """Kills the navigator, or another process. Returns the seconds until the goal ended."""
     process = of or stack.node
     since = time.monotonic()
     process.process.send_signal(how)
@@ -77,10 +77,10 @@ def kill(stack, controller, how=signal.SIGKILL, of=None):
     return ended[0].time - since
 
 
-def test_g11_goals_of_a_navigator_that_is_killed_are_cancelled_and_no_others(stack):
-    said = []
+def test_g11_guardian_cancels_the_goals_of_a_killed_navigator_and_no_others(stack):
+    log_lines = []
     latched = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    stack.graph.node.create_subscription(Log, "/rosout", said.append, latched, callback_group=stack.graph.group)
+    stack.graph.node.create_subscription(Log, "/rosout", log_lines.append, latched, callback_group=stack.graph.group)
     other = Client(stack.graph.node, FollowPath, "follow_path", callback_group=stack.graph.group)
     controller = stack.robot.controller
     controller.behaviour.duration = None
@@ -91,13 +91,13 @@ def test_g11_goals_of_a_navigator_that_is_killed_are_cancelled_and_no_others(sta
     guardian = guardian_of(stack.node)
     assert kill(stack, controller) < BOUND, stack.node.output
     stack.node.wait_for_line("/follow_path/_action/cancel_goal: cancelled goal")
-    wait_for(lambda: any("cancelled goal" in log.msg for log in said), PATIENCE, "the guardian on /rosout")
+    wait_for(lambda: any("cancelled goal" in log.msg for log in log_lines), PATIENCE, "the guardian on /rosout")
     wait_for_end(guardian)
     assert controller.executing() == 1
     assert bytes(foreign.goal_id.uuid) not in controller.cancelled()
 
 
-def test_g11_a_navigator_that_aborts_is_killed_as_well(stack):
+def test_g11_guardian_cancels_the_goals_of_a_navigator_that_aborts(stack):
     controller, _ = navigate(stack)
     assert kill(stack, controller, signal.SIGABRT) < BOUND, stack.node.output
 
@@ -108,7 +108,7 @@ def test_g11_killing_by_name_does_not_kill_the_guardian(stack_factory, name):
     controller, _ = navigate(stack)
     guardian_of(stack.node)
     begun = time.monotonic()
-    # What `pkill -9` and `pkill -9 -f` find, among the processes of this test.
+    # Kill the processes of this test that `pkill -9` and `pkill -9 -f` would find.
     for pid in [stack.node.pid, *children(stack.node.pid)]:
         shown = [Path(f"/proc/{pid}/{file}").read_bytes() for file in ("comm", "cmdline")]
         if any(name.encode() in text for text in shown):
@@ -131,10 +131,10 @@ def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cance
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
+def test_g11_guardian_cancels_nothing_after_an_orderly_shutdown(stack, how):
     controller, _ = navigate(stack)
     guardian = guardian_of(stack.node)
-    # As Ctrl-C reaches all processes of a terminal.
+    # Ctrl-C reaches all processes of a terminal.
     os.kill(guardian, how)
     stack.node.process.send_signal(how)
     assert stack.node.wait(20.0)[0] == 0
@@ -143,7 +143,7 @@ def test_g11_an_orderly_end_dismisses_the_guardian(stack, how):
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian(stack):
+def test_g11_guardian_cancels_a_goal_that_did_not_stop_during_an_orderly_shutdown(stack):
     controller, _ = navigate(stack)
     controller.behaviour.accept_cancel = False
     guardian = guardian_of(stack.node)
@@ -158,21 +158,21 @@ def test_g11_a_goal_that_does_not_stop_at_an_orderly_end_is_left_to_the_guardian
     wait_for_end(guardian)
 
 
-def test_g11_servers_that_ended_with_the_navigator_are_not_looked_for_for_long(stack):
+def test_g11_guardian_stops_searching_for_servers_that_ended_with_the_navigator(stack):
     navigate(stack)
     guardian = guardian_of(stack.node)
-    # A server that is destroyed aborts its goals: the navigator must not hear of that.
+    # A destroyed server aborts its goals; the suspended navigator does not receive that.
     stack.node.process.send_signal(signal.SIGSTOP)
     stack.robot.destroy()
     since = time.monotonic()
     stack.node.kill()
     wait_for_end(guardian)
     assert FIRED in stack.node.output, "the goal was alive"
-    # It was 14 s.
+    # An earlier version took 14 s.
     assert time.monotonic() - since < 12.0, stack.node.output
 
 
-def test_g11_drive_that_is_killed_leaves_no_goal(stack, request):
+def test_g11_guardian_cancels_the_goal_of_a_killed_drive_command(stack, request):
     stack.robot.controller.behaviour.duration = None
     drive = Executable("navtree", stack.domain, arguments=["drive", "--goal", "2", "0", "0"])
     request.addfinalizer(drive.close)
@@ -183,39 +183,39 @@ def test_g11_drive_that_is_killed_leaves_no_goal(stack, request):
     assert stack.node.running()
 
 
-def test_g11_a_navigator_that_is_stopped_for_a_while_is_not_killed(stack):
+def test_g11_guardian_does_nothing_while_the_navigator_is_suspended(stack):
     controller, goal = navigate(stack)
     guardian = guardian_of(stack.node)
     stack.node.process.send_signal(signal.SIGSTOP)
-    # Twice as long as a cancel takes at most.
+    # Twice the maximum time of a cancel.
     time.sleep(2 * BOUND)
     stack.node.process.send_signal(signal.SIGCONT)
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     assert guardians(stack.node.pid) == [guardian]
     assert not controller.seen("cancel") and FIRED not in stack.node.output
 
 
-def test_g11_a_guardian_is_small_and_is_replaced_when_it_is_killed(stack):
+def test_g11_a_guardian_uses_little_memory_and_is_replaced_if_killed(stack):
     controller, goal = navigate(stack)
     first = guardian_of(stack.node)
     assert private_kib(first) <= 2048
     os.kill(first, signal.SIGKILL)
     second = guardian_of(stack.node, but=first)
     stack.node.wait_for_line(f"the guardian (process {first}) ended")
-    # The parent has buried it, and goes on.
+    # The parent has read its exit status and continues.
     wait_for_end(first)
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     assert guardians(stack.node.pid) == [second]
-    # What it shares with its parent, and the parent writes to, is its own from then on.
+    # Shared pages that the parent writes become private pages of the guardian.
     assert private_kib(second) <= 1024
     assert kill(stack, controller) < BOUND, stack.node.output
 
 
-def test_g11_there_is_no_guardian_where_none_is_wanted(stack_factory):
+def test_g11_there_is_no_guardian_if_the_parameter_disables_it(stack_factory):
     stack = stack_factory({"guardian": False})
     controller, goal = navigate(stack)
     wait_for(lambda: not guardians(stack.node.pid), PATIENCE, "the guardian to end")
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     stack.node.kill()
     time.sleep(BOUND)
     assert controller.executing() == 1 and FIRED not in stack.node.output

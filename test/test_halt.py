@@ -1,4 +1,4 @@
-"""Halting on a real wire: cancel, preemption by a condition, late acceptance."""
+"""Halts over ROS: cancel, preemption by a condition, late acceptance."""
 
 import time
 
@@ -32,7 +32,7 @@ CHARGED_TREE = """
 """
 
 
-def test_g3_cancel_during_follow_path_leaves_nothing_executing(stack):
+def test_g3_no_goal_executes_after_a_cancel_during_follow_path(stack):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     goal = stack.navigation.send(2.0, 0.0)
@@ -42,7 +42,7 @@ def test_g3_cancel_during_follow_path_leaves_nothing_executing(stack):
     assert [bytes(info.goal_id.uuid) for info in answer.goals_canceling] == [bytes(goal.handle.goal_id.uuid)]
     status, result = goal.result()
     assert (status, result.error_code) == ("CANCELED", 0), result.error_msg
-    # CANCELED is reported when the motion has stopped, not before.
+    # CANCELED is reported after the motion stopped.
     assert stack.robot.executing() == 0
     assert len(controller.cancelled()) == 1
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
@@ -61,7 +61,7 @@ def test_g3_canceled_is_reported_when_the_motion_has_stopped(stack):
     assert stack.robot.executing() == 0
 
 
-def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_factory, tmp_path):
+def test_g3_failure_of_a_tree_is_reported_when_the_motion_has_stopped(stack_factory, tmp_path):
     path = limited_drive(tmp_path, 500)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
     controller = stack.robot.controller
@@ -73,7 +73,7 @@ def test_g3_a_tree_that_fails_is_reported_when_the_motion_has_stopped(stack_fact
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g3_a_tree_that_fails_names_what_does_not_stop(stack_factory, tmp_path):
+def test_g3_result_of_a_failed_tree_names_the_goal_that_does_not_stop(stack_factory, tmp_path):
     path = limited_drive(tmp_path, 500)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path, "stop_timeout": 500})
     controller = stack.robot.controller
@@ -82,10 +82,10 @@ def test_g3_a_tree_that_fails_names_what_does_not_stop(stack_factory, tmp_path):
     assert (status, result.error_code) == ("ABORTED", 9003)
     assert "the tree failed" in result.error_msg and "follow_path" in result.error_msg
     controller.behaviour.accept_cancel = True
-    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled")
 
 
-def test_g3_what_was_given_up_is_named(stack_factory):
+def test_g3_result_names_a_goal_that_was_given_up(stack_factory):
     stack = stack_factory({"default_cancel_timeout": 200, "give_up_timeout": 600, "stop_timeout": 5000})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -98,7 +98,7 @@ def test_g3_what_was_given_up_is_named(stack_factory):
     controller.behaviour.duration = 0.0
 
 
-def test_the_old_way_tells_canceled_at_once(stack_factory):
+def test_stop_timeout_of_zero_reports_canceled_at_once(stack_factory):
     stack = stack_factory({"stop_timeout": 0})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
@@ -109,10 +109,10 @@ def test_the_old_way_tells_canceled_at_once(stack_factory):
     assert (status, result.error_code, result.error_msg) == ("CANCELED", 0, "")
     assert stack.robot.executing() == 1
     controller.behaviour.stop_delay = 0.0
-    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled all the same")
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled")
 
 
-def test_g3_what_does_not_stop_is_named(stack_factory):
+def test_g3_result_names_a_goal_that_does_not_stop(stack_factory):
     stack = stack_factory({"stop_timeout": 500})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -123,12 +123,12 @@ def test_g3_what_does_not_stop_is_named(stack_factory):
     assert status == "CANCELED"
     assert result.error_code == 9003
     assert "follow_path" in result.error_msg
-    # The goal tracker goes on: as soon as the server lets it, the goal is cancelled.
+    # The goal tracker continues: it cancels the goal as soon as the server accepts that.
     controller.behaviour.accept_cancel = True
-    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled")
 
 
-IMPATIENT = """
+SHORT_TIMEOUT_TREE = """
 <root BTCPP_format="4"><BehaviorTree ID="ImpatientDrive">
   <Sequence>
     <ComputePathToPose goal="{goal}" path="{path}"/>
@@ -138,15 +138,15 @@ IMPATIENT = """
 """
 
 
-def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stack_factory, tmp_path):
+def test_g3_lost_goal_request_of_an_earlier_navigation_delays_no_cancel(stack_factory, tmp_path):
     path = tmp_path / "impatient.xml"
-    path.write_text(IMPATIENT)
+    path.write_text(SHORT_TIMEOUT_TREE)
     stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 8000})
     controller = stack.robot.controller
     controller.behaviour = Behaviour(accept_delay=600.0)
     lost = stack.navigation.send(2.0, 0.0, tree=path)
     assert lost.result()[0] == "ABORTED"
-    # Its time to stop is over, and it has not been given up: that takes a minute.
+    # The cancel timeout is over, but the goal is not given up: that takes a minute.
     stack.node.wait_for_line("goal did not stop in time")
     controller.behaviour = Behaviour(duration=None)
     goal = stack.navigation.send(2.0, 0.0)
@@ -154,13 +154,13 @@ def test_g3_a_goal_request_lost_by_an_earlier_navigation_holds_up_no_cancel(stac
     asked = time.monotonic()
     goal.cancel()
     status, result = goal.result()
-    # Eight seconds are what it would be waited for, and then it would be named.
+    # Without the guarantee the result would come after eight seconds and name the lost goal.
     assert (status, result.error_code) == ("CANCELED", 0), result.error_msg
     assert time.monotonic() - asked < 7.0
     assert stack.robot.executing() == 0
 
 
-def test_g3_a_goal_of_an_earlier_navigation_that_still_executes_is_named_at_once(stack_factory):
+def test_g3_result_names_a_goal_of_an_earlier_navigation_that_still_executes(stack_factory):
     stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 500})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -176,15 +176,15 @@ def test_g3_a_goal_of_an_earlier_navigation_that_still_executes_is_named_at_once
     assert (status, result.error_code) == ("CANCELED", 9003)
     assert "follow_path" in result.error_msg
     controller.behaviour.accept_cancel = True
-    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled after all")
+    wait_for(lambda: stack.robot.executing() == 0, 10, "the goal to be cancelled")
 
 
-#: A latency is measured so often, and the least is the node's: a machine that does something else adds to it.
+#: Number of measurements of a latency. The minimum counts: other processes add to the latency.
 TRIALS = 5
 
 
 def first_cancel(server):
-    """When it was first asked to cancel the latest of its goals."""
+    """The time of the first cancel request for the latest goal."""
     latest = server.seen("accepted")[-1].goal
     return min(event.time for event in server.seen("cancel") if event.goal == latest)
 
@@ -203,11 +203,11 @@ def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_
     latencies = []
     for trial in range(1, TRIALS + 1):
         battery.publish(BatteryState(percentage=0.9))
-        full = lambda: stack.navigation.send(2.0, 0.0, tree=charged).result()[0] == "SUCCEEDED"  # noqa: E731
-        wait_for(full, 30, "the node to hear of a full battery")
+        battery_is_full = lambda: stack.navigation.send(2.0, 0.0, tree=charged).result()[0] == "SUCCEEDED"  # noqa: E731
+        wait_for(battery_is_full, 30, "the node to receive a full battery")
         goal = stack.navigation.send(2.0, 0.0)
         wait_for(controller.executing, 10, "the controller to execute")
-        stack.goes_on(goal)
+        stack.wait_for_ticks(goal)
         assert len(controller.cancelled()) == trial - 1, "a full battery stopped the robot"
         low = time.monotonic()
         battery.publish(BatteryState(percentage=0.1))
@@ -241,7 +241,7 @@ def test_g3_goal_accepted_after_its_leaf_was_halted_is_cancelled_at_once(stack):
 def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory):
     stack = stack_factory({"default_nav_to_pose_bt_xml": tree("navigate_to_pose.xml")})
     controller = stack.robot.controller
-    # As Nav2's does: one that would drive both is told after a while to stop the first.
+    # Like Nav2's controller. A server that executes both goals gets a cancel for the first after a while.
     controller.behaviour.duration, controller.behaviour.preempts = None, True
     first = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
@@ -258,8 +258,8 @@ def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory
     assert stack.robot.executing() == 0
 
 
-def test_a_goal_that_takes_anothers_place_before_the_robot_arrives_is_driven_to(stack):
-    # A tree that plans once: the controller ends on the way to the first goal.
+def test_preempting_goal_is_planned_again_by_a_tree_that_plans_once(stack):
+    # The tree plans only once: the controller ends at the first goal.
     controller = stack.robot.controller
     controller.behaviour.duration = None
     first = stack.navigation.send(2.0, 0.0)
@@ -279,7 +279,7 @@ def test_goal_with_another_tree_replaces_the_running_one(stack):
     controller.behaviour.duration = None
     first = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
-    # For the next one: what executes goes on.
+    # For the next goal; the running goal continues.
     controller.behaviour = Behaviour(duration=0.1)
     second = stack.navigation.send(5.0, 0.0, tree=tree("navigate_to_pose.xml"))
     assert first.result()[0] == "ABORTED"
@@ -290,7 +290,7 @@ def test_goal_with_another_tree_replaces_the_running_one(stack):
     assert ended[0].time < controller.seen("accepted")[1].time, "two goals were alive at once"
 
 
-def test_cancel_of_finished_and_unknown_goals_is_answered_as_rcl_does(stack):
+def test_cancel_of_finished_and_unknown_goals_gets_the_return_codes_of_rcl(stack):
     from action_msgs.srv import CancelGoal
 
     goal = stack.navigation.send(1.0, 0.0)

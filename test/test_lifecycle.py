@@ -8,18 +8,18 @@ import pytest
 from bond.msg import Status
 from lifecycle_msgs.msg import State, Transition
 from rclpy.parameter import Parameter
-from support.executable import Executable, Kept
+from support.executable import Executable, ProcessStack
 from support.graph import PATIENCE, Graph, wait_for
-from support.lifecycle import Managed
+from support.lifecycle import LifecycleClient
 
 
 @pytest.fixture
 def managed(stack_factory):
     stack = stack_factory({"autostart_node": False}, settle=False)
-    return stack, Managed(stack)
+    return stack, LifecycleClient(stack)
 
 
-def test_goals_are_taken_only_while_active(managed):
+def test_goals_are_accepted_only_while_active(managed):
     stack, node = managed
     assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
     assert not stack.navigation.send(1.0, 0.0).accepted
@@ -31,7 +31,7 @@ def test_goals_are_taken_only_while_active(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_one_where_it_is_broken(
+def test_g7_configure_reads_an_edited_default_tree_and_fails_if_it_is_broken(
     stack_factory, tmp_path
 ):
     def write(leaf, close="</BehaviorTree>"):
@@ -50,7 +50,7 @@ def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_o
     )
     write("<AlwaysFailure/>")
     stack = stack_factory({"default_nav_to_pose_bt_xml": path}, settle=False)
-    node = Managed(stack)
+    node = LifecycleClient(stack)
     down = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP)
     assert change(*down) == [True, True]
     write("<AlwaysSuccess/>")
@@ -67,30 +67,30 @@ def test_g7_configuring_reads_a_default_tree_that_was_edited_and_keeps_the_old_o
 
 
 @pytest.mark.parametrize("namespace", ["", "/robot1"])
-def test_the_bond_is_where_the_lifecycle_manager_of_its_namespace_listens(namespace, ros_domain, request):
-    with Kept(request) as kept:
+def test_the_bond_topic_is_in_the_namespace_of_the_node(namespace, ros_domain, request):
+    with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
+        processes.callback(graph.close)
         beats = []
         graph.node.create_subscription(
             Status, f"{namespace}/bond", beats.append, 100, callback_group=graph.group
         )
         arguments = ("--ros-args", "-r", f"__ns:={namespace}", "--") if namespace else ()
-        kept.keep(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
+        processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
         wait_for(lambda: any(beat.active and beat.id == "bt_navigator" for beat in beats), PATIENCE, "its heartbeat")
 
 
-def test_a_bond_breaks_without_its_lifecycle_manager_where_a_parameter_says_so(ros_domain, request):
-    with Kept(request) as kept:
+def test_the_bond_breaks_without_a_lifecycle_manager_if_the_parameter_says_so(ros_domain, request):
+    with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
+        processes.callback(graph.close)
         beats = []
         graph.node.create_subscription(Status, "/bond", beats.append, 100, callback_group=graph.group)
         publisher = graph.node.create_publisher(Status, "/bond", 100)
         parameters = {"autostart_node": True, "bond_disable_heartbeat_timeout": False}
-        node = kept.keep(Executable("navtree", ros_domain, parameters))
+        node = processes.add(Executable("navtree", ros_domain, parameters))
         wait_for(lambda: any(beat.active for beat in beats), PATIENCE, "its heartbeat")
-        # The manager is heard, and then never again.
+        # The manager sends one heartbeat and no more.
         publisher.publish(Status(id="bt_navigator", instance_id="manager", active=True))
         node.wait_for_line("bond broken: no heartbeat from the lifecycle manager in time")
         wait_for(lambda: not beats[-1].active, PATIENCE, "the end of the bond")
@@ -121,7 +121,7 @@ def test_g8_deactivate_stops_the_robot_and_answers_the_client(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-# It is not read before a file is there that its leaf needs.
+# Loading this tree waits for a file that its leaf needs.
 SLOW_TREE = """<root BTCPP_format="4">
   <BehaviorTree ID="Slow">
     <Sequence>
@@ -134,17 +134,17 @@ SLOW_TREE = """<root BTCPP_format="4">
 """
 
 
-class Slow:
-    """A node that is active, and goals whose trees are not read before the test lets them."""
+class SlowTrees:
+    """An active node, and goals whose trees load only when the test allows it."""
 
     def __init__(self, stack, folder):
         self.stack = stack
-        self.managed = Managed(stack)
+        self.managed = LifecycleClient(stack)
         self._folder = folder
         self._files = []
 
     def send(self):
-        """Sends a goal whose tree is being read, or waits for one that is."""
+        """Sends a goal whose tree is loading, or waits for another tree to load."""
         number = len(self._files)
         file, tree = self._folder / f"needed_{number}", self._folder / f"slow_{number}.xml"
         tree.write_text(SLOW_TREE.format(file=file))
@@ -155,8 +155,8 @@ class Slow:
             self.stack.node.wait_for_line(f"IsMadeLate waits for {file}")
         return goal
 
-    def read(self):
-        """Has all of them read. Trees are read in the order in which they are wanted: a goal that succeeds comes after."""
+    def finish_loading(self):
+        """Lets all trees load. Trees load in the order of their requests: when a later goal succeeds, all have loaded."""
         for file in self._files:
             file.touch()
         assert self.stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
@@ -164,44 +164,44 @@ class Slow:
 
 @pytest.fixture
 def slow(stack_factory, tmp_path):
-    return Slow(stack_factory(program="examples/faulty_leaves"), tmp_path)
+    return SlowTrees(stack_factory(program="examples/faulty_leaves"), tmp_path)
 
 
-def refused(goal):
+def aborted_before_start(goal):
     status, result = goal.result()
     return (status, result.error_msg) == ("ABORTED", "the node stopped accepting goals before this goal started")
 
 
-def cancelled(goal):
-    """Cancels a goal whose tree is not read."""
+def cancelled_while_loading(goal):
+    """Cancels a goal whose tree is loading."""
     assert len(goal.cancel().goals_canceling) == 1
     status, result = goal.result()
     return (status, result.error_msg) == ("CANCELED", "cancelled before its tree was read")
 
 
-def test_g8_a_goal_whose_tree_is_still_read_at_a_deactivation_is_answered_then_and_does_not_start_after_it(slow):
+def test_g8_deactivate_aborts_goals_whose_trees_are_still_loading(slow):
     read, waiting = slow.send(), slow.send()
     assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
     assert slow.managed.state() == State.PRIMARY_STATE_INACTIVE
-    # Nothing lets their trees be read by now.
-    assert refused(read) and refused(waiting)
+    # The trees are still loading.
+    assert aborted_before_start(read) and aborted_before_start(waiting)
     assert slow.managed.change(Transition.TRANSITION_ACTIVATE)
     again = slow.send()
     assert slow.managed.change(Transition.TRANSITION_DEACTIVATE)
-    assert refused(again)
-    # Nor when the node is active again when they are read.
+    assert aborted_before_start(again)
+    # The goals do not start either if the trees load while the node is active again.
     assert slow.managed.change(Transition.TRANSITION_ACTIVATE)
-    slow.read()
+    slow.finish_loading()
     assert len(slow.stack.robot.planner.seen("requested")) == 1
 
 
-def test_g8_a_cancel_waits_for_no_tree_that_is_read(slow):
+def test_g8_cancel_does_not_wait_for_a_tree_that_is_loading(slow):
     read, waiting = slow.send(), slow.send()
-    assert cancelled(waiting)
-    assert cancelled(read)
-    # People are told of a disk that lets goals wait for more than a second.
+    assert cancelled_while_loading(waiting)
+    assert cancelled_while_loading(read)
+    # The node logs a warning if loading delays goals for more than a second.
     time.sleep(1.0)
-    slow.read()
+    slow.finish_loading()
     slow.stack.node.wait_for_line("slow_0.xml took ")
     assert len(slow.stack.robot.planner.seen("requested")) == 1
 
@@ -209,29 +209,29 @@ def test_g8_a_cancel_waits_for_no_tree_that_is_read(slow):
 HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
 
 
-def test_g8_a_client_whose_tree_is_not_read_is_answered_although_a_leaf_keeps_the_tick_thread(stack_factory, tmp_path):
+def test_g8_goal_whose_tree_is_loading_gets_a_result_although_a_leaf_blocks_the_tick_thread(stack_factory, tmp_path):
     stack = stack_factory({"watchdog_timeout": 0.5}, program="examples/faulty_leaves")
     path = tmp_path / "hangs.xml"
     path.write_text(HANGS)
     stack.navigation.send(1.0, 0.0, tree=path)
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread")
-    slow = Slow(stack, tmp_path)
+    slow = SlowTrees(stack, tmp_path)
     goal = slow.send()
-    assert cancelled(goal)
+    assert cancelled_while_loading(goal)
     goal = slow.send()
     slow.managed.begin(Transition.TRANSITION_DEACTIVATE)
-    assert refused(goal)
+    assert aborted_before_start(goal)
 
 
 @pytest.mark.alone
-def test_g8_a_goal_that_comes_while_a_deactivation_waits_for_the_robot_does_not_start(slow):
+def test_g8_goal_sent_while_deactivate_waits_for_the_robot_does_not_start(slow):
     controller = slow.stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
     running = slow.stack.navigation.send(1.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")
     late = slow.send()
     deactivated = slow.managed.begin(Transition.TRANSITION_DEACTIVATE)
-    assert refused(late)
+    assert aborted_before_start(late)
     assert controller.executing() and not deactivated.done()
     controller.behaviour.stop_delay = 0.0
     assert slow.managed.graph.result(deactivated, PATIENCE, "the deactivation").success
@@ -241,7 +241,7 @@ def test_g8_a_goal_that_comes_while_a_deactivation_waits_for_the_robot_does_not_
 
 
 def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
-    # As they stand in parameter files of Nav2: the nodes are all here.
+    # As in parameter files of Nav2; navtree has all these nodes.
     own = "[nav2_compute_path_to_pose_action_bt_node, nav2_path_expiring_timer_condition, opennav_dock_action_bt_node]"
     stack = stack_factory({"plugin_lib_names": own})
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
@@ -250,9 +250,9 @@ def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
 FOREIGN = "[nav2_spin_action_bt_node, my_robot_bt_nodes]"
 
 
-def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mended(stack_factory):
+def test_configure_fails_with_a_cpp_plugin_library_until_the_list_is_corrected(stack_factory):
     stack = stack_factory({"autostart_node": False, "plugin_lib_names": FOREIGN}, settle=False)
-    node = Managed(stack)
+    node = LifecycleClient(stack)
     assert not node.change(Transition.TRANSITION_CONFIGURE)
     assert node.state() == State.PRIMARY_STATE_UNCONFIGURED
     stack.node.wait_for_line("`my_robot_bt_nodes` is a C++ library")
@@ -265,35 +265,35 @@ def test_a_plugin_library_in_cpp_is_refused_at_configure_until_the_list_is_mende
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_a_node_that_configures_itself_stays_unconfigured_with_a_plugin_library_in_cpp(stack_factory):
+def test_autostart_leaves_the_node_unconfigured_with_a_cpp_plugin_library(stack_factory):
     stack = stack_factory({"plugin_lib_names": FOREIGN}, settle=False)
-    assert Managed(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
+    assert LifecycleClient(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
     stack.node.wait_for_line("not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library")
     assert not stack.navigation.send(1.0, 0.0).accepted
     assert stack.node.running()
 
 
-def test_a_navigator_in_cpp_is_refused_at_configure(ros_domain, request):
-    with Kept(request) as kept:
+def test_configure_fails_with_a_cpp_navigator(ros_domain, request):
+    with ProcessStack(request) as processes:
         parameters = {"autostart_node": True, "navigators": "[navigate_to_pose, coverage]"}
         parameters["coverage.plugin"] = "opennav_coverage::CoverageNavigator"
-        node = kept.keep(Executable("navtree", ros_domain, parameters))
+        node = processes.add(Executable("navtree", ros_domain, parameters))
         node.wait_for_line("not configured: navigators: the plug-in `opennav_coverage::CoverageNavigator` of `coverage`")
         node.wait_for_line("set `coverage.plugin` to nav2_bt_navigator::NavigateToPoseNavigator")
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
-        assert Managed(SimpleNamespace(graph=graph)).state() == State.PRIMARY_STATE_UNCONFIGURED
+        processes.callback(graph.close)
+        assert LifecycleClient(SimpleNamespace(graph=graph)).state() == State.PRIMARY_STATE_UNCONFIGURED
 
 
 @pytest.mark.parametrize("served, listens", [("navigate_to_pose", True), ("navigate_through_poses", False)])
-def test_only_the_navigators_of_the_list_are_served(served, listens, ros_domain, request):
-    with Kept(request) as kept:
+def test_only_the_navigators_of_the_list_have_action_servers(served, listens, ros_domain, request):
+    with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
-        # A name of its own: an earlier node of the domain may still be on the graph.
+        processes.callback(graph.close)
+        # A unique name: an earlier node of the domain may still be on the graph.
         name = f"only_{served}"
         rename = ("--ros-args", "-r", f"__node:={name}", "--")
-        node = kept.keep(
+        node = processes.add(
             Executable("navtree", ros_domain, {"autostart_node": True, "navigators": f"[{served}]"}, arguments=rename)
         )
         node.wait_for_line("active: goals are accepted")
@@ -304,14 +304,14 @@ def test_only_the_navigators_of_the_list_are_served(served, listens, ros_domain,
             return {service.split("/")[1] for service, _ in services if "/_action/" in service}
 
         def topics():
-            # Topics are listened to by a second node of the process.
+            # A second node of the process subscribes to the topics.
             nodes = [node for node in graph.node.get_node_names() if name in node]
             found = [graph.node.get_subscriber_names_and_types_by_node(node, "/") for node in nodes]
             return {topic for topic, _ in itertools.chain(*found)}
 
         wait_for(actions, PATIENCE, "an action of the node")
         assert actions() == {served}
-        # What RViz publishes is a goal of navigate_to_pose.
+        # RViz publishes goals for navigate_to_pose.
         if listens:
             wait_for(lambda: "/goal_pose" in topics(), PATIENCE, "a subscription of the goal topic")
         else:

@@ -1,4 +1,4 @@
-"""nav_sim as ROS 2 clients see it: its servers, topics, parameters and faults."""
+"""Black-box tests of nav_sim: its servers, topics, parameters and faults."""
 
 import math
 import signal
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 class Client:
-    """A node that calls servers and waits for their answers, always with a deadline."""
+    """A node that calls servers and waits for the answers with a deadline."""
 
     def __init__(self):
         self.context = rclpy.Context()
@@ -99,7 +99,7 @@ def sim(start, executables):
     def begin(**parameters):
         arguments = []
         for name, value in parameters.items():
-            # Quoted twice for text, so that the YAML of the command line leaves it text.
+            # Text gets a second pair of quotes, so that the YAML of the command line treats it as text.
             value = f"'{value}'" if isinstance(value, str) else str(value).lower()
             arguments += ["-p", f"{name.replace('__', '.')}:={value}"]
         return start(executables / "nav_sim", "--ros-args", *arguments)
@@ -131,11 +131,11 @@ def test_plans_and_drives(sim, client):
     assert plan.path.header.frame_id == "map" and len(plan.path.poses) > 20
     feedback = []
     handle = client.send(FollowPath, "follow_path", FollowPath.Goal(path=plan.path), feedback.append)
-    # Not after the result: rclpy takes that first, and then no more feedback.
+    # Before the result: rclpy takes the result first, and then no more feedback.
     client.until(lambda: feedback and feedback[-1].feedback.distance_to_goal < 0.3, what="feedback at the goal")
     answer = client.done(handle.get_result_async())
     assert (answer.status, answer.result.error_code) == (GoalStatus.STATUS_SUCCEEDED, 0)
-    # The first may have come before there was a reader.
+    # The first messages may be lost, before there is a reader.
     assert feedback[0].feedback.distance_to_goal > 3.0
     assert max(message.feedback.speed for message in feedback) > 0.4
     client.until(lambda: odometry and abs(odometry[-1].twist.twist.linear.x) < 1e-3, what="standing still")
@@ -190,7 +190,7 @@ def test_faults(sim, client):
     assert not client.send(Spin, "spin", Spin.Goal(target_yaw=1.0)).accepted
     status, result = client.run(Spin, "spin", Spin.Goal(target_yaw=1.0))
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, 703)
-    # Simulated seconds: steps that are late are made up, five at once, and so a tenth of one may take no time.
+    # In simulated seconds. nav_sim makes up late steps, five at once, so a tenth of a second may take no time.
     assert client.set_parameter("faults.spin.accept_delay", 2.0).successful
     begin = client.node.get_clock().now()
     handle = client.send(Spin, "spin", Spin.Goal(target_yaw=60.0))

@@ -1,4 +1,4 @@
-"""A navigation goal from a real client through a real tree to real servers, and back."""
+"""Navigation goals of an rclpy client, through a tree to rclpy servers and back."""
 
 import time
 
@@ -12,7 +12,7 @@ from support.fixtures import corpus
 from support.graph import PATIENCE, wait_for
 
 
-def test_goal_is_accepted_pursued_and_succeeds(stack):
+def test_goal_is_accepted_executed_and_succeeds(stack):
     stack.robot.controller.behaviour.duration = None
     goal = stack.navigation.send(2.0, 1.0)
     assert goal.accepted
@@ -66,7 +66,7 @@ def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_a_goal_with_another_tree_replaces_the_one_that_runs_where_that_is_allowed(stack_factory, tmp_path, allowed):
+def test_goal_with_another_tree_preempts_only_if_allow_tree_preemption_is_set(stack_factory, tmp_path, allowed):
     stack = stack_factory({"allow_tree_preemption": allowed})
     tree = tmp_path / "other.xml"
     tree.write_text('<root BTCPP_format="4"><BehaviorTree ID="Other"><Wait wait_duration="0.1"/></BehaviorTree></root>')
@@ -81,13 +81,13 @@ def test_a_goal_with_another_tree_replaces_the_one_that_runs_where_that_is_allow
         return
     assert (status, result.error_code) == ("ABORTED", 9000)
     assert "another tree" in result.error_msg and "allow_tree_preemption" in result.error_msg
-    stack.goes_on(first)
+    stack.wait_for_ticks(first)
     assert not controller.seen("cancel")
     controller.behaviour.duration = 0.0
     assert first.result()[0] == "SUCCEEDED"
 
 
-def test_a_failure_is_told_in_the_same_words_to_the_client_and_on_the_console(stack, tmp_path):
+def test_a_failure_has_the_same_message_in_the_result_and_the_log(stack, tmp_path):
     tree = tmp_path / "planning.xml"
     tree.write_text(
         '<root BTCPP_format="4"><BehaviorTree ID="Planning"><Sequence name="Navigate"><RecoveryNode number_of_retries="2">'
@@ -104,7 +104,7 @@ def test_a_failure_is_told_in_the_same_words_to_the_client_and_on_the_console(st
     assert len(lines) == 1 and "WARN" in lines[0], lines
 
 
-def test_the_console_tells_the_beginning_and_the_end_of_each_goal_once(stack):
+def test_the_log_has_one_line_for_the_start_and_the_end_of_each_goal(stack):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     after = len(stack.node.lines)
@@ -116,14 +116,14 @@ def test_the_console_tells_the_beginning_and_the_end_of_each_goal_once(stack):
     assert second.result()[0] == "SUCCEEDED"
     stack.node.wait_for_line(" succeeded", after=after)
     lines = [line for line in stack.node.lines[after:] if "navigate_to_pose: goal" in line]
-    told = [" was preempted: replaced by a newer goal", "to (8.00, 0.50) with tree", " succeeded"]
+    expected = [" was preempted: replaced by a newer goal", "to (8.00, 0.50) with tree", " succeeded"]
     assert len(lines) == 4 and "to (7.00, 0.50) with tree" in lines[0], lines
-    for line, words in zip(lines[1:], told):
+    for line, words in zip(lines[1:], expected):
         assert words in line
     assert all("INFO" in line for line in lines), lines
 
 
-def test_a_goal_that_comes_when_the_tree_is_past_its_use_of_it_is_driven_to(stack, tmp_path):
+def test_goal_that_arrives_after_the_tree_used_the_goal_is_still_reached(stack, tmp_path):
     tree = tmp_path / "waits.xml"
     wait = '<Wait wait_duration="0.1"/>'
     tree.write_text(
@@ -142,7 +142,7 @@ def test_a_goal_that_comes_when_the_tree_is_past_its_use_of_it_is_driven_to(stac
     assert [followed.path.poses[-1].pose.position.x for followed in controller.requests()] == [1.0, 2.0]
 
 
-def test_an_update_of_an_earlier_navigation_steers_no_later_one(stack, tmp_path):
+def test_goal_update_of_an_earlier_navigation_does_not_affect_a_later_one(stack, tmp_path):
     tree = tmp_path / "updated.xml"
     tree.write_text(
         '<root BTCPP_format="4"><BehaviorTree ID="Updated"><GoalUpdater input_goal="{goal}" output_goal="{updated}">'
@@ -165,7 +165,7 @@ def test_an_update_of_an_earlier_navigation_steers_no_later_one(stack, tmp_path)
     controller.behaviour.duration = 0.0
     assert goal.result()[0] == "SUCCEEDED"
     planner.forget()
-    # As `ros2 action send_goal` sends it, without a stamp: every update is newer.
+    # A goal without a stamp, like from `ros2 action send_goal`: every update is newer.
     assert stack.navigation.send(2.0, 0.0, tree=tree).result()[0] == "SUCCEEDED"
     assert {planned.goal.pose.position.x for planned in planner.requests()} == {2.0}
 
@@ -176,9 +176,9 @@ def test_stock_tree_with_recovery_runs_unchanged(stack_factory, release):
     stack = stack_factory({"default_nav_to_pose_bt_xml": corpus(f"{release}/{name}")})
     stack.robot.controller.behaviour.duration = None
     goal = stack.navigation.send(2.0, 0.0)
-    # Replanned while it drives, every one to three seconds, and the controller is not cancelled for it.
+    # The tree plans again every one to three seconds, without a cancel of the controller.
     wait_for(lambda: len(stack.robot.planner.seen("ended")) >= 2, 30, "a second plan")
-    stack.goes_on(goal)
+    stack.wait_for_ticks(goal)
     stack.robot.controller.behaviour.duration = 0.0
     status, result = goal.result()
     assert status == "SUCCEEDED", result.error_msg
@@ -210,7 +210,7 @@ def test_recovery_branch_is_taken_when_the_controller_fails(stack_factory):
     assert "local" in stack.robot.clears
 
 
-def test_a_goal_that_came_by_topic_is_listed_and_cancelled_with_all_others(stack):
+def test_goal_from_the_topic_is_in_the_status_list_and_is_cancelled_with_all_goals(stack):
     stack.robot.controller.behaviour.duration = None
     node = stack.graph.node
     statuses = []
@@ -223,22 +223,22 @@ def test_a_goal_that_came_by_topic_is_listed_and_cancelled_with_all_others(stack
     )
     cancel = node.create_client(CancelGoal, "navigate_to_pose/_action/cancel_goal", callback_group=stack.graph.group)
     rviz = node.create_publisher(PoseStamped, "goal_pose", 10)
-    wait_for(lambda: rviz.get_subscription_count() and cancel.service_is_ready(), PATIENCE, "who hears the topic")
+    wait_for(lambda: rviz.get_subscription_count() and cancel.service_is_ready(), PATIENCE, "the goal topic")
 
-    def taken_up():
-        # What is said before both sides know each other is lost. A second goal would take the first one's place.
+    def accepted():
+        # A message before discovery is lost. A second goal would preempt the first one.
         rviz.publish(pose(2.0, 1.0))
         since = time.monotonic()
         while not stack.robot.controller.executing() and time.monotonic() - since < 5.0:
             time.sleep(0.01)
         return stack.robot.controller.executing()
 
-    wait_for(taken_up, PATIENCE, "the controller to execute")
+    wait_for(accepted, PATIENCE, "the controller to execute")
     assert stack.robot.planner.requests()[-1].goal.pose.position.x == 2.0
     wait_for(lambda: statuses and GoalStatus.STATUS_EXECUTING in statuses[-1], PATIENCE, "the goal in the list")
-    # All zero: every goal there is.
+    # A request of zeros cancels all goals.
     answer = stack.graph.ask(lambda: cancel.call_async(CancelGoal.Request()), "the answer to the cancel")
     assert answer.goals_canceling
     wait_for(lambda: not stack.robot.executing(), PATIENCE, "the robot to stop")
     stack.node.wait_for_line("was canceled")
-    wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "its end in the list")
+    wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "the canceled goal in the list")

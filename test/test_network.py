@@ -1,6 +1,6 @@
-"""G1 to G6 on a network that breaks: node and client on one host, the servers on another, the wire between them cut.
+"""G1 to G6 on a network with faults: node and client on one host, servers on another, and a link that is cut between them.
 
-Each test makes two network namespaces; where the machine does not allow that, they skip and say so.
+Each test makes two network namespaces. If the machine does not allow that, the tests are skipped with the reason.
 """
 
 import time
@@ -9,25 +9,25 @@ import pytest
 from support.executable import Executable
 from support.fixtures import tree
 from support.graph import wait_for
-from support.network import ENVIRONMENT, Network, why_not
+from support.network import ENVIRONMENT, Network, unsupported_reason
 from support.remote import Remote
 
 PARAMETERS = {
     "autostart_node": True,
     "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml")),
-    # A tree must not fail of a server that is cut off before its client cancels it.
+    # The tree must not fail because of an unreachable server before the client cancels it.
     "default_server_timeout": 10000,
     "default_cancel_timeout": 500,
     "stop_timeout": 1500,
 }
-#: How long after the wire is whole again everything may take: the middleware announces itself every 3 s and repeats
-#: what was lost every 3 s.
+#: Maximum time in s for each step after the link is restored: the middleware announces itself and repeats lost messages
+#: every 3 s.
 PATIENCE = 60.0
 CUTS = [0.1, 1.0, 5.0, 30.0]
 
 
-class World:
-    """What a test sees: `controller` and the other servers on one host, `client` and the node on the other."""
+class TwoHosts:
+    """The client and the node on the left host, the servers on the right host."""
 
     def __init__(self, domain, request, parameters=None):
         self.network = Network(seed=domain)
@@ -48,8 +48,8 @@ class World:
         self._request.addfinalizer(self.node.close)
 
     def executing(self):
-        """A navigation whose controller is executing its goal, and the node knows that: an acceptance that is still on the wire
-        when it is cut is another story."""
+        """Starts a navigation. Waits until the controller executes its goal and the node knows it: a lost acceptance is
+        another case."""
         self.servers.behave("follow_path", duration=None)
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -57,7 +57,7 @@ class World:
             wait_for(lambda: self._started(goal), PATIENCE, "the controller to execute, and the node to know")
             if not self.client.done(goal):
                 return goal
-            # A server that a lossy wire kept from answering in time is a failure, and says so.
+            # On a lossy link a server may answer too late; then the result must have an error message.
             status, text = self.client.result(goal, 0.0)
             assert (status, bool(text)) == ("ABORTED", True)
             assert time.monotonic() < deadline, f"{text}\n{self.node.output}"
@@ -69,12 +69,12 @@ class World:
         return self.servers.seen("follow_path", "requested")
 
     def recovers(self):
-        """What has to hold whatever was cut: no goal is left alive, and the node takes goals as before."""
+        """Checks that no goal is left alive and that the node accepts goals, as after every cut."""
         wait_for(self.servers.quiet, PATIENCE, lambda: f"every goal to end on its server: {self.node.output}")
         self.servers.behave("follow_path", duration=0.05, accept_delay=0.0, stop_delay=0.0)
         deadline = time.monotonic() + PATIENCE
         while True:
-            # The servers may have to be discovered anew; until then a goal fails, and says why.
+            # The servers may have to be discovered again. Until then goals fail with an error message.
             status, text = self.client.result(self.client.send(), PATIENCE)
             if status == "SUCCEEDED":
                 break
@@ -84,18 +84,18 @@ class World:
         assert self.node.running()
 
     def ended(self, goal):
-        """A client's cancel is answered in time, whatever the wire does: here its deadline is 1.5 s."""
+        """Cancels a goal. The result must come in time, whatever the state of the link: `stop_timeout` is 1.5 s."""
         self.client.cancel(goal)
         return self.client.result(goal, 15.0)
 
     def cancelled(self, goal):
-        """The same of a goal that nothing else ends."""
+        """Cancels a goal that does not end otherwise."""
         status, text = self.ended(goal)
         assert status == "CANCELED", text
         return text
 
     def cut(self, seconds, meanwhile):
-        """Cuts the wire for so long, and does the deed meanwhile; returns what it returned."""
+        """Cuts the link for a time, and calls `meanwhile` during the cut. Returns its result."""
         self.network.cut()
         started = time.monotonic()
         try:
@@ -108,123 +108,123 @@ class World:
 
 @pytest.fixture(scope="session")
 def machine():
-    reason = why_not()
+    reason = unsupported_reason()
     if reason:
         pytest.skip(reason)
 
 
 @pytest.fixture
-def world(machine, ros_domain, request):
-    return World(ros_domain, request)
+def hosts(machine, ros_domain, request):
+    return TwoHosts(ros_domain, request)
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
-def test_g3_cut_before_the_goal_is_sent(world, seconds):
-    world.servers.behave("follow_path", duration=None)
+def test_g3_cut_before_the_goal_is_sent(hosts, seconds):
+    hosts.servers.behave("follow_path", duration=None)
 
     def meanwhile():
-        goal = world.client.send()
-        wait_for(lambda: world.client.feedback(goal), 15.0, "the tree to be ticked")
-        world.cancelled(goal)
+        goal = hosts.client.send()
+        wait_for(lambda: hosts.client.feedback(goal), 15.0, "the tree to be ticked")
+        hosts.cancelled(goal)
 
-    world.cut(seconds, meanwhile)
-    world.recovers()
+    hosts.cut(seconds, meanwhile)
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
-def test_g3_cut_before_the_goal_is_accepted(world, seconds):
-    world.servers.behave("follow_path", duration=None, accept_delay=600.0)
-    requests = world.requested()
-    goal = world.client.send()
-    wait_for(lambda: world.requested() > requests, 15.0, "the goal request at the controller")
+def test_g3_cut_before_the_goal_is_accepted(hosts, seconds):
+    hosts.servers.behave("follow_path", duration=None, accept_delay=600.0)
+    requests = hosts.requested()
+    goal = hosts.client.send()
+    wait_for(lambda: hosts.requested() > requests, 15.0, "the goal request at the controller")
 
     def meanwhile():
-        world.servers.behave("follow_path", accept_delay=0.3)
-        world.cancelled(goal)
+        hosts.servers.behave("follow_path", accept_delay=0.3)
+        hosts.cancelled(goal)
 
-    world.cut(seconds, meanwhile)
-    world.recovers()
+    hosts.cut(seconds, meanwhile)
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
-def test_g3_cut_while_executing(world, seconds):
-    goal = world.executing()
-    text = world.cut(seconds, lambda: world.cancelled(goal))
+def test_g3_cut_while_executing(hosts, seconds):
+    goal = hosts.executing()
+    text = hosts.cut(seconds, lambda: hosts.cancelled(goal))
     if seconds >= 5.0:
-        # The controller cannot have heard of it: what does not stop is named.
+        # The controller cannot have received the cancel: the result names the goal that does not stop.
         assert "follow_path" in text
-    world.recovers()
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
-def test_g3_cut_while_cancelling(world, seconds):
-    world.servers.behave("follow_path", stop_delay=0.3)
-    goal = world.executing()
-    world.client.cancel(goal)
-    wait_for(lambda: world.servers.seen("follow_path", "cancel"), 15.0, "the cancel request at the controller")
-    status, text = world.cut(seconds, lambda: world.client.result(goal, 15.0))
+def test_g3_cut_while_cancelling(hosts, seconds):
+    hosts.servers.behave("follow_path", stop_delay=0.3)
+    goal = hosts.executing()
+    hosts.client.cancel(goal)
+    wait_for(lambda: hosts.servers.seen("follow_path", "cancel"), 15.0, "the cancel request at the controller")
+    status, text = hosts.cut(seconds, lambda: hosts.client.result(goal, 15.0))
     assert status == "CANCELED", text
-    world.recovers()
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("seconds", CUTS)
-def test_g1_cut_while_the_result_is_due(world, seconds):
-    goal = world.executing()
+def test_g1_cut_before_the_result_is_sent(hosts, seconds):
+    goal = hosts.executing()
 
     def meanwhile():
-        # The result is on a wire that is cut; the tree goes on being ticked.
-        seen = world.client.feedback(goal)
-        world.servers.behave("follow_path", duration=0.0)
-        wait_for(lambda: not world.servers.executing("follow_path"), 15.0, "the controller to end its goal")
-        wait_for(lambda: world.client.feedback(goal) > seen + 1, 15.0, "the navigation to go on")
+        # The link is cut when the controller sends the result. The ticks of the tree continue.
+        seen = hosts.client.feedback(goal)
+        hosts.servers.behave("follow_path", duration=0.0)
+        wait_for(lambda: not hosts.servers.executing("follow_path"), 15.0, "the controller to end its goal")
+        wait_for(lambda: hosts.client.feedback(goal) > seen + 1, 15.0, "the navigation to go on")
 
-    world.cut(seconds, meanwhile)
-    # Its result is asked for again, or its server was given up for dead: it ends either way.
-    status, text = world.client.result(goal, PATIENCE)
+    hosts.cut(seconds, meanwhile)
+    # The goal ends in any case: the node requests the result again, or it treats the server as dead.
+    status, text = hosts.client.result(goal, PATIENCE)
     assert status == "SUCCEEDED" or text
-    world.recovers()
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("loss", "delay"), [(0.2, 0.0), (0.0, 0.2), (0.2, 0.2)])
-def test_g3_lossy_and_slow_wire(machine, ros_domain, request, loss, delay):
-    # An answer that was lost is repeated every three seconds: whoever has such a wire waits for the third time.
-    world = World(ros_domain, request, {"default_server_timeout": 10000})
-    world.network.loss, world.network.delay = loss, delay
+def test_g3_lossy_and_slow_network(machine, ros_domain, request, loss, delay):
+    # Lost answers are repeated every three seconds. The timeout is long enough for three repetitions.
+    hosts = TwoHosts(ros_domain, request, {"default_server_timeout": 10000})
+    hosts.network.loss, hosts.network.delay = loss, delay
     for _ in range(3):
-        # A tree that fails of an answer which is later still may be winding up when the cancel comes.
-        status, text = world.ended(world.executing())
+        # A tree that failed because of a late answer may be stopping when the cancel arrives.
+        status, text = hosts.ended(hosts.executing())
         assert status == "CANCELED" or "the tree failed" in text, (status, text)
-        wait_for(world.servers.quiet, PATIENCE, f"every goal to end on its server: {world.node.output}")
-    # A goal may fail of such a wire at any time; from now on none may.
-    world.network.loss = world.network.delay = 0.0
-    world.recovers()
+        wait_for(hosts.servers.quiet, PATIENCE, f"every goal to end on its server: {hosts.node.output}")
+    # On such a link a goal may fail at any time. From now on none may fail.
+    hosts.network.loss = hosts.network.delay = 0.0
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
-def test_g3_what_the_wire_loses_is_sent_again_at_once(world):
-    """A goal request is lost in a cut of 0.3 s. The middleware alone would repeat it 3 s after it was sent."""
+def test_g3_lost_goal_request_is_sent_again_at_once(hosts):
+    """A goal request is lost in a cut of 0.3 s. The middleware alone would repeat it after 3 s."""
     planner = "compute_path_to_pose"
-    requests = world.servers.seen(planner, "requested")
+    requests = hosts.servers.seen(planner, "requested")
 
     def meanwhile():
-        goal = world.client.send()
-        wait_for(lambda: world.client.feedback(goal), 15.0, "the tree to be ticked")
+        goal = hosts.client.send()
+        wait_for(lambda: hosts.client.feedback(goal), 15.0, "the tree to be ticked")
         return goal
 
-    goal = world.cut(0.3, meanwhile)
-    assert world.servers.seen(planner, "requested") == requests
-    wait_for(lambda: world.servers.seen(planner, "requested") > requests, 2.0, "the goal request at the planner")
-    assert world.client.result(goal, PATIENCE)[0] == "SUCCEEDED"
-    world.recovers()
+    goal = hosts.cut(0.3, meanwhile)
+    assert hosts.servers.seen(planner, "requested") == requests
+    wait_for(lambda: hosts.servers.seen(planner, "requested") > requests, 2.0, "the goal request at the planner")
+    assert hosts.client.result(goal, PATIENCE)[0] == "SUCCEEDED"
+    hosts.recovers()
 
 
-#: After so long without a word the middleware takes the other host for gone, and forgets what it had to tell it.
+#: After this time in s without a message the middleware removes the other host and its pending messages.
 LEASE = 20.0
 
 
@@ -233,54 +233,55 @@ LEASE = 20.0
     ("patience", "report"),
     [
         (LEASE + 4.0, "server did not return"),
-        # Given up before its server seems to vanish.
+        # Given up before the server leaves the graph.
         (3.0, "goal did not stop; given up"),
     ],
 )
-def test_g3_cut_for_longer_than_a_goal_is_looked_after(machine, ros_domain, request, patience, report):
-    world = World(ros_domain, request, {"give_up_timeout": int(1000 * patience)})
-    goal = world.executing()
+def test_g3_cut_for_longer_than_give_up_timeout(machine, ros_domain, request, patience, report):
+    hosts = TwoHosts(ros_domain, request, {"give_up_timeout": int(1000 * patience)})
+    goal = hosts.executing()
 
     def meanwhile():
-        world.cancelled(goal)
-        world.node.wait_for_line(report, patience + 30.0)
+        hosts.cancelled(goal)
+        hosts.node.wait_for_line(report, patience + 30.0)
 
-    world.cut(LEASE + 8.0, meanwhile)
-    world.recovers()
-    # Nobody but the node stopped it. Its list says nothing new and may not be shown again: the node asks by itself.
-    world.node.wait_for_line("that was given up")
+    hosts.cut(LEASE + 8.0, meanwhile)
+    hosts.recovers()
+    # Only the node can have stopped the goal. The status list may not be published again, so the node requests it.
+    hosts.node.wait_for_line("that was given up")
 
 
 @pytest.mark.timeout(400)
-def test_g3_cut_for_longer_than_an_acceptance_is_waited_for(machine, ros_domain, request):
-    world = World(ros_domain, request, {"give_up_timeout": 3000})
-    world.servers.behave("follow_path", duration=None, accept_delay=600.0)
-    requests = world.requested()
-    goal = world.client.send()
-    wait_for(lambda: world.requested() > requests, 15.0, "the goal request at the controller")
+def test_g3_cut_for_longer_than_give_up_timeout_before_the_acceptance(machine, ros_domain, request):
+    hosts = TwoHosts(ros_domain, request, {"give_up_timeout": 3000})
+    hosts.servers.behave("follow_path", duration=None, accept_delay=600.0)
+    requests = hosts.requested()
+    goal = hosts.client.send()
+    wait_for(lambda: hosts.requested() > requests, 15.0, "the goal request at the controller")
 
     def meanwhile():
-        world.servers.behave("follow_path", accept_delay=0.0)
-        world.cancelled(goal)
-        world.node.wait_for_line("goal request not answered; given up")
+        hosts.servers.behave("follow_path", accept_delay=0.0)
+        hosts.cancelled(goal)
+        hosts.node.wait_for_line("goal request not answered; given up")
 
-    world.cut(LEASE + 8.0, meanwhile)
-    world.recovers()
+    hosts.cut(LEASE + 8.0, meanwhile)
+    hosts.recovers()
 
 
 @pytest.mark.timeout(400)
-def test_g3_killed_and_restarted_behind_a_wire_that_stays_cut(world):
-    world.executing()
+def test_g3_node_is_killed_and_restarted_during_a_cut(hosts):
+    hosts.executing()
 
     def meanwhile():
-        world.node.kill()
-        world.start_node()
-        world.node.wait_for_line("goals are accepted")
-        # For longer than goals of an earlier run are looked for on a server that is there.
+        hosts.node.kill()
+        hosts.start_node()
+        hosts.node.wait_for_line("goals are accepted")
+        # Longer than the node searches for goals of an earlier run on a reachable server.
         time.sleep(12.0)
 
-    world.cut(0.0, meanwhile)
-    wait_for(lambda: not world.servers.executing("follow_path"), PATIENCE, lambda: f"the orphan's end: {world.node.output}")
-    # Until both sides of the actions are matched anew.
-    world.client.wait()
-    world.recovers()
+    hosts.cut(0.0, meanwhile)
+    stopped = lambda: not hosts.servers.executing("follow_path")  # noqa: E731
+    wait_for(stopped, PATIENCE, lambda: f"the orphan goal to end: {hosts.node.output}")
+    # Wait until both sides of the actions are matched again.
+    hosts.client.wait()
+    hosts.recovers()

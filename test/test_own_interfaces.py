@@ -1,4 +1,4 @@
-"""navtree built with an interface package that it knows nothing of, by the line that docs/installation.md gives."""
+"""Builds navtree with an unknown interface package, by the command in docs/installation.md."""
 
 import os
 import shutil
@@ -9,11 +9,11 @@ import pytest
 from support.executable import ROOT
 
 PACKAGE = ROOT / "test" / "own_interfaces" / "lift_msgs"
-LINE = '. "$(scripts/setup ~/my_ws/src/lift_msgs)" && cargo build --release'
+COMMAND = '. "$(scripts/setup ~/my_ws/src/lift_msgs)" && cargo build --release'
 
 
-def seed(source, target):
-    """Copy what cargo compiled of other people's crates, so that r2r and navtree alone are compiled again."""
+def copy_dependencies(source, target):
+    """Copy the compiled dependencies, so that only r2r and navtree are compiled again."""
     for kind in ("build", "deps", ".fingerprint"):
         for entry in (source / kind).glob("*"):
             if entry.name.removeprefix("lib").startswith(("navtree", "nav_sim")):
@@ -28,17 +28,17 @@ def seed(source, target):
 
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
-def test_build_with_ones_own_package_by_the_documented_line(target_folder):
+def test_build_with_your_own_package_by_the_documented_command(target_folder):
     documented = [line.split("  #")[0].strip() for line in (ROOT / "docs" / "installation.md").read_text().splitlines()]
-    assert LINE in documented
+    assert COMMAND in documented
     for tool in ("bash", "cargo", "c++"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
-    # Without optimisation, and without nav_sim: a fifth of the time.
-    line = LINE.replace("~/my_ws/src/lift_msgs", str(PACKAGE)).replace("--release", "--bin navtree")
+    # Without optimisation and nav_sim the build takes a fifth of the time.
+    line = COMMAND.replace("~/my_ws/src/lift_msgs", str(PACKAGE)).replace("--release", "--bin navtree")
     target = target_folder / "own_interfaces"
     if not target.exists():
-        seed(target_folder / "debug", target / "debug")
+        copy_dependencies(target_folder / "debug", target / "debug")
     environment = {key: value for key, value in os.environ.items() if key != "IDL_PACKAGE_FILTER"}
     environment |= {"CARGO_TARGET_DIR": str(target), "CARGO_NET_OFFLINE": "true"}
     checks = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", str(PACKAGE.parent / "lift_checks.py")]
@@ -56,7 +56,7 @@ def test_build_with_ones_own_package_by_the_documented_line(target_folder):
         assert answer.returncode == 0, f"{step}\n{answer.stdout[-8000:]}"
 
 
-def test_package_that_is_nowhere_is_refused_in_one_sentence():
+def test_unknown_package_is_rejected_in_one_sentence():
     answer = subprocess.run(
         [ROOT / "scripts" / "setup", "no_such_msgs"],
         stdin=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def test_package_that_is_nowhere_is_refused_in_one_sentence():
     assert len(answer.stderr.strip().splitlines()) == 1
 
 
-def test_package_of_the_sourced_prefixes_brings_what_it_depends_on():
+def test_package_of_the_sourced_workspace_adds_its_dependencies():
     script = '. "$(scripts/setup "$0")" && echo "$IDL_PACKAGE_FILTER"'
     answer = subprocess.run(
         ["bash", "-euc", script, "visualization_msgs"],

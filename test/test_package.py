@@ -1,4 +1,4 @@
-"""The package as a colcon workspace and `ros2 launch` see it."""
+"""The package in a colcon workspace, and its launch files."""
 
 import os
 import pathlib
@@ -17,10 +17,10 @@ LAUNCH_FILES = ("navtree.launch.py", "navtree.launch.xml", "demo.launch.py")
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory, target_folder, executables):
-    """Build the package in a workspace of its own and return its install prefix.
+    """Build the package in a separate workspace and return its install prefix.
 
-    The checkout is linked, not copied, and cargo's build folder is the one the tests were built in: what is tested is
-    colcon, CMake and the layout, without compiling everything again.
+    The checkout is linked, not copied, and cargo uses the build folder of the tests: this tests colcon, CMake and the
+    installed files, without a complete build.
     """
     colcon = shutil.which("colcon")
     if colcon is None:
@@ -136,7 +136,7 @@ def test_launch_file_starts_the_node(name, installed, launch_environment, start)
     assert "has died" not in run.output
 
 
-def test_parameter_file_may_name_a_package_as_in_nav2s_bringup(installed, launch_environment, start, tmp_path):
+def test_parameter_file_may_use_find_pkg_share_as_in_nav2_bringup(installed, launch_environment, start, tmp_path):
     parameters = tmp_path / "parameters.yaml"
     tree = "$(find-pkg-share navtree)/behavior_trees/plan_and_follow.xml"
     parameters.write_text(f"bt_navigator:\n  ros__parameters:\n    default_nav_to_pose_bt_xml: {tree}\n")
@@ -148,7 +148,7 @@ def test_parameter_file_may_name_a_package_as_in_nav2s_bringup(installed, launch
     run.wait(30)
 
 
-def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_environment, start, ros_domain):
+def test_node_in_a_namespace_is_restarted_after_it_was_killed(installed, launch_environment, start, ros_domain):
     from rclpy.parameter_client import AsyncParameterClient
     from support.client import Navigation
     from support.graph import Graph
@@ -174,7 +174,7 @@ def test_node_in_a_namespace_comes_back_when_it_was_killed(installed, launch_env
 
         os.kill(processes()[0], signal.SIGKILL)
         wait_for(lambda: len(processes()) == 2, 30, "the node has started again")
-        # The killed one stays on the graph for a while: until its successor answers, goals are lost.
+        # The killed node stays on the graph for a while. Goals are lost until the new node answers.
         navigation.warm_up(tries=10)
         assert navigation.send(3.0, 1.0).result(30.0)[0] == "SUCCEEDED"
     finally:

@@ -1,4 +1,4 @@
-"""Parameter files and the command line, with every form of key that rcl honours."""
+"""Parameter files and the command line, with every form of key that rcl supports."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ from type_description_interfaces.srv import GetTypeDescription
 
 @pytest.fixture
 def values(ros_domain, tmp_path):
-    """Starts the node with a parameter file, and reads parameters of it."""
+    """Starts the node with a parameter file, and reads its parameters."""
     closers = contextlib.ExitStack()
 
     def read(text, names, *words, full_name="/robot1/bt_navigator"):
@@ -49,11 +49,11 @@ IN_NAMESPACE = ("-r", "__ns:=/robot1")
         "/**/bt_navigator",
         "/*/bt_navigator",
         "/robot1/*",
-        # Not with rclcpp: a file without namespaces serves a node in any, where nothing else is said.
+        # Differs from rclcpp: a file without namespaces applies to a node in any namespace, unless another key matches.
         "bt_navigator",
     ],
 )
-def test_keys_that_mean_the_node(values, key):
+def test_keys_that_match_the_node(values, key):
     outer, _, inner = key.partition("\n")
     lines = [outer + ("" if inner else ":"), inner + ":"] if inner else [outer + ":"]
     indent = "    " if inner else "  "
@@ -74,7 +74,7 @@ OTHERS = """
 """
 
 
-def test_keys_that_mean_others_are_left_alone(values):
+def test_keys_that_match_other_nodes_are_ignored(values):
     (period,) = values(OTHERS, ["bt_loop_duration"], *IN_NAMESPACE)
     assert period.integer_value == 10
 
@@ -92,12 +92,12 @@ navigator:
 """
 
 
-def test_the_last_key_counts_and_the_command_line_names_the_node(values):
+def test_the_last_matching_key_wins_and_the_command_line_names_the_node(values):
     names = ["bt_loop_duration", "default_server_timeout", "transform_tolerance", "feedback_rate"]
     words = [*IN_NAMESPACE, "-r", "__node:=navigator"]
     found = values(PRECEDENCE, names, *words, full_name="/robot1/navigator")
     assert found[0].integer_value == 43
-    assert found[1].integer_value == 42, "a bare name counts less than a key that fits in earnest"
+    assert found[1].integer_value == 42, "a name without a namespace has a lower priority than a full match"
     assert found[2].double_value == 0.25
     assert found[3].double_value == 7.5
 
@@ -118,7 +118,7 @@ COMMON = [
 ]
 
 
-def test_file_that_comes_with_navtree_is_read_whole(values):
+def test_every_parameter_of_the_config_file_is_declared(values):
     text = (ROOT / "config" / "navtree.yaml").read_text()
     given = yaml.safe_load(text)["bt_navigator"]["ros__parameters"]
     assert list(given) == COMMON
@@ -126,8 +126,8 @@ def test_file_that_comes_with_navtree_is_read_whole(values):
     assert {name: parameter_value_to_python(value) for name, value in zip(given, found, strict=True)} == given
 
 
-#: What Nav2's own navigator has besides what navtree honours: stock tools list, read and set them.
-OF_NAV2 = {
+#: Parameters of Nav2's bt_navigator that have no effect in navtree. Tools list, read and set them.
+NAV2_ONLY = {
     "navigate_to_pose.plugin": "nav2_bt_navigator::NavigateToPoseNavigator",
     "navigate_through_poses.plugin": "nav2_bt_navigator::NavigateThroughPosesNavigator",
     "navigate_to_pose.enable_groot_monitoring": False,
@@ -152,10 +152,10 @@ bt_navigator:
 """
 
 
-def test_parameters_of_nav2s_navigator_are_there_and_the_service_quality_of_transforms_is_honoured(values, ros_domain):
-    found = values(OVERRIDES, list(OF_NAV2), *IN_NAMESPACE, "-r", "/tf:=tf")
-    named = zip(OF_NAV2, found, strict=True)
-    assert {name: parameter_value_to_python(value) for name, value in named} == OF_NAV2
+def test_parameters_of_bt_navigator_exist_and_qos_overrides_apply_to_transforms(values, ros_domain):
+    found = values(OVERRIDES, list(NAV2_ONLY), *IN_NAMESPACE, "-r", "/tf:=tf")
+    named = zip(NAV2_ONLY, found, strict=True)
+    assert {name: parameter_value_to_python(value) for name, value in named} == NAV2_ONLY
     with contextlib.ExitStack() as closers:
         graph = Graph(ros_domain)
         closers.callback(graph.close)

@@ -1,18 +1,18 @@
-"""G8, and what no process can do for itself: killed with SIGKILL, its successor stops what it left running.
+"""G8 after SIGKILL: the next node cancels the goals of the killed one.
 
-Without a guardian, as where both are killed together: test_guardian.py is about the other case.
+Without a guardian, as if both were killed together. test_guardian.py tests the other case.
 """
 
 import time
 
 import pytest
 from lifecycle_msgs.msg import Transition
-from support.executable import Executable, Kept
+from support.executable import Executable, ProcessStack
 from support.fixtures import DEFAULTS
 from support.graph import PATIENCE, wait_for
-from support.lifecycle import Managed
+from support.lifecycle import LifecycleClient
 
-#: Asks the planner only: a goal on the controller is left as it is.
+#: Uses only the planner, so a goal on the controller is not affected.
 PLAN = """
 <root BTCPP_format="4"><BehaviorTree ID="Plan"><ComputePathToPose goal="{goal}" path="{path}"/></BehaviorTree></root>
 """
@@ -24,7 +24,7 @@ def stack(stack_factory):
 
 
 def kill_while_navigating(stack):
-    """Leaves a goal executing on the controller, and nobody who looks after it."""
+    """Kills the node while a goal executes on the controller."""
     controller = stack.robot.controller
     controller.behaviour.duration = None
     stack.navigation.send(2.0, 0.0)
@@ -38,23 +38,23 @@ def restarted(stack, request, folder, parameters=None):
     node = Executable("navtree", stack.domain, DEFAULTS | (parameters or {}))
     request.addfinalizer(node.close)
     node.wait_for_line("goals are accepted")
-    # The dead one's endpoints are still remembered: until the new one answers, goals are lost.
+    # Endpoints of the dead node are still known. Goals are lost until the new node answers.
     stack.navigation.warm_up(tries=10)
     path = folder / "plan.xml"
     path.write_text(PLAN)
 
-    def hears():
-        """A node that has not heard where the robot is refuses goals."""
+    def plans():
+        """The node rejects goals until it has transforms."""
         return stack.navigation.send(1.0, 0.0, tree=path).result()[0] == "SUCCEEDED"
 
-    wait_for(hears, PATIENCE, lambda: f"a path to be planned: {node.output}")
+    wait_for(plans, PATIENCE, lambda: f"a path to be planned: {node.output}")
     return node
 
 
-def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_goals(stack, request, tmp_path):
+def test_g3_next_node_cancels_the_goal_of_a_killed_one_and_accepts_goals(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
     node = restarted(stack, request, tmp_path)
-    wait_for(lambda: not controller.executing(), 30.0, lambda: f"the goal left behind to be stopped: {node.output}")
+    wait_for(lambda: not controller.executing(), 30.0, lambda: f"the goal to be cancelled: {node.output}")
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
     controller.behaviour.duration = 0.1
     status, result = stack.navigation.send(1.0, 0.0).result()
@@ -62,24 +62,24 @@ def test_g3_goal_of_a_killed_node_is_stopped_by_the_next_one_which_then_takes_go
     assert len(controller.cancelled()) == 1
 
 
-#: Seconds from the end of a node until its successor, which starts at once, has cancelled its goals. A process that saw the
-#: dead one alive keeps its endpoints for 20 s; the successor did not.
+#: Maximum time in s from the end of a node until its successor, which starts at once, has cancelled its goals. Other
+#: processes keep the endpoints of the dead node for 20 s; the successor never knew them.
 TAKEOVER = 12.0
 
 
-def test_g3_goal_of_a_killed_node_is_stopped_long_before_its_lease_ends(stack, request):
+def test_g3_goal_of_a_killed_node_is_cancelled_before_its_discovery_lease_ends(stack, request):
     controller = kill_while_navigating(stack)
     killed = time.monotonic()
     node = Executable("navtree", stack.domain, DEFAULTS)
     request.addfinalizer(node.close)
-    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal left behind to be stopped: {node.output}")
+    wait_for(lambda: controller.seen("ended"), PATIENCE, lambda: f"the goal to be cancelled: {node.output}")
     ended = controller.seen("ended")
     assert [event.detail for event in ended] == ["canceled"]
     assert ended[0].time - killed < TAKEOVER, node.output
     assert "another node on the graph is named" not in node.output
 
 
-def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request, tmp_path):
+def test_goal_of_a_killed_node_is_not_cancelled_if_the_parameter_says_so(stack, request, tmp_path):
     controller = kill_while_navigating(stack)
     node = restarted(stack, request, tmp_path, {"stop_goals_of_earlier_run": False})
     controller.behaviour.duration = None
@@ -87,13 +87,13 @@ def test_goal_of_a_killed_node_is_left_alone_where_that_is_wanted(stack, request
     wait_for(lambda: len(controller.requests()) == 2, 30.0, lambda: f"the new goal at the controller: {node.output}")
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
-    # The new one was stopped, and only that: the old one is somebody else's business.
+    # Only the new goal was cancelled. The old goal continues.
     assert controller.executing() == 1
     assert controller.cancelled() == [controller.seen("accepted")[1].goal]
 
 
 def drive_and_refuse_cancels(stack):
-    """A goal executes on the controller, and stays there when its node ends."""
+    """Starts a goal that executes on the controller even after its node has ended."""
     controller = stack.robot.controller
     controller.behaviour.duration = None
     controller.behaviour.accept_cancel = False
@@ -103,12 +103,12 @@ def drive_and_refuse_cancels(stack):
 
 
 def end(node):
-    """An orderly end: the node leaves the graph at once."""
+    """Shuts the node down: it leaves the graph at once."""
     node.interrupt()
     node.wait(20.0)
 
 
-def drives_on(stack, goal, seconds=3):
+def wait_for_feedback(stack, goal, seconds=3):
     seen = len(goal.feedback)
     wait_for(lambda: len(goal.feedback) > seen + 10 * seconds, 60, f"feedback of {seconds} s")
 
@@ -118,22 +118,22 @@ ADOPTED = "goal left by an earlier run of this node; cancelling it"
 
 def stopped_by(node, controller):
     controller.behaviour.accept_cancel = True
-    wait_for(lambda: not controller.executing(), 60, lambda: f"the goal left behind to be stopped: {node.output}")
-    # The line comes through a pipe.
+    wait_for(lambda: not controller.executing(), 60, lambda: f"the goal to be cancelled: {node.output}")
+    # The log line comes through a pipe, possibly later.
     node.wait_for_line(ADOPTED)
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g3_goals_left_behind_are_not_touched_by_a_node_that_is_not_active(stack, request):
+def test_g3_inactive_node_does_not_cancel_goals_of_an_earlier_run(stack, request):
     controller, goal = drive_and_refuse_cancels(stack)
-    with Kept(request) as kept:
-        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"autostart_node": False}))
+    with ProcessStack(request) as processes:
+        second = processes.add(Executable("navtree", stack.domain, DEFAULTS | {"autostart_node": False}))
         second.wait_for_line("random_seed")
-        drives_on(stack, goal)
+        wait_for_feedback(stack, goal)
         assert not controller.cancelled(), second.output
         end(stack.node)
         assert ADOPTED not in second.output
-        managed = Managed(stack)
+        managed = LifecycleClient(stack)
         assert managed.change(Transition.TRANSITION_CONFIGURE)
         assert ADOPTED not in second.output
         assert managed.change(Transition.TRANSITION_ACTIVATE)
@@ -141,27 +141,27 @@ def test_g3_goals_left_behind_are_not_touched_by_a_node_that_is_not_active(stack
 
 
 @pytest.mark.parametrize("remappings", [{}, {"/parameter_events": "/other_events"}])
-def test_g3_goals_of_a_node_that_drives_are_not_touched_by_another_of_its_name(stack, request, remappings):
+def test_g3_second_node_with_the_same_name_does_not_cancel_goals_of_the_first(stack, request, remappings):
     controller, goal = drive_and_refuse_cancels(stack)
-    with Kept(request) as kept:
-        second = kept.keep(Executable("navtree", stack.domain, DEFAULTS, remappings))
+    with ProcessStack(request) as processes:
+        second = processes.add(Executable("navtree", stack.domain, DEFAULTS, remappings))
         second.wait_for_line("another node on the graph is named /bt_navigator")
-        drives_on(stack, goal, seconds=1)
+        wait_for_feedback(stack, goal, seconds=1)
         assert not controller.cancelled(), second.output
         end(stack.node)
         stopped_by(second, controller)
 
 
-def test_g3_goals_of_another_robot_on_a_server_that_both_use_are_not_touched(stack_factory, request):
+def test_g3_node_does_not_cancel_goals_of_another_robot_on_a_shared_server(stack_factory, request):
     stack = stack_factory({"robot_id": "one"})
     controller, _ = drive_and_refuse_cancels(stack)
     end(stack.node)
-    with Kept(request) as kept:
-        other = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "two"}))
+    with ProcessStack(request) as processes:
+        other = processes.add(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "two"}))
         other.wait_for_line("goals are accepted")
-        # Longer than discovery and its wait for others of its name take.
+        # Longer than discovery and the wait for other nodes with the same name.
         time.sleep(8.0)
         assert controller.executing() and ADOPTED not in other.output
         end(other)
-        same = kept.keep(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "one"}))
+        same = processes.add(Executable("navtree", stack.domain, DEFAULTS | {"robot_id": "one"}))
         stopped_by(same, controller)

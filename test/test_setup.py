@@ -1,4 +1,4 @@
-"""The set-up: its second run is quick, its environment complete, and its interfaces are those of Nav2."""
+"""scripts/setup: a second run is fast, the environment is complete, and the interfaces equal those of Nav2."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def test_environment_is_sourced_once_only():
     assert answer.returncode == 0
 
 
-def test_missing_rust_is_one_clear_sentence(tmp_path):
+def test_missing_rust_is_reported_in_one_sentence(tmp_path):
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in ("bash", "uname", "dirname", "mktemp", "rm", "id", "sha256sum", "cut", "cat", "sed", "awk"):
@@ -67,7 +67,7 @@ def test_old_ros_is_refused(tmp_path):
     assert "ROS 2 humble is sourced but navtree needs Jazzy or later" in answer.stderr
 
 
-# Field order decides what goes over the wire; these are the interfaces where a slip is likeliest.
+# The order of fields determines the encoding. These interfaces are the most error-prone.
 FIELDS = {
     ("ComputePathToPose", "Goal"): ["goal", "start", "planner_id", "use_start"],
     ("ComputePathThroughPoses", "Goal"): ["goals", "start", "planner_id", "use_start"],

@@ -1,4 +1,4 @@
-"""G8: every way to end a process ends the same way: tree halted, goals cancelled, result delivered, exit code."""
+"""G8: after each signal the node halts its tree, cancels the goals, sends the results and exits with its code."""
 
 import signal
 
@@ -6,7 +6,7 @@ import pytest
 from support.executable import find
 from support.graph import wait_for
 
-# The node has two seconds to end, and the robot one to stop in: that is measured.
+# The times are measured: two seconds for the node, one of them for the robot to stop.
 pytestmark = pytest.mark.alone
 
 
@@ -26,10 +26,10 @@ def test_g8_signal_while_navigating(stack, how):
     assert (status, result.error_msg) == ("ABORTED", "the navigator was stopped: shutting down")
 
 
-def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(stack_factory):
+def test_sighup_ignored_at_the_start_stays_ignored(stack_factory):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        # What nohup does.
+        # Like nohup.
         stack = stack_factory()
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -46,7 +46,7 @@ def test_g8_signal_while_idle(stack):
     assert seconds < 3.0
 
 
-def test_g8_drive_cancels_its_goal_when_its_terminal_is_gone(stack, start):
+def test_g8_drive_cancels_its_goal_on_sighup(stack, start):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     drive = start(find("navtree"), "drive", "--goal", "1", "0", "0")
@@ -58,12 +58,12 @@ def test_g8_drive_cancels_its_goal_when_its_terminal_is_gone(stack, start):
     assert stack.node.running()
 
 
-SLOW = {"stop_delay": 1.6}
-DEAF = {"accept_cancel": False}
+SLOW_STOP = {"stop_delay": 1.6}
+REJECTING = {"accept_cancel": False}
 
 
-@pytest.mark.parametrize("how", [SLOW, DEAF], ids=["slow", "deaf"])
-def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack, how):
+@pytest.mark.parametrize("how", [SLOW_STOP, REJECTING], ids=["slow", "rejecting"])
+def test_g8_result_names_a_controller_that_does_not_stop_before_the_shutdown(stack, how):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     for name, value in how.items():
@@ -79,7 +79,7 @@ def test_g8_a_controller_that_does_not_stop_in_time_is_named_to_the_client(stack
     assert "did not stop in time: follow_path: goal of FollowPath" in result.error_msg
 
 
-def test_g8_a_client_is_answered_whose_tree_is_still_being_read(stack_factory, tmp_path):
+def test_g8_goal_whose_tree_is_loading_at_shutdown_is_aborted(stack_factory, tmp_path):
     path, never = tmp_path / "slow.xml", tmp_path / "never"
     path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="Slow"><IsMadeLate until="{never}"/></BehaviorTree></root>')
     stack = stack_factory(program="examples/faulty_leaves")

@@ -1,7 +1,7 @@
-"""G1 to G6 under attack: a server with every fault, halted at every moment; no goal may stay alive (`scripts/soak`).
+"""G1 to G6 with random faults of a server and random moments of halting: no goal may stay alive (`scripts/soak`).
 
-A thousand trials, three in four with rclpy servers and one in four with nav_sim; NAVTREE_SOAK_TRIALS asks for another
-number. `scripts/soak --trials 20000` is the long run.
+1,000 trials: three quarters with rclpy servers, one quarter with nav_sim. NAVTREE_SOAK_TRIALS sets another number.
+`scripts/soak --trials 20000` is the long run.
 """
 
 import os
@@ -17,7 +17,7 @@ TRIALS = int(os.environ.get("NAVTREE_SOAK_TRIALS", "1000"))
 
 @pytest.mark.alone
 @pytest.mark.timeout(120 + 2 * TRIALS)
-def test_g3_no_orphan_goal_whatever_the_server_does_and_whenever_the_leaf_is_halted():
+def test_g3_random_faults_and_halts_leave_no_orphan_goal():
     find("navtree")
     answer = subprocess.run(
         [sys.executable, "-m", "soak", "--trials", str(TRIALS), "--seed", "1"],

@@ -1,5 +1,5 @@
-"""G8: whichever thread of the node fails, the robot stands, the client has a result, and the process ends with a code; or,
-where nothing depends on the thread, the navigation goes on."""
+"""G8: if a thread of the node fails, the robot stops, the client gets a result, and the process ends with an exit code. If
+no goal depends on the thread, the navigation continues."""
 
 import signal
 import subprocess
@@ -10,13 +10,13 @@ from rcl_interfaces.srv import GetParameters
 from support.executable import ROOT
 from support.graph import wait_for
 
-#: Within so many seconds everything is over.
+#: Maximum time in s until the process has ended.
 BOUND = 3.0
 
 
 @pytest.fixture(scope="session")
 def program(target_folder):
-    """The node with faults, as `cargo test --features fault-injection` has built it: without optimisation."""
+    """The node with fault injection, built without optimisation by `cargo test --features fault-injection`."""
     command = ["cargo", "build", "--locked", "--offline", "--features", "fault-injection", "--bin", "navtree"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
     assert answer.returncode == 0, answer.stderr[-4000:]
@@ -25,7 +25,7 @@ def program(target_folder):
 
 @pytest.fixture
 def fail(stack_factory, program, monkeypatch, tmp_path):
-    """Has a thread fail while the robot drives: the stack and the goal."""
+    """Makes a thread fail while the robot drives. Returns the stack and the goal."""
 
     def start(thread, cause=None, parameters=None, fault="panic"):
         trigger = tmp_path / "fail"
@@ -34,7 +34,7 @@ def fail(stack_factory, program, monkeypatch, tmp_path):
         stack.robot.controller.behaviour.duration = None
         goal = stack.navigation.send(1.0, 0.0)
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
-        # A server drops a request for the result that has not come when its node ends.
+        # The server drops a result request that arrives after the end of its node.
         wait_for(lambda: goal.feedback, 10, "the navigation to be under way")
         # The thread reads the file as soon as it exists, so the file gets its content first.
         prepared = tmp_path / "prepared"
@@ -49,7 +49,7 @@ def fail(stack_factory, program, monkeypatch, tmp_path):
 
 
 def call(service, name):
-    """Calls a service that will not answer."""
+    """Calls a service that does not answer."""
 
     def cause(stack):
         client = stack.graph.node.create_client(service, f"bt_navigator/{name}")
@@ -59,8 +59,8 @@ def call(service, name):
     return cause
 
 
-def refused_goal(stack):
-    """A goal whose tree is read, and does not exist; nobody waits for what becomes of it."""
+def goal_with_missing_tree(stack):
+    """Sends a goal whose tree does not exist, and ignores its result."""
     stack.navigation.send(1.0, 0.0, tree="/nowhere/fault.xml")
 
 
@@ -74,12 +74,12 @@ def refused_goal(stack):
         ("ros-spin", None),
         ("ros-listen", None),
         ("watchdog", None),
-        ("trees", refused_goal),
+        ("trees", goal_with_missing_tree),
         ("parameters", call(GetParameters, "get_parameters")),
         ("lifecycle", call(ChangeState, "change_state")),
     ],
 )
-def test_g8_thread_that_fails_takes_every_goal_down_before_the_process_ends(fail, thread, cause):
+def test_g8_all_goals_are_cancelled_after_a_thread_failed_before_the_process_ends(fail, thread, cause):
     stack, goal = fail(thread, cause)
     controller = stack.robot.controller
     code, seconds = stack.node.wait(10.0)
@@ -92,7 +92,7 @@ def test_g8_thread_that_fails_takes_every_goal_down_before_the_process_ends(fail
 
 @pytest.mark.alone
 @pytest.mark.timeout(1600)
-def test_g11_guardian_cancels_what_a_thread_that_stalls_in_the_middleware_cannot(fail):
+def test_g11_guardian_cancels_goals_if_the_spin_thread_stalls(fail):
     stack, _ = fail("ros-spin", fault="hang")
     controller = stack.robot.controller
     wait_for(lambda: controller.cancelled(), 20.0, lambda: f"the guardian's cancel: {stack.node.output}")
@@ -103,7 +103,7 @@ def test_g11_guardian_cancels_what_a_thread_that_stalls_in_the_middleware_cannot
 
 @pytest.mark.alone
 @pytest.mark.timeout(1600)
-def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
+def test_g8_process_ends_although_a_thread_stalls(fail):
     stack, goal = fail("ros-listen", fault="hang")
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
@@ -114,7 +114,7 @@ def test_g8_thread_that_stalls_does_not_keep_the_process_from_ending(fail):
 
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("guardian", [True, False])
-def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_goal_tracker(fail, guardian):
+def test_g8_rejected_cancels_are_sent_again_after_the_goal_tracker_failed(fail, guardian):
     def refuse(stack):
         stack.robot.controller.behaviour.accept_cancel = False
 
@@ -130,8 +130,8 @@ def test_g8_cancels_that_come_to_nothing_are_sent_again_after_a_fault_of_the_goa
 
 
 @pytest.mark.timeout(1600)
-def test_g8_log_that_fails_ends_nothing(fail):
-    stack, goal = fail("console", refused_goal)
+def test_g8_failure_of_the_log_thread_ends_no_goal(fail):
+    stack, goal = fail("console", goal_with_missing_tree)
     assert stack.robot.controller.executing() == 1
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
@@ -141,11 +141,11 @@ def test_g8_log_that_fails_ends_nothing(fail):
 
 
 @pytest.mark.timeout(1600)
-def test_g8_thread_that_answers_begins_again(fail):
+def test_g8_answer_thread_is_restarted_after_a_failure(fail):
     other = []
 
     def another_goal(stack):
-        """It takes the first one's place, whose client is told so by that thread."""
+        """Sends a goal that preempts the first one. The failing thread sends that result."""
         other.append(stack.navigation.send(2.0, 0.0))
 
     stack, goal = fail("answers", another_goal)

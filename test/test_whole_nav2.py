@@ -1,4 +1,4 @@
-"""A stock client of Nav2 in Python on a machine without ROS, by the line that the README gives."""
+"""A Python client of Nav2 on a machine without ROS, with the command of the README."""
 
 import os
 import subprocess
@@ -6,21 +6,21 @@ import subprocess
 import pytest
 from support.executable import ROOT, find
 
-LINE = '. "$(scripts/setup --whole-nav2)"'
+COMMAND = '. "$(scripts/setup --whole-nav2)"'
 
 
-def test_the_readme_has_the_line():
-    assert LINE in (ROOT / "README.md").read_text()
+def test_the_readme_has_the_command():
+    assert COMMAND in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif("NAVTREE_WHOLE_NAV2" not in os.environ, reason="builds for minutes: set NAVTREE_WHOLE_NAV2=1 to run it")
-def test_a_stock_client_has_every_interface_of_nav2():
+def test_a_nav2_client_finds_every_interface():
     executables = find("navtree").parent
     checks = '"$NAVTREE_PYTHON" -m pytest -q -p no:xdist test/whole_nav2/commander_checks.py'
     answer = subprocess.run(
-        ["bash", "-euc", f"{LINE} && NAVTREE_EXECUTABLES={executables} {checks}"],
+        ["bash", "-euc", f"{COMMAND} && NAVTREE_EXECUTABLES={executables} {checks}"],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -166,7 +166,7 @@ fn g3_a_goal_that_comes_while_another_client_stops_the_robot_does_not_move_it() 
         rig.ticks(100);
         assert_eq!(
             rig.report().1.error_message,
-            "another goal took its place",
+            "replaced by a newer goal",
             "{name}"
         );
         let (client, report) = rig.report();

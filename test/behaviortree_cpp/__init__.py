@@ -1,1 +1,1 @@
-"""Random trees, ticked by BehaviorTree.CPP itself and by `navtree trace`, and compared tick by tick."""
+"""Compares random trees at each tick between BehaviorTree.CPP and `navtree trace`."""

@@ -1,9 +1,9 @@
-"""A random tree, what its leaves do, and how it is ticked; and smaller ones made of it."""
+"""A random tree, the outcomes of its leaves and the way it is ticked; and smaller variants of it."""
 
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
-#: Controls that may lose a child.
+#: Controls that stay valid without one of their children.
 LISTS = {
     "Sequence",
     "AsyncSequence",
@@ -24,7 +24,7 @@ class Node:
     children: list = field(default_factory=list)
 
     def text(self, indent=""):
-        """The element as it stands in a file."""
+        """The XML of the element."""
         attributes = "".join(f" {name}={quoteattr(value)}" for name, value in self.attributes.items())
         if not self.children:
             return f"{indent}<{self.tag}{attributes}/>\n"
@@ -32,16 +32,16 @@ class Node:
         return f"{indent}<{self.tag}{attributes}>\n{inside}{indent}</{self.tag}>\n"
 
     def all(self):
-        """The element and all below it."""
+        """The element and its descendants."""
         yield self
         for child in self.children:
             yield from child.all()
 
     def smaller(self):
-        """Elements with a little less in them."""
+        """Smaller variants of the element."""
         yield from self.children
         if self.tag != "AlwaysSuccess":
-            # By another name, for outcomes go by it.
+            # A new name, because outcomes belong to names.
             yield Node("AlwaysSuccess", {"name": self.attributes["name"] + "x"})
         for name in self.attributes:
             if name.startswith("_"):
@@ -58,14 +58,14 @@ class Node:
 class Case:
     """One comparison."""
 
-    #: From the ID of a tree to its root; the first is the main tree.
+    #: The root of each tree by ID. The first is the main tree.
     trees: dict
-    #: From the name of a leaf to what it returns, tick by tick, over and over.
+    #: The results of each leaf by name: one per tick, repeated.
     outcomes: dict
-    #: What is on the blackboard before the first tick.
+    #: The blackboard before the first tick.
     keys: dict
     ticks: int
-    #: Whether nodes that ask for another tick at once get it (`tickOnce`).
+    #: Whether a request for another tick is fulfilled at once (`tickOnce`).
     drains: bool
 
     def xml(self):
@@ -77,7 +77,7 @@ class Case:
         return f'<root BTCPP_format="4" main_tree_to_execute="{main}">\n{trees}</root>\n'
 
     def unique_names(self):
-        """The names of nodes that are there once, whatever subtrees are there more often."""
+        """The names of nodes that exist once; a subtree may exist several times."""
         names = [node.attributes["name"] for root in self._used_trees() for node in root.all()]
         return {name for name in names if names.count(name) == 1}
 
@@ -88,7 +88,7 @@ class Case:
         return waiting
 
     def smaller(self):
-        """Cases with a little less in them."""
+        """Smaller variants of the case."""
         if self.ticks > 1:
             yield replace(self, ticks=self.ticks - 1)
         if self.drains:

@@ -1,4 +1,4 @@
-"""Runs a case on both sides and says where they part."""
+"""Runs a case with BehaviorTree.CPP and navtree, and reports the first difference."""
 
 import json
 import select
@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: Seconds that either side has for one case, on a machine that is busy with other things.
+#: Maximum time in s of one case on a busy machine.
 PATIENCE = 120.0
-#: How many smaller cases are tried.
+#: Maximum number of smaller cases to try.
 MOST_SMALLER = 1000
 
 
 class Peer:
-    """BehaviorTree.CPP, in a process that is started again where a case ends it."""
+    """BehaviorTree.CPP in a process, which is restarted if a case ends it."""
 
     def __init__(self):
         self._process = None
@@ -25,7 +25,7 @@ class Peer:
         self._end()
 
     def run(self, case):
-        """What it did, or that it did not survive."""
+        """The result of a case, or that the process died."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, Path(__file__).with_name("peer.py")],
@@ -60,7 +60,7 @@ class Navtree:
         self._mocks = Path(folder) / "mocks.yaml"
 
     def run(self, case):
-        """What it did, in the form of the peer's answers."""
+        """The result of a case, in the form of the peer's answers."""
         self._tree.write_text(case.xml())
         # JSON is YAML.
         self._mocks.write_text(json.dumps(case.outcomes))
@@ -77,7 +77,7 @@ class Navtree:
 def _seen(tick, case):
     if tick["status"] == "ERROR":
         return {"status": "ERROR", "error": tick["error"]}
-    # Within subtrees a node is known by its name alone, as in the log of the other side.
+    # Nodes in subtrees are identified by name only, like in the log of BehaviorTree.CPP.
     nodes = {path.rsplit("/", 1)[-1]: status for path, status in tick["nodes"].items()}
     halted = [path for path in tick["halted"] if path.rsplit("/", 1)[-1] in case.outcomes]
     board = {key: _text(value) for key, value in tick["blackboard"].items()}
@@ -89,7 +89,7 @@ def _text(value):
 
 
 def difference(ours, theirs, unique):
-    """Where the two part, in one line; `None` where they do not. `unique`: names that stand for one node each."""
+    """The first difference in one line, or `None`. `unique`: names that identify one node each."""
     if "ticks" not in ours or "ticks" not in theirs:
         return None if "refused" in ours and "refused" in theirs else "only one of them ran the tree"
     for number, (our, their) in enumerate(zip(ours["ticks"], theirs["ticks"], strict=False), 1):
@@ -98,7 +98,7 @@ def difference(ours, theirs, unique):
                 return f"tick {number}: {what}: navtree {our.get(what)}, BehaviorTree.CPP {their.get(what)}"
         if our["status"] == "ERROR":
             return None
-        # A node that has never changed is idle, and a key without a value is as good as none.
+        # A node without a transition is idle. A key without a value counts as absent.
         for what, names, nothing in (
             ("nodes", unique, "IDLE"),
             ("blackboard", our["blackboard"].keys() | their["blackboard"].keys(), None),
@@ -115,34 +115,34 @@ def _ran(ours, theirs):
 
 
 class Comparison:
-    """Both sides."""
+    """Compares both sides."""
 
     def __init__(self, navtree, peer):
         self._navtree = navtree
         self._peer = peer
 
     def run(self, case):
-        """Both answers, and where they part."""
+        """Both results, and the first difference."""
         ours, theirs = self._navtree.run(case), self._peer.run(case)
         return ours, theirs, difference(ours, theirs, case.unique_names())
 
     def shrunk(self, case):
-        """A case that still differs in the same way, and that nothing can be taken from; or nearly so."""
+        """A minimal case with the same kind of difference, as far as the limit of attempts allows."""
         ran = _ran(*self.run(case)[:2])
         smaller = case.smaller()
         for _ in range(MOST_SMALLER):
             candidate = next(smaller, None)
             if candidate is None:
                 break
-            ours, theirs, parted = self.run(candidate)
-            if parted and _ran(ours, theirs) == ran:
+            ours, theirs, found = self.run(candidate)
+            if found and _ran(ours, theirs) == ran:
                 case, smaller = candidate, candidate.smaller()
         return case
 
     def report(self, case):
-        """All there is to know of a case that differs."""
-        ours, theirs, parted = self.run(case)
-        lines = [str(parted), case.xml(), f"outcomes {case.outcomes}", f"keys {case.keys}"]
+        """A complete description of a case with a difference."""
+        ours, theirs, found = self.run(case)
+        lines = [str(found), case.xml(), f"outcomes {case.outcomes}", f"keys {case.keys}"]
         lines += [f"ticks {case.ticks}, wake-ups {'followed' if case.drains else 'not followed'}"]
         for name, side in (("navtree", ours), ("BehaviorTree.CPP", theirs)):
             lines.append(f"{name}:")

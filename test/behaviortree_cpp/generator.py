@@ -1,33 +1,33 @@
-"""Random trees of all node types that BehaviorTree.CPP 4 registers, but for those that wait for a clock.
+"""Generates random trees of all node types that BehaviorTree.CPP 4 registers, except those that wait for a clock.
 
-What is left out on purpose stands in docs/differences.md, or differs between BehaviorTree.CPP 4.8, which is what
-`behaviortreepy` holds, and 4.10:
+It avoids the differences in docs/differences.md, and these between BehaviorTree.CPP 4.8, the version in `behaviortreepy`,
+and 4.10:
 
 - `TryCatch`, which 4.8 does not have.
-- A child of SkipUnlessUpdated and WaitValueUpdate never runs on: 4.8 does not halt it.
-- Literals for subtrees are no numbers: they are texts in 4.8.
-- Operators stand in brackets: 4.8 works `8 - 2 - 3` out from the right.
-- Cases of a Switch are whole numbers or words: 4.8 takes `1a` for 1.
+- A child of SkipUnlessUpdated and WaitValueUpdate that keeps running: 4.8 does not halt it.
+- Numbers as literals of subtrees: they are texts in 4.8.
+- Operators without parentheses: 4.8 evaluates `8 - 2 - 3` from the right.
+- Cases of a Switch other than whole numbers and words: 4.8 reads `1a` as 1.
 """
 
 import random
 
 from .case import Case, Node
 
-#: Numbers of any kind: no port says of which.
+#: Numbers of any type, because no port has a type for them.
 NUMBERS = ("n0", "n1", "n2")
-#: Read and written by ports of a type.
+#: Keys of typed ports.
 INTEGER, BOOL, DOUBLE, TEXT = "i0", "b0", "d0", "t0"
-#: Comes and goes.
+#: A key that is set and unset.
 UNSURE = "u0"
-#: In the main tree, and known in all others by its `@`.
+#: A key of the main tree, which all trees reach by its `@`.
 GLOBAL = "@g0"
-#: Grows by a letter whenever a leaf completes: the order in which they do.
+#: A leaf appends its name when it completes: the order of completion.
 LOG = "@log"
 
 KEYS = {"n0": 0, "n1": 1, "n2": 0.5, "i0": 2, "b0": True, "d0": 1.5, "t0": "a", "g0": 3, "log": ""}
 
-#: How often each is taken.
+#: The controls, and their weights.
 CONTROLS = (
     ("Sequence", 6),
     ("Fallback", 6),
@@ -59,7 +59,7 @@ DECORATORS = (
     "WaitValueUpdate",
     "Timeout",
 )
-#: What may stand where a child must not run on, nor remember that it has completed.
+#: Nodes for places where a child must neither keep running nor remember its completion.
 SIMPLE = ("Check", "AlwaysSuccess", "AlwaysFailure", "ScriptCondition", "WasEntryUpdated")
 LEAVES = (
     *("Act",) * 12,
@@ -75,7 +75,7 @@ LEAVES = (
 )
 
 
-#: What a random tree may hold.
+#: The node types of a random tree.
 TAGS = {
     *(tag for tag, _ in CONTROLS if tag != "Switch"),
     *(f"Switch{cases}" for cases in range(2, 7)),
@@ -86,7 +86,7 @@ TAGS = {
 
 
 class Generator:
-    """Grows one case."""
+    """Generates one case."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -98,7 +98,7 @@ class Generator:
     def case(self):
         """The case of the seed."""
         trees = {"Main": self._root()}
-        # Each may call those behind it.
+        # Each tree may call later trees.
         subtrees = [f"T{number}" for number in range(self.random.choice((0, 0, 1, 2, 3)))]
         for number, name in enumerate(subtrees):
             self.budget = self.random.randint(2, 8)
@@ -110,13 +110,13 @@ class Generator:
         root = self._node(0)
         if self.random.random() < 0.5:
             return root
-        # Something else takes over now and then: whatever runs is halted.
+        # A condition preempts the tree from time to time, which halts the running nodes.
         other = self._leaf("Check")
         tag = self.random.choice(("ReactiveSequence", "ReactiveFallback"))
         return self._named(Node(tag, {}, [other, root]))
 
     def _call(self, trees, name, callers):
-        """Puts one or two calls of a tree in the place of leaves of earlier ones."""
+        """Replaces leaves of earlier trees by one or two calls of a tree."""
         for _ in range(self.random.choice((1, 1, 1, 2))):
             root = trees[self.random.choice(callers)]
             places = [node for node in root.all() if node.tag in ("Act", "Script") and node is not root]
@@ -143,7 +143,7 @@ class Generator:
 
     def _named(self, node):
         self.names += 1
-        # The name first, as people write it.
+        # The name is the first attribute, as usual.
         node.attributes = {"name": f"n{self.names}", **node.attributes}
         return node
 
@@ -166,7 +166,7 @@ class Generator:
         if tag == "ReactiveSequence":
             children = self._children(depth, count)
             for child in [child for child in children if child.tag == "AsyncSequence"][1:]:
-                # Two are refused.
+                # BehaviorTree.CPP rejects two of them.
                 child.tag = "Sequence"
             return Node(tag, {}, children)
         if tag == "Parallel":
@@ -181,8 +181,8 @@ class Generator:
             given = {"max_failures": str(most)} if self.random.random() < 0.7 else {}
             return Node(tag, given, self._children(depth, count))
         if tag in ("IfThenElse", "WhileDoElse"):
-            # A stateful action that has completed and is ticked again without a reset answers as before, in
-            # BehaviorTree.CPP's own class for such actions; mocks act.
+            # A completed stateful action that is ticked again without a reset returns its last result in BehaviorTree.CPP's own
+            # class for such actions; mocks run again.
             first = self._leaf(self.random.choice(SIMPLE))
             if self.random.random() < 0.4:
                 first = self._named(Node("Inverter", {}, [self._node(depth + 2)]))
@@ -199,7 +199,7 @@ class Generator:
         tag = self.random.choice(DECORATORS)
         ports = {}
         if tag in ("Repeat", "RetryUntilSuccessful"):
-            # Without end only where wake-ups are not followed: BehaviorTree.CPP would follow them for ever.
+            # Endless only if wake-ups are not followed: BehaviorTree.CPP would follow them forever.
             numbers = ["0", "1", "2", "3", f"{{{INTEGER}}}"] + ([] if self.drains else ["-1"])
             ports["num_cycles" if tag == "Repeat" else "num_attempts"] = self.random.choice(numbers)
         elif tag == "RunOnce":
@@ -221,7 +221,7 @@ class Generator:
             ports["entry"] = f"{{{self.random.choice((*NUMBERS, UNSURE, GLOBAL))}}}"
             return Node(tag, ports, [self._leaf(self.random.choice(SIMPLE))])
         elif tag == "Timeout":
-            # No limit.
+            # No time limit.
             ports["msec"] = "0"
         return Node(tag, ports, self._children(depth, 1))
 
@@ -236,8 +236,8 @@ class Generator:
         elif tag == "ScriptCondition":
             ports["code"] = self._test()
         elif tag == "SetBlackboard":
-            # No text into an entry that a text was written to before the first tick: it has no type then, which is
-            # another thing there (docs/differences.md).
+            # No text into an entry that got a text before the first tick: it has no type then, which differs in
+            # BehaviorTree.CPP (docs/differences.md).
             typed = (("3", INTEGER), ("true", BOOL), ("0.25", DOUBLE), ("7", GLOBAL))
             ports["value"], ports["output_key"] = self.random.choice(
                 (*typed, ("ab", "s0"), ("=", "s0"), ("{n0}", "m0")),
@@ -260,7 +260,7 @@ class Generator:
         for name in ("_onSuccess", "_onFailure", "_post"):
             if self.random.random() < 0.04:
                 node.attributes[name] = self._effect()
-        # It may not fail: BehaviorTree.CPP runs it again when the tree ends, where nothing can be told.
+        # The script must not fail: BehaviorTree.CPP runs it again at the end of the tree, without error reports.
         if self.random.random() < 0.06:
             node.attributes["_onHalted"] = f"{self.random.choice(NUMBERS)} := {self.random.randint(0, 2)}"
 
@@ -294,7 +294,7 @@ class Generator:
                 f"n2 /= {self.random.choice(('2', '4'))}",
                 f"{INTEGER} := {self.random.choice(('0', '1', '2', '3', '(1 + 1)', '0.5'))}",
                 f"{BOOL} := {self.random.choice(('true', 'false', '0', '1', '!b0', '4'))}",
-                # An integer as the first number of a double is another thing there.
+                # An integer as the first value of a double differs in BehaviorTree.CPP.
                 f"{DOUBLE} := {self.random.choice(('0.5', '1.5', '-2.25'))}",
                 f"{TEXT} := '{self.random.choice(('a', 'b', 'ab'))}'",
                 f"{TEXT} = {TEXT} .. '{self.random.choice(('a', 'b'))}'",

@@ -1,6 +1,6 @@
-"""Ticks trees with BehaviorTree.CPP: a case a line on standard input, what it did a line on the output.
+"""Ticks trees with BehaviorTree.CPP: reads one case per line from standard input, writes one result per line.
 
-A process of its own: what ends it must not end the tests.
+It is a separate process, because a case may crash it.
 """
 
 import ctypes
@@ -13,12 +13,12 @@ import tempfile
 import behaviortreepy
 from behaviortreepy import BehaviorTreeFactory, NodeStatus
 
-#: A line of BehaviorTree.CPP's own logger.
+#: A line of BehaviorTree.CPP's logger.
 TRANSITION = re.compile(rb"\[\d+\.\d+\]: (\S+) .* -> (?:\x1b\[\d+m)?(\w+)")
 
 
 class Log:
-    """What BehaviorTree.CPP prints: standard output of this process, in a file."""
+    """The output of BehaviorTree.CPP: redirects standard output of this process to a file."""
 
     def __init__(self):
         self.answers = os.fdopen(os.dup(1), "w")
@@ -27,7 +27,7 @@ class Log:
         self._flush = ctypes.CDLL(None).fflush
 
     def transitions(self):
-        """Which node got which status since the last time."""
+        """The status changes since the last call."""
         self._flush(None)
         self._file.seek(0)
         matches = map(TRANSITION.match, self._file.readlines())
@@ -38,7 +38,7 @@ class Log:
 
 
 class Leaves:
-    """What the leaves of a case do. Knows nothing of the tree, whose callbacks it is: they would keep each other."""
+    """The behaviour of the leaves. Has no reference to the tree, which refers to it: they would never be freed."""
 
     def __init__(self, outcomes):
         self._outcomes = outcomes
@@ -46,19 +46,19 @@ class Leaves:
         self.halted = []
 
     def act(self, node):
-        """What a leaf does in its turn."""
+        """The result of a leaf."""
         outcomes, path = self._outcomes[node.name()], node.full_path()
         turn = self._turns.get(path, 0)
         self._turns[path] = turn + 1
         return getattr(NodeStatus, outcomes[turn % len(outcomes)])
 
     def halt(self, node):
-        """What a leaf does when it is halted."""
+        """Records the halt of a leaf."""
         self.halted.append(node.full_path())
 
 
 def load(case, leaves):
-    """The tree of a case, with its keys."""
+    """Creates the tree of a case and sets its keys."""
     factory = BehaviorTreeFactory()
     factory.register_simple_stateful_action("Act", leaves.act, leaves.act, leaves.halt)
     factory.register_simple_condition("Check", leaves.act)
@@ -71,16 +71,16 @@ def load(case, leaves):
 
 
 def tick(tree, drains):
-    """What the root returned."""
+    """Ticks the tree and returns the status of the root."""
     status = tree.tick_once() if drains else tree.tick_exactly_once()
     if status in (NodeStatus.SUCCESS, NodeStatus.FAILURE):
-        # Forgets a wake-up in the tick that completes the tree (docs/differences.md).
+        # Clears a wake-up of the tick that completes the tree (docs/differences.md).
         tree.sleep(0)
     return status.name
 
 
 def text(board, key):
-    """The value of a key, as text: an integer has no point in it. `None` where it has none."""
+    """The value of a key as text; integers have no decimal point. `None` if it has no value."""
     try:
         return board.get_string(key)
     except RuntimeError:
@@ -88,7 +88,7 @@ def text(board, key):
 
 
 def ticks(case, log):
-    """What each tick left behind; the first error is the end."""
+    """The state after each tick. The first error ends the case."""
     log.transitions()
     leaves = Leaves(case["outcomes"])
     try:
@@ -101,20 +101,20 @@ def ticks(case, log):
         leaves.halted.clear()
         try:
             status = tick(tree, case["drains"])
-        except Exception as error:  # noqa: BLE001 - whatever the bindings make of it
+        except Exception as error:  # noqa: BLE001 - the bindings raise errors of any type
             seen.append({"status": "ERROR", "error": str(error)})
             break
         statuses.update(log.transitions())
         board = tree.root_blackboard()
         keys = {key: text(board, key) for key in board.get_keys()}
         seen.append({"status": status, "nodes": dict(statuses), "halted": list(leaves.halted), "blackboard": keys})
-    # Before the tree that it listens to.
+    # The logger must be deleted before its tree.
     del logger
     return {"ticks": seen}
 
 
 def main():
-    """Answers until there are no more cases."""
+    """Handles cases until the input ends."""
     log = Log()
     for line in sys.stdin:
         print(json.dumps(ticks(json.loads(line), log)), file=log.answers, flush=True)

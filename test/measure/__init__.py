@@ -1,1 +1,1 @@
-"""What the node costs and how fast it reacts, measured from outside (`scripts/measure`)."""
+"""Measures the resources and the latencies of the node from outside (`scripts/measure`)."""

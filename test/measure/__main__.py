@@ -10,18 +10,18 @@ from support.domains import free_domain
 from . import figures
 from .page import write
 
-NAMES = ("usage", "ticks", "conditions", "results", "cancels", "floor")
+NAMES = ("usage", "ticks", "conditions", "results", "cancels", "baseline")
 LEAVES = (1, 10, 50)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="measure", description="What the node costs and how fast it reacts.")
-    parser.add_argument("--quick", action="store_true", help="short and rough; the page is not written")
-    parser.add_argument("--only", choices=NAMES, action="append", help="only this; the page is not written")
+    parser = argparse.ArgumentParser(prog="measure", description="Measures the resources and the latencies of the node.")
+    parser.add_argument("--quick", action="store_true", help="a short, rough run; the page is not written")
+    parser.add_argument("--only", choices=NAMES, action="append", help="only this figure; the page is not written")
     arguments = parser.parse_args()
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    # Between a time stamp and the call that it is the beginning of, another thread of this process may run: for 5 ms by
-    # default, which was the longest of all latencies.
+    # Another thread of this process may run between a time stamp and the measured call: for 5 ms by default, which was the
+    # longest of all latencies.
     sys.setswitchinterval(5e-5)
     effort = figures.QUICK if arguments.quick else figures.Effort()
     wanted = arguments.only or NAMES
@@ -32,7 +32,7 @@ def main():
 
     load = os.getloadavg()[0]
     if load > 0.5:
-        say(f"others are at work on this machine (load {load:.1f}): processor time counts, latencies do not")
+        say(f"other processes use this machine (load {load:.1f}): processor times are valid, latencies are not")
     found = {}
     if "usage" in wanted:
         found["usage"] = figures.usage(effort, say)
@@ -46,11 +46,11 @@ def main():
         found["results"] = {n: figures.result_to_goal(n, effort, say) for n in LEAVES}
     if "cancels" in wanted:
         found["cancels"] = figures.client_to_cancel(effort, say)
-    if "floor" in wanted:
+    if "baseline" in wanted:
         with free_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
-            found["floor"] = figures.floor()
-            found["loop"] = figures.loop(domain, effort, say)
+            found["baseline"] = figures.empty_node()
+            found["tick loop"] = figures.tick_loop(domain, effort, say)
     say("done")
     whole = not arguments.quick and not arguments.only
     print(write(found, load, whole))

@@ -1,4 +1,4 @@
-"""The figures: what the node uses, how long its ticks take, how fast it reacts."""
+"""The measurements: resources of the node, durations of its ticks, latencies."""
 
 import contextlib
 import os
@@ -15,20 +15,20 @@ from support.domains import free_domain
 from support.graph import wait_for
 
 from .process import memory, processor
-from .stage import DEFAULT_SERVERS, Stage
+from .system import DEFAULT_SERVERS, MeasuredSystem
 
-#: Seconds after which the node looks for servers at its usual pace, and its bond rests.
+#: Time in s until the node searches for servers in its normal period, and its bond is idle.
 SETTLING = 12.0
 
 
 @dataclass
 class Effort:
-    """How long and how often is measured."""
+    """Duration and number of the measurements."""
 
     window: float = 30.0
     windows: int = 3
     samples: int = 200
-    #: Times that a condition stops everything, at least.
+    #: Minimum number of halts by the condition.
     stops: int = 60
 
 
@@ -37,7 +37,7 @@ QUICK = Effort(window=5.0, windows=1, samples=40, stops=10)
 
 @dataclass
 class Usage:
-    """Of the node with the default tree."""
+    """Resources of the node with the default tree."""
 
     idle: float
     navigating: list
@@ -47,52 +47,52 @@ class Usage:
 
 
 def usage(effort, say):
-    """The load of Nav2's measurement: /tf and /odom at 20 Hz, feedback of the controller at 20 Hz, ticks at 100 Hz."""
-    with free_domain() as domain, Stage(domain, DEFAULT_SERVERS) as stage:
-        _, result = stage.start(["follow_path"])
+    """Resources under the load of the Nav2 measurement: /tf and /odom at 20 Hz, feedback at 20 Hz, ticks at 100 Hz."""
+    with free_domain() as domain, MeasuredSystem(domain, DEFAULT_SERVERS) as system:
+        _, result = system.start(["follow_path"])
         time.sleep(SETTLING)
         windows = []
         for _ in range(effort.windows):
             say(f"navigating, {effort.window:.0f} s")
-            windows.append(processor(stage.pid, effort.window))
-            # A pipe that is full would hold up the servers.
-            stage.collect(0.0)
+            windows.append(processor(system.pid, effort.window))
+            # A full pipe would block the servers.
+            system.collect(0.0)
             assert not result.done(), "the navigation ended during the measurement"
-        held = memory(stage.pid)
-        stage.events.clear()
-        _cancel_all(stage, result)
+        held = memory(system.pid)
+        system.events.clear()
+        _cancel_all(system, result)
         time.sleep(1.0)
         say(f"idle, {effort.window:.0f} s")
-        idle, _ = processor(stage.pid, effort.window)
-        return Usage(idle, [used for used, _ in windows], windows[-1][1], held, stage.ticks())
+        idle, _ = processor(system.pid, effort.window)
+        return Usage(idle, [used for used, _ in windows], windows[-1][1], held, system.ticks())
 
 
-def _cancel_all(stage, result):
-    """Ends a navigation through another one: its handle is not needed."""
-    handle = stage.send()
+def _cancel_all(system, result):
+    """Ends a navigation without its handle: preempts it and cancels the new one."""
+    handle = system.send()
     wait_for(result.done, 10.0, "the first navigation to be replaced")
     second = handle.get_result_async()
     handle.cancel_goal_async()
-    assert stage.end(second) == "CANCELED"
+    assert system.end(second) == "CANCELED"
 
 
 def silent_ticks(effort, say):
-    """Ticks of the default tree while neither server ever answers."""
+    """Ticks of the default tree while no server answers."""
     servers = [(name, action, "silent") for name, action, _ in DEFAULT_SERVERS]
     say("servers that never answer")
-    with free_domain() as domain, Stage(domain, servers) as stage:
+    with free_domain() as domain, MeasuredSystem(domain, servers) as system:
         until = time.monotonic() + effort.window
         while time.monotonic() < until:
-            handle = stage.send()
+            handle = system.send()
             result = handle.get_result_async()
             while not result.done() and time.monotonic() < until:
                 time.sleep(0.02)
-        return stage.ticks()
+        return system.ticks()
 
 
 @dataclass
 class Latencies:
-    """Milliseconds."""
+    """Latencies in ms."""
 
     values: list = field(default_factory=list)
 
@@ -116,7 +116,7 @@ def _servers(count, mode):
 
 
 def condition_to_cancel(leaves, effort, say):
-    """From the publishing of a message that a condition reads to each cancel of the leaves under it."""
+    """The time from the message that a condition reads to each cancel of the leaves under it."""
     found = Latencies()
     say(f"condition to cancel, {leaves} leaves")
     body = (
@@ -126,45 +126,45 @@ def condition_to_cancel(leaves, effort, say):
     with tempfile.TemporaryDirectory() as folder, free_domain() as domain:
         tree = _tree(folder, "Guarded", body)
         servers = _servers(leaves, "stay")
-        with Stage(domain, servers, tree, patience=10000) as stage:
-            wait_for(stage.battery.get_subscription_count, 20.0, "the node to listen to the battery")
+        with MeasuredSystem(domain, servers, tree, patience=10000) as system:
+            wait_for(system.battery.get_subscription_count, 20.0, "the node to subscribe to the battery topic")
             while len(found.values) < effort.samples or len(found.values) < leaves * effort.stops:
-                stage.events.clear()
-                stage.charge(0.9)
+                system.events.clear()
+                system.charge(0.9)
                 time.sleep(0.02)
-                _, result = stage.start([name for name, _, _ in servers])
+                _, result = system.start([name for name, _, _ in servers])
                 time.sleep(random.uniform(0.02, 0.04))
                 published = time.time_ns()
-                stage.charge(0.1)
-                assert stage.end(result) == "ABORTED"
-                cancels = stage.cancels(leaves, published)
+                system.charge(0.1)
+                assert system.end(result) == "ABORTED"
+                cancels = system.cancels(leaves, published)
                 assert len(cancels) == leaves, f"{len(cancels)} cancels for {leaves} leaves"
                 found.values += [(at - published) / 1e6 for at in cancels]
     return found
 
 
 def result_to_goal(leaves, effort, say):
-    """From the writing of a result to the writing of the next leaf's goal."""
+    """The time from the write of a result to the write of the next leaf's goal."""
     wanted = max(effort.samples, 4 * leaves)
     say(f"result to next goal, {leaves} leaves")
     body = f'<Repeat num_cycles="-1"><Sequence>{_leaves(leaves)}</Sequence></Repeat>'
     with tempfile.TemporaryDirectory() as folder, free_domain() as domain:
         tree = _tree(folder, "Stepping", body)
         servers = _servers(leaves, "step")
-        with Stage(domain, servers, tree, patience=10000) as stage:
+        with MeasuredSystem(domain, servers, tree, patience=10000) as system:
             names = [name for name, _, _ in servers]
             for _ in range(10):
-                # Once through all servers, so that every endpoint is matched.
-                stage.events.clear()
-                _, result = stage.start(names)
-                stage.events.clear()
+                # Use every server once, so that all endpoints are matched.
+                system.events.clear()
+                _, result = system.start(names)
+                system.events.clear()
                 steps = []
                 while len(steps) < wanted and not result.done():
-                    stage.collect(1.0)
-                    steps = list(_steps(stage.events))
+                    system.collect(1.0)
+                    steps = list(_steps(system.events))
                 if len(steps) >= wanted:
                     return Latencies(steps)
-            raise AssertionError(f"the navigations ended too early:\n{stage.node.output[-3000:]}")
+            raise AssertionError(f"the navigations ended too early:\n{system.node.output[-3000:]}")
 
 
 def _steps(events):
@@ -178,27 +178,27 @@ def _steps(events):
 
 
 def client_to_cancel(effort, say):
-    """From a client's cancel request to the cancel for the server of the leaf that runs; the default tree."""
+    """The time from a client's cancel request to the cancel at the server of the running leaf, with the default tree."""
     found = Latencies()
     say("client's cancel to the server's")
-    with free_domain() as domain, Stage(domain, DEFAULT_SERVERS) as stage:
+    with free_domain() as domain, MeasuredSystem(domain, DEFAULT_SERVERS) as system:
         while len(found.values) < effort.samples:
-            stage.events.clear()
-            handle, result = stage.start(["follow_path"])
+            system.events.clear()
+            handle, result = system.start(["follow_path"])
             time.sleep(random.uniform(0.05, 0.07))
             sent = time.time_ns()
             handle.cancel_goal_async()
-            assert stage.end(result) == "CANCELED"
-            cancels = stage.cancels(1, sent)
+            assert system.end(result) == "CANCELED"
+            cancels = system.cancels(1, sent)
             assert cancels, "a cancel did not reach the server"
             found.values.append((cancels[0] - sent) / 1e6)
     return found
 
 
 @contextlib.contextmanager
-def _bare(name, packages=()):
-    """A node in C, up and running."""
-    from .floor import build
+def _c_node(name, packages=()):
+    """A running node in C."""
+    from .c_nodes import build
 
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen([str(build(folder, name, packages))], stdout=subprocess.PIPE, text=True)
@@ -210,23 +210,23 @@ def _bare(name, packages=()):
             process.wait()
 
 
-def floor():
-    """Memory of a node in C that has nothing, on the same rcl and middleware."""
-    with _bare("floor") as pid:
+def empty_node():
+    """Memory of an empty node in C, on the same rcl and middleware."""
+    with _c_node("empty_node") as pid:
         time.sleep(1.0)
         return memory(pid)
 
 
-def loop(domain, effort, say):
-    """What ticks at 100 Hz take at least: a node in C with the topics of a navigation that does nothing with them."""
+def tick_loop(domain, effort, say):
+    """Minimum load of ticks at 100 Hz: a node in C with the topics of a navigation, which ignores the messages."""
     servers = [("follow_path", "FollowPath", "stay")]
-    with Stage(domain, servers, program=None) as stage:
+    with MeasuredSystem(domain, servers, program=None) as system:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
-        follow = ActionClient(stage.graph.node, FollowPath, "follow_path")
+        follow = ActionClient(system.graph.node, FollowPath, "follow_path")
         assert follow.wait_for_server(20.0)
-        handle = stage.graph.result(follow.send_goal_async(FollowPath.Goal()), 10.0, "answer of the server")
+        handle = system.graph.result(follow.send_goal_async(FollowPath.Goal()), 10.0, "answer of the server")
         handle.get_result_async()
-        with _bare("loop", ("tf2_msgs", "nav_msgs", "nav2_msgs")) as pid:
+        with _c_node("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs")) as pid:
             time.sleep(SETTLING)
             say(f"a loop in C with the same topics, {effort.window:.0f} s")
             return processor(pid, effort.window)[0]

@@ -1,4 +1,4 @@
-"""The table of figures, and its place in docs/performance.md."""
+"""The table of figures, and its section in docs/performance.md."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ COMMAND = "`scripts/measure`"
 def _machine(load):
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     name = model.group(1) if model else platform.machine()
-    return f"{os.cpu_count()} cores ({name}), load {load:.1f} when it began"
+    return f"{os.cpu_count()} cores ({name}), load {load:.1f} at the start"
 
 
 def _milliseconds(latencies):
@@ -28,7 +28,7 @@ def _memory(memory):
 
 
 def rows(found):
-    """Figure, measured, target, what Nav2 was measured at."""
+    """The rows: figure, measured value, target, value of Nav2."""
     if "usage" in found:
         usage = found["usage"]
         count, missed, median, most, longest = usage.ticks
@@ -64,15 +64,15 @@ def rows(found):
     if "cancels" in found:
         text = "client's cancel sent to cancel for the leaf's server written: median / p99 / longest"
         yield text, _milliseconds(found["cancels"]), "p99 ≤ 4 ms", "6.4 / 11.6 / 12.0 ms (to the cancel's arrival)"
-    if "floor" in found:
+    if "baseline" in found:
         text = "an empty node in C on the same rcl and middleware: resident / proportional / private"
-        yield text, _memory(found["floor"]), "–", "–"
-        text = "a loop in C at 100 Hz with the same topics that does nothing with them: processor (% of a core)"
-        yield text, f"{found['loop']:.2f}", "–", "–"
+        yield text, _memory(found["baseline"]), "–", "–"
+        text = "a loop in C at 100 Hz that ignores the same topics: processor (% of a core)"
+        yield text, f"{found['tick loop']:.2f}", "–", "–"
 
 
 def write(found, load, whole):
-    """The table; into its part of the page where it is whole."""
+    """Returns the table, and writes it into the page if it is complete."""
     lines = ["| figure | measured | target | Nav2 | command |", "|---|---|---|---|---|"]
     lines += [f"| {' | '.join(row)} | {COMMAND} |" for row in rows(found)]
     table = "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a process uses, from /proc."""
+"""Resources of a process, from /proc."""
 
 import os
 import time
@@ -9,7 +9,8 @@ from pathlib import Path
 
 @dataclass
 class Memory:
-    """MiB. ``resident`` counts a page of a shared library in full, ``proportional`` its share, ``private`` not at all."""
+    """Memory in MiB. A page of a shared library counts in full as ``resident``, by its share as ``proportional``, and not as
+    ``private``."""
 
     resident: float
     proportional: float
@@ -28,7 +29,7 @@ def memory(pid):
 
 
 def _nanoseconds(pid):
-    """By thread name: on a processor so far."""
+    """Processor time of each thread by name, in ns."""
     spent = Counter()
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -44,7 +45,7 @@ def _ticks(pid):
 
 
 def processor(pid, seconds):
-    """Percent of one core during the next seconds: user and system time of the process, and by thread."""
+    """Measures for some seconds. Returns the percentage of one core of the process and of each thread."""
     started, ticks, before = time.monotonic(), _ticks(pid), _nanoseconds(pid)
     time.sleep(seconds)
     took = time.monotonic() - started

@@ -1,14 +1,14 @@
-"""The rest of a robot: /tf and /odom, 20 times a second, in a process of its own."""
+"""Publishes /tf and /odom of a robot 20 times a second, in a separate process."""
 
 import os
 import threading
 import time
 
 import rclpy
-from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.context import Context
 from rclpy.node import Node
+from support.transforms import identity_transforms
 from tf2_msgs.msg import TFMessage
 
 from .servers import LIFETIME
@@ -17,19 +17,14 @@ RATE = 20.0
 
 
 def drive(pipe, domain):
-    """The process; ends when the pipe is closed."""
+    """The main function of the process. Ends when the pipe is closed."""
     threading.Timer(LIFETIME, os._exit, [1]).start()
     context = Context()
     rclpy.init(context=context, domain_id=domain)
     node = Node("measured_robot", context=context, enable_rosout=False, start_parameter_services=False)
     frames = node.create_publisher(TFMessage, "/tf", 100)
     odometry = node.create_publisher(Odometry, "/odom", 10)
-    transforms = []
-    for parent, child in (("map", "odom"), ("odom", "base_link")):
-        transform = TransformStamped(child_frame_id=child)
-        transform.header.frame_id = parent
-        transform.transform.rotation.w = 1.0
-        transforms.append(transform)
+    transforms = identity_transforms()
     message = Odometry(child_frame_id="base_link")
     message.header.frame_id = "odom"
     message.twist.twist.linear.x = 0.3

@@ -1,4 +1,4 @@
-"""Run by test_own_interfaces.py, in the environment and with the executable that it built."""
+"""Run by test_own_interfaces.py, with the environment and the executable that it built."""
 
 import pytest
 from builtin_interfaces.msg import Time
@@ -8,7 +8,7 @@ from lift_msgs.srv import Select
 from shape_msgs.msg import SolidPrimitive
 from support.graph import wait_for
 from support.servers import Behaviour, Server
-from test_any import LATCHED, Heard, Trees, publisher
+from test_any import LATCHED, Recorder, Trees, publisher
 
 LEVEL = Level(
     name="roof",
@@ -42,7 +42,7 @@ def test_action(stack, trees):
     stack.robot.servers["lift"] = server
     source = publisher(stack, Level, "/level", LATCHED)
     source.publish(LEVEL)
-    copies = Heard(stack, Level, "/copy", LATCHED)
+    copies = Recorder(stack, Level, "/copy", LATCHED)
     status, message = trees.run(
         """
         <RosSubscribe topic_name="/level" message_type="lift_msgs/msg/Level" qos="latched"
@@ -53,7 +53,7 @@ def test_action(stack, trees):
             <RosAction server_name="lift" action_type="lift_msgs/action/MoveTo" goal.height="2.5"
                 goal.via='json:[{"label": "Dach ✓ 𝄞", "serial": 18446744073709551615, "range": [1, 2], "name": "x"}]'
                 result.label="{said}" result.serial="{number}" feedback.height="{height}"/>
-            <ScriptCondition name="feedback found its reader" code="height == 1.25"/>
+            <ScriptCondition name="feedback was received" code="height == 1.25"/>
           </Sequence>
         </RetryUntilSuccessful>
         <ScriptCondition code="said == label"/>
@@ -101,7 +101,7 @@ def test_service(stack, trees):
     assert requests[-1].levels[0].name == "roof"
 
 
-# A field, a value that does not fit, and what is said of it.
+# A field, a value out of range, and the error message.
 WRONG = [
     ("range", "1;2;3", "range: there are 3 elements, and its type has exactly 2"),
     ("codes", "1;2;3;4", "codes: there are 4 elements, and its type has room for 3"),
@@ -118,7 +118,7 @@ WRONG = [
 ]
 
 
-def test_what_does_not_fit_is_refused_when_the_tree_is_loaded_and_fails_when_it_is_ticked(stack, trees):
+def test_value_out_of_range_is_rejected_at_load_and_fails_at_the_tick(stack, trees):
     node = '<RosPublish topic_name="/level" message_type="lift_msgs/msg/Level" message.{}="{}"/>'
     for field, value, words in WRONG:
         value = value.replace('"', "&quot;")

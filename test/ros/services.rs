@@ -102,7 +102,7 @@ fn an_answer_that_is_refused_is_given_up_and_keeps_nobody_else_from_theirs() {
             let log = Log::begin();
             let ros = Ros::start("tested", "/").unwrap();
             serve(&ros, &["trigger", "other"]);
-            let peer = Peer::start("deaf_client.py");
+            let peer = Peer::start("incompatible_qos_client.py");
             let slowest: f64 = peer.hear("slowest ").parse().unwrap();
             // An attempt waits for a tenth of a second, and the node's thread for it; all of them take five.
             assert!(slowest < 4.0, "{slowest} s");

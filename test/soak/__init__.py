@@ -1,1 +1,1 @@
-"""The soak: random trials of faults and moments of halting, counted at the servers (`scripts/soak`)."""
+"""The soak test: random faults of servers and random moments of halting; counts goals at the servers (`scripts/soak`)."""

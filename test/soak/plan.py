@@ -1,4 +1,4 @@
-"""What a trial does: which fault the server has, and at which moment the leaf is halted."""
+"""The plan of a trial: the fault of the server, and the moment at which the leaf is halted."""
 
 import random
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ FAULTS = (
 
 MOMENTS = ("before send", "before acceptance", "executing", "cancelling", "after the result")
 
-#: Who serves: a server of ours on rclpy, or nav_sim with its own faults.
+#: The server: `FaultyServer`, or nav_sim with its own faults.
 SERVERS = ("rclpy", "nav_sim")
 
-#: Where a server dies.
+#: The phase in which a server dies.
 PHASES = {
     "die before acceptance": "request",
     "die executing": "executing",
@@ -38,7 +38,7 @@ PHASES = {
 _NEVER_EXECUTES = dict.fromkeys(("executing", "cancelling", "after the result"), "the goal never executes")
 _NO_CANCEL = {"after the result": "a goal that is over is not cancelled"}
 
-#: What cannot be, and why.
+#: Impossible combinations, and the reason.
 IMPOSSIBLE = {
     "refuse": _NEVER_EXECUTES,
     "die before acceptance": _NEVER_EXECUTES,
@@ -48,7 +48,7 @@ IMPOSSIBLE = {
     "cancel slowly": _NO_CANCEL,
 }
 
-#: In which phase a server can be restarted so that its goal still comes to the moment.
+#: The phases in which a server can be restarted so that its goal still reaches the moment.
 _RESTARTS = {
     "before send": ("request", "executing", "cancel", "end"),
     "before acceptance": ("request", "executing", "cancel", "end"),
@@ -60,7 +60,7 @@ _RESTARTS = {
 
 @dataclass
 class Plan:
-    """One trial. `seed` decides everything that the fault leaves open."""
+    """One trial. `seed` determines everything that the fault leaves open."""
 
     number: int
     fault: str
@@ -68,50 +68,50 @@ class Plan:
     seed: int
     server: str = "rclpy"
 
-    def dice(self, who):
-        """Random numbers for one side: the same for the same plan, whatever the other side draws."""
+    def rng(self, who):
+        """Random numbers for one side: always the same for a plan, whatever the other side draws."""
         return random.Random(f"{self.seed} {who}")
 
     @property
     def phase(self):
-        """The phase in which the server dies, if it does."""
+        """The phase in which the server dies, or None."""
         if self.fault == "restart":
-            return self.dice("phase").choice(_RESTARTS[self.moment])
+            return self.rng("phase").choice(_RESTARTS[self.moment])
         return PHASES.get(self.fault)
 
-    def acceptance_delay(self, dice):
-        """Seconds until a goal is accepted. Where it has to execute for the leaf, before the leaf gives up (0.2 s)."""
+    def acceptance_delay(self, rng):
+        """Seconds until a goal is accepted: less than 0.2 s, the leaf's timeout, if the goal has to execute."""
         if self.fault == "accept late":
-            return dice.uniform(0.25, 0.5) if self.moment.startswith("before") else dice.uniform(0.08, 0.15)
-        return dice.uniform(0.03, 0.08) if self.moment == "before acceptance" else 0.0
+            return rng.uniform(0.25, 0.5) if self.moment.startswith("before") else rng.uniform(0.08, 0.15)
+        return rng.uniform(0.03, 0.08) if self.moment == "before acceptance" else 0.0
 
     def __str__(self):
         return f"trial {self.number} ({self.server}, fault '{self.fault}', halted '{self.moment}', seed {self.seed})"
 
 
-#: No fault: between trials.
-def calm():
+def no_fault():
+    """The plan between trials."""
     return Plan(-1, "none", "executing", 0)
 
 
 def impossible(fault, moment):
-    """Why a fault cannot act where a leaf is halted at a moment; None where it can."""
+    """Why a fault cannot occur if the leaf is halted at a moment; None if it can."""
     return IMPOSSIBLE.get(fault, {}).get(moment)
 
 
 def plans(trials, seed):
-    """Random trials: every pair of fault and moment equally often, give or take one, in random order. One in four has
-    nav_sim for a server."""
-    dice = random.Random(seed)
+    """Random trials: every pair of fault and moment equally often (plus or minus one), in random order. A quarter uses
+    nav_sim."""
+    rng = random.Random(seed)
     pairs = [(fault, moment) for fault in FAULTS for moment in MOMENTS if not impossible(fault, moment)]
     chosen = []
     for server, share in (("rclpy", trials - trials // 4), ("nav_sim", trials // 4)):
         drawn = []
         while len(drawn) < share:
-            dice.shuffle(pairs)
+            rng.shuffle(pairs)
             drawn += [(fault, moment, server) for fault, moment in pairs]
         chosen += drawn[:share]
     return [
-        Plan(number, fault, moment, dice.getrandbits(32), server)
+        Plan(number, fault, moment, rng.getrandbits(32), server)
         for number, (fault, moment, server) in enumerate(chosen)
     ]

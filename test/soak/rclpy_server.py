@@ -1,26 +1,26 @@
-"""The lane's end of a faulty rclpy server: a process that may be killed."""
+"""Starts `FaultyServer` in a process that may be killed, and talks to it through a pipe."""
 
 import multiprocessing
 import signal
 import time
 
-from .plan import calm
-from .server import serve
+from .plan import no_fault
+from .faulty_server import serve
 
 _fork = multiprocessing.get_context("forkserver")
 
 
 class RclpyServer:
-    """One process after another, each of which ends by its fault or with the lane."""
+    """A sequence of processes. Each ends by its fault or with the worker."""
 
-    #: What the tree does before it follows a path.
+    #: Nodes of the tree before FollowPath.
     PREPARE = ""
-    #: Whether the lane has to say where the robot is.
+    #: Whether the worker has to publish the transforms of the robot.
     NEEDS_TRANSFORMS = True
 
     def __init__(self, domain):
-        # A process that is made by forking is up in a tenth of the time of a new interpreter.
-        _fork.set_forkserver_preload(["soak.server"])
+        # A forked process starts in a tenth of the time of a new interpreter.
+        _fork.set_forkserver_preload(["soak.faulty_server"])
         self.domain = domain
         self.pipe = self.process = None
         self.failures = []
@@ -28,8 +28,8 @@ class RclpyServer:
     def alive(self):
         return self.pipe is not None
 
-    def said(self):
-        """It says nothing but events."""
+    def log(self):
+        """Empty: the process reports only events."""
         return ""
 
     def start(self):
@@ -37,19 +37,19 @@ class RclpyServer:
         self.process = _fork.Process(target=serve, args=(other, self.domain, "follow_path"), daemon=True)
         self.process.start()
         other.close()
-        self.tell(calm())
+        self.set_plan(no_fault())
 
-    def tell(self, plan):
-        """From now on the server follows this plan, if it lives."""
+    def set_plan(self, plan):
+        """Sends a plan to the server if it lives."""
         try:
             if self.pipe is not None:
                 self.pipe.send(plan)
         except OSError:
-            # It is dead, which its end of the pipe says next.
+            # The server is dead; `events` reports that next.
             pass
 
     def events(self, timeout):
-        """What it says: kind, goal, trial. The end of its pipe is its death."""
+        """The events of the server: kind, goal, trial. The end of the pipe is its death."""
         events = []
         try:
             while self.pipe is not None and self.pipe.poll(timeout):
@@ -60,7 +60,7 @@ class RclpyServer:
             self.pipe = None
             self.process.join(5.0)
             if self.process.exitcode != -signal.SIGKILL:
-                self.failures.append(f"the server ended with code {self.process.exitcode}: a fault of the soak itself")
+                self.failures.append(f"the server ended with code {self.process.exitcode}: an error of the soak test itself")
             events.append(("died", b"", -1))
         if self.pipe is None and not events:
             time.sleep(timeout)

@@ -1,4 +1,4 @@
-"""The lane's end of nav_sim, whose faults are parameters. What it does is read from its log."""
+"""Starts nav_sim, sets its faults by parameters, and reads its events from its log."""
 
 import re
 import time
@@ -7,7 +7,7 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from support.executable import Executable
 
-from .plan import calm
+from .plan import no_fault
 
 _EVENT = re.compile(
     r"follow_path(?:: goal (\d+)| (vanishes|is back)) ?"
@@ -21,9 +21,9 @@ _KINDS = {
     "Aborted": "ended",
     "Canceled": "ended",
 }
-#: Far away.
+#: A time in s that is never reached.
 _NEVER = 1e6
-_CALM = {
+_NO_FAULTS = {
     "hang_goals": "all",
     "refuse_goals": "",
     "accept_delay": 0.0,
@@ -45,7 +45,7 @@ _CALM = {
 
 
 class SimServer:
-    """One nav_sim after another."""
+    """A sequence of nav_sim processes."""
 
     PREPARE = '<ComputePathToPose goal="{goal}" path="{path}"/>'
     NEEDS_TRANSFORMS = False
@@ -58,60 +58,60 @@ class SimServer:
         self.process = None
         self.failures = []
         self.generation = 0
-        self.plan = calm()
+        self.plan = no_fault()
         self.read = 0
         self.set = {}
-        #: What is to be done: time, and the faults to set then.
-        self.deeds = []
+        #: Faults to set later: time, and the faults.
+        self._pending_faults = []
         self.gone = True
 
     def alive(self):
         return not self.gone
 
-    def said(self):
-        """The end of its log."""
+    def log(self):
+        """The last part of the log."""
         return self.process.output[-4000:] if self.process else ""
 
     def start(self):
         self.generation += 1
         self.read, self.gone = 0, False
-        faults = {f"faults.follow_path.{key}": _quoted(value) for key, value in _CALM.items()}
+        faults = {f"faults.follow_path.{key}": _quoted(value) for key, value in _NO_FAULTS.items()}
         parameters = {"battery_rate": 0.0, "faults.follow_path.vanish_goals": "all"} | faults
         self.process = Executable(
             "nav_sim", self.domain, parameters, environment={"RUST_LOG": "nav_sim=info,navtree=info,navtree::sim=debug"}
         )
-        self.set = dict(_CALM)
-        self.deeds.clear()
-        self.plan = calm()
+        self.set = dict(_NO_FAULTS)
+        self._pending_faults.clear()
+        self.plan = no_fault()
 
-    def tell(self, plan):
-        """From now on it has these faults."""
+    def set_plan(self, plan):
+        """Sets the faults of a plan."""
         self.plan = plan
-        self.deeds.clear()
+        self._pending_faults.clear()
         if not self.gone:
-            self._set(_CALM | self._faults(plan))
+            self._set(_NO_FAULTS | self._faults(plan))
 
     def _faults(self, plan):
-        dice = plan.dice("nav_sim")
-        faults = {"accept_delay": plan.acceptance_delay(dice)}
+        rng = plan.rng("nav_sim")
+        faults = {"accept_delay": plan.acceptance_delay(rng)}
         if plan.moment == "cancelling":
             faults["cancel_delay"] = 0.06
         elif plan.moment == "before send":
             faults["cancel_delay"] = 0.12
         elif plan.moment == "after the result":
-            faults |= {"abort_goals": "all", "abort_after": dice.uniform(0.0, 0.04)}
+            faults |= {"abort_goals": "all", "abort_after": rng.uniform(0.0, 0.04)}
         match plan.fault:
             case "refuse":
                 faults["refuse_goals"] = "all"
             case "never answer":
-                unheard = plan.moment in ("before send", "before acceptance") and dice.random() < 0.5
+                unheard = plan.moment in ("before send", "before acceptance") and rng.random() < 0.5
                 faults["ignore_goals" if unheard else "mute_goals"] = "all"
             case "answer twice":
                 faults["twice_goals"] = "all"
             case "ignore cancel":
-                faults[dice.choice(["refuse_cancel_goals", "ignore_cancel_goals"])] = "all"
+                faults[rng.choice(["refuse_cancel_goals", "ignore_cancel_goals"])] = "all"
             case "cancel slowly":
-                faults["cancel_delay"] = dice.uniform(0.1, 0.6)
+                faults["cancel_delay"] = rng.uniform(0.1, 0.6)
             case "lose the result":
                 faults["lose_result_goals"] = "all"
             case "feedback flood":
@@ -119,9 +119,9 @@ class SimServer:
             case "wrong goal id":
                 faults["wrong_id_goals"] = "all"
             case "out of order":
-                faults |= {"late_answer_goals": "all", "answer_delay": dice.uniform(0.02, 0.3)}
+                faults |= {"late_answer_goals": "all", "answer_delay": rng.uniform(0.02, 0.3)}
         if plan.phase == "executing":
-            faults["vanish_after"] = dice.uniform(0.0, 0.01)
+            faults["vanish_after"] = rng.uniform(0.0, 0.01)
         return faults
 
     def _set(self, faults):
@@ -141,7 +141,7 @@ class SimServer:
         self.set |= changed
 
     def events(self, timeout):
-        """What it has said since: kind, goal, trial."""
+        """The new events: kind, goal, trial."""
         deadline = time.monotonic() + timeout
         while True:
             events = []
@@ -155,21 +155,21 @@ class SimServer:
                 self.gone = True
                 self.failures.append(f"nav_sim ended:\n{self.process.output[-4000:]}")
                 events.append(("died", b"", -1))
-            self._do()
+            self._set_due_faults()
             if events or time.monotonic() >= deadline:
                 return events
             time.sleep(0.002)
 
     def _event(self, found):
-        number, whole, what = found.groups()
-        if whole:
-            return [("died", b"", -1)] if whole == "vanishes" else []
+        number, presence, what = found.groups()
+        if presence:
+            return [("died", b"", -1)] if presence == "vanishes" else []
         kind = _KINDS.get(what, what)
         if kind is None:
             return []
         goal = f"{self.generation} {number}".encode()
         events = [(kind, goal, self.plan.number)]
-        fault, dice = self.plan.fault, self.plan.dice("deed")
+        fault, rng = self.plan.fault, self.plan.rng("deed")
         acts = {
             "accept late": "accepted",
             "refuse": "refused",
@@ -179,11 +179,11 @@ class SimServer:
         }.get(fault, "accepted")
         if kind == acts or (kind == "ignored" and fault == "never answer"):
             events.append(("acted", goal, self.plan.number))
-        if fault == "ignore cancel" and kind == "cancel" and not self.deeds:
-            # It goes on for a while, then the cancel is taken, or the goal comes to its own end.
-            self.deeds.append(
+        if fault == "ignore cancel" and kind == "cancel" and not self._pending_faults:
+            # The goal continues for a while. Then the cancel is accepted, or the goal ends by itself.
+            self._pending_faults.append(
                 (
-                    time.monotonic() + dice.uniform(0.05, 0.4),
+                    time.monotonic() + rng.uniform(0.05, 0.4),
                     {"refuse_cancel_goals": "", "ignore_cancel_goals": "", "abort_goals": "all"}
                     if self.set["ignore_cancel_goals"]
                     else {"refuse_cancel_goals": ""},
@@ -191,18 +191,18 @@ class SimServer:
             )
         dies_at = {"request": "requested", "cancel": "cancel", "end": "ended"}.get(self.plan.phase)
         if kind == dies_at and not self.gone:
-            # At once, and known at once: whoever asked a dead one for its next faults would wait for ever.
+            # Mark the server as gone at once: a request for new faults to a dead server would wait forever.
             self.process.process.kill()
             self.process.close()
-            # What it said while it was dying is of no goal that is left.
+            # Lines written while it died belong to no goal that is left.
             self.read = len(self.process.lines)
             self.gone = True
             events.append(("died", b"", -1))
         return events
 
-    def _do(self):
-        due = [deed for deed in self.deeds if deed[0] <= time.monotonic()]
-        self.deeds = [deed for deed in self.deeds if deed not in due]
+    def _set_due_faults(self):
+        due = [entry for entry in self._pending_faults if entry[0] <= time.monotonic()]
+        self._pending_faults = [entry for entry in self._pending_faults if entry not in due]
         for _, faults in due:
             if not self.gone:
                 self._set(faults)
@@ -213,7 +213,7 @@ class SimServer:
 
 
 def _quoted(value):
-    # For the YAML of the command line, where a bare text may be a number or nothing.
+    # The command line is YAML, in which text without quotes may be a number or null.
     return f"'{value}'" if isinstance(value, str) else value
 
 

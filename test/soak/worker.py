@@ -1,4 +1,4 @@
-"""The process of one lane."""
+"""The main function of a worker process."""
 
 import os
 import traceback
@@ -7,25 +7,25 @@ from pathlib import Path
 
 
 def work(number, kind, chosen, until, folder, outcomes):
-    """A lane in a process of its own: rclpy keeps to one core. Ends with the goals that were accepted, that ended, and the
-    most alive at once."""
+    """Runs trials in a separate process, because rclpy uses only one core. Finally sends the numbers of accepted and
+    ended goals, and the maximum number of goals alive at once."""
     from support.domains import free_domain
 
     counts = Counter(), Counter(), 0
     with free_domain() as domain:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
-        lane = None
+        runner = None
         try:
-            from .lane import Lane
+            from .trial_runner import TrialRunner
 
-            lane = Lane(domain, Path(folder), kind)
-            for outcome in lane.run(chosen, until):
+            runner = TrialRunner(domain, Path(folder), kind)
+            for outcome in runner.run(chosen, until):
                 outcomes.put(("outcome", number, outcome))
-        except BaseException:  # noqa: BLE001 - whatever it is, it has to reach the one who counts
+        except BaseException:  # noqa: BLE001 - every error has to reach the main process
             outcomes.put(("failure", number, traceback.format_exc()))
-        if lane is not None:
-            for failure in lane.failures:
+        if runner is not None:
+            for failure in runner.failures:
                 outcomes.put(("failure", number, failure))
-            counts = lane.ledger.accepted, lane.ledger.ended, lane.ledger.most
-            lane.close()
+            counts = runner.counter.accepted, runner.counter.ended, runner.counter.most
+            runner.close()
     outcomes.put(("end", number, counts))

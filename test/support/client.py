@@ -1,4 +1,4 @@
-"""A navigation client: what RViz or a fleet manager is to the node."""
+"""A navigation client, like RViz or a fleet manager."""
 
 import threading
 import time
@@ -29,32 +29,33 @@ def pose(x, y, frame="map"):
 
 
 class Client(ActionClient):
-    """rclpy's own sends a request before it notes its number, and drops an answer that comes in between."""
+    """An action client without rclpy's race: rclpy sends a request before it stores its number, and drops an answer that
+    arrives in between."""
 
     def __init__(self, *arguments, **options):
-        self._noting = threading.RLock()
+        self._send_lock = threading.RLock()
         super().__init__(*arguments, **options)
 
     def send_goal_async(self, *arguments, **options):
-        with self._noting:
+        with self._send_lock:
             return super().send_goal_async(*arguments, **options)
 
     def _cancel_goal_async(self, goal_handle):
-        with self._noting:
+        with self._send_lock:
             return super()._cancel_goal_async(goal_handle)
 
     def _get_result_async(self, goal_handle):
-        with self._noting:
+        with self._send_lock:
             return super()._get_result_async(goal_handle)
 
     async def execute(self, taken_data):
-        with self._noting:
+        with self._send_lock:
             pass
         await super().execute(taken_data)
 
 
 class Goal:
-    """One goal that was sent."""
+    """A goal that was sent."""
 
     def __init__(self, graph, client, message, patience=PATIENCE):
         self.graph = graph
@@ -76,7 +77,7 @@ class Goal:
         return self.graph.result(self.handle.cancel_goal_async(), PATIENCE, "answer to the cancel request")
 
     def result(self, timeout=PATIENCE):
-        """The name of the final status, and the result."""
+        """The name of the final status and the result."""
         answer = self.graph.result(self._result, timeout, "result of the navigation")
         return NAMES.get(answer.status, answer.status), answer.result
 
@@ -92,9 +93,8 @@ class Navigation:
         prefix = f"{namespace}/" if namespace else ""
 
         def client(action, name):
-            # One thread at a time: two mix up the order of feedback, and two that learn of the end of one goal at once
-            # forget it twice, which ends the executor.
-            # All feedback counts, also where its reader is kept waiting.
+            # One thread at a time: two threads change the order of feedback, and if both see the end of a goal, both remove
+            # it and the exception ends the executor. The queue holds all feedback, also while the reader waits.
             feedback = QoSProfile(depth=1000)
             group = MutuallyExclusiveCallbackGroup()
             return Client(graph.node, action, f"{prefix}{name}", callback_group=group, feedback_sub_qos_profile=feedback)
@@ -103,12 +103,12 @@ class Navigation:
         self.through_poses = client(NavigateThroughPoses, "navigate_through_poses")
 
     def wait(self, timeout=PATIENCE):
-        """Waits until the node is there and takes goals."""
+        """Waits until the node has its action servers."""
         for client in (self.to_pose, self.through_poses):
             wait_for(client.server_is_ready, timeout, "the navigate actions")
 
     def warm_up(self, tries=10):
-        """Has both sides of the actions matched: with goals that are over before any server hears of them."""
+        """Waits until both sides of the actions are matched. Sends goals that are aborted before they reach any server."""
         for client, action in ((self.to_pose, NavigateToPose), (self.through_poses, NavigateThroughPoses)):
             message = action.Goal(behavior_tree="/nowhere/warm_up.xml")
             handle = self.graph.ask(lambda: client.send_goal_async(message), "answer to the first goal request", tries)

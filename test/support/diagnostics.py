@@ -1,4 +1,4 @@
-"""What a diagnostics aggregator sees."""
+"""Reads /diagnostics like a diagnostics aggregator."""
 
 from diagnostic_msgs.msg import DiagnosticArray
 
@@ -18,8 +18,8 @@ def value(message, name, key):
 
 
 class Reader:
-    """Reads in order: what is waited for is looked for after what was found last, so that nothing is missed that is soon
-    followed by something else."""
+    """Reads messages in order. Each search starts at the message that the last one found, so a message that is soon followed
+    by another is not missed."""
 
     def __init__(self, graph):
         self.messages = []
@@ -31,25 +31,25 @@ class Reader:
         return self.messages[-1]
 
     def until(self, condition, what):
-        """The first message from the last one found on for which it holds."""
+        """The first message that fulfils the condition, from the last found one on."""
 
-        def there():
+        def next_match():
             while self._read < len(self.messages):
                 if condition(self.messages[self._read]):
                     return self.messages[self._read]
                 self._read += 1
             return None
 
-        return wait_for(there, PATIENCE, lambda: f"{what}: {self.messages[-1:]}")
+        return wait_for(next_match, PATIENCE, lambda: f"{what}: {self.messages[-1:]}")
 
     def more(self, count):
-        """The messages that come after all that have been read: so many, or more."""
+        """Waits for at least `count` more messages and returns them."""
         since = len(self.messages)
         wait_for(lambda: len(self.messages) >= since + count, PATIENCE, f"{count} more messages")
         return self.messages[since:]
 
     def wait(self, name, level, text=""):
-        """A message in which a part has a level, and a text; the part."""
+        """Waits for a message in which a part has a level and a text. Returns the part."""
 
         def holds(message):
             status = part(message, name)
@@ -58,5 +58,5 @@ class Reader:
         return part(self.until(holds, f"{name} at {level} with '{text}'"), name)
 
     def wait_value(self, name, key, wanted):
-        """Whatever the level: on a machine that is busy, ticks are missed."""
+        """Waits for a value, with any level: on a busy machine ticks are missed."""
         return self.until(lambda message: value(message, name, key) == wanted, f"{key} of {name} to be {wanted}")

@@ -7,13 +7,13 @@ import pathlib
 import tempfile
 import time
 
-# Above 101 the ports of a domain fall into the range that Linux hands out for outgoing connections.
+# Above 101 the ports of a domain are in the range that Linux uses for outgoing connections.
 DOMAINS = range(1, 102)
 
 
 @contextlib.contextmanager
 def free_domain():
-    """Hold a domain id that no other test on this machine holds, whoever runs it."""
+    """Reserve a domain id that no other test on this machine uses."""
     folder = pathlib.Path(tempfile.gettempdir()) / f"navtree-domains-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     deadline = time.monotonic() + 300

@@ -1,4 +1,4 @@
-"""Processes of a test, above all the executables under test, started as a launch file starts them."""
+"""Processes of a test: the executables under test, started as by a launch file."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ def find(name):
 
 
 class Process:
-    """A process whose output is kept, ended at the latest when the test ends, and with it whatever it has started."""
+    """A process with recorded output. It and its children end at the latest with the test."""
 
     def __init__(self, command, environment=None):
         self.command = [str(word) for word in command]
@@ -36,7 +36,7 @@ class Process:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            # A session of its own, so that its children can be ended with it.
+            # A new session, so that its children can be ended with it.
             start_new_session=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -48,7 +48,7 @@ class Process:
 
     @property
     def output(self):
-        """What it has printed so far."""
+        """The output so far."""
         return "\n".join(self.lines)
 
     @property
@@ -59,7 +59,7 @@ class Process:
         return self.process.poll() is None
 
     def wait_for_line(self, text, timeout=30.0, after=0):
-        """Waits for a line with a text, among those after the first so many."""
+        """Waits for a line with a text. Ignores the first `after` lines."""
         wait_for(
             lambda: any(text in line for line in self.lines[after:]),
             timeout,
@@ -67,28 +67,28 @@ class Process:
         )
 
     def interrupt(self):
-        """What Ctrl-C does."""
+        """Sends the signal of Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
 
     def wait(self, timeout):
-        """The exit code, and how many seconds it took until then. Its whole output has been read."""
+        """Waits for the end. Returns the exit code and the seconds it took. The whole output is then read."""
         started = time.monotonic()
         try:
             code, seconds = self.process.wait(timeout), time.monotonic() - started
         except subprocess.TimeoutExpired as error:
-            raise AssertionError(f"did not end within {timeout} s:\n{self.output}") from error
+            raise AssertionError(f"the process did not end within {timeout} s:\n{self.output}") from error
         self._reader.join(timeout=2.0)
         return code, seconds
 
     def kill(self):
-        """What the kernel does that runs out of memory: no farewell."""
+        """Kills the process like a kernel that is out of memory, without a shutdown."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        # Even that takes its time on a machine where everything waits for the processor.
+        # This takes time on a busy machine.
         self.process.wait(60.0)
 
     def close(self):
-        """Ends it as Ctrl-C does. Killed at once it would leave the middleware's shared memory to its successors."""
+        """Ends the process as Ctrl-C does. A killed process would leave shared memory of the middleware behind."""
         if self.running():
             self.interrupt()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -97,12 +97,12 @@ class Process:
         self._reader.join(timeout=2.0)
 
     def status(self):
-        """Fields of /proc for memory and threads."""
+        """The fields of /proc/PID/status: memory and threads."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
 
     def own_kib(self):
-        """Memory that is its own: the pages of its executable and libraries come and go with what is used of them."""
+        """Private memory. Pages of the executable and the libraries vary with their use and do not count."""
         return int(self.status()["RssAnon"].split()[0])
 
     def threads(self):
@@ -111,7 +111,7 @@ class Process:
     def thread_names(self):
         names = []
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            # One may end while they are read.
+            # A thread may end while the list is read.
             with contextlib.suppress(OSError):
                 names.append((task / "comm").read_text().strip())
         return names
@@ -121,16 +121,16 @@ class Process:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Kept(contextlib.ExitStack):
-    """What a test starts: each is closed whatever becomes of the others, because what is left of a test serves the next one
-    in its domain; and a test that failed shows what its processes have said."""
+class ProcessStack(contextlib.ExitStack):
+    """The processes of a test. All are closed at the end, even if closing one fails, because they would disturb the next test
+    in their domain. A failed test prints their output."""
 
     def __init__(self, request):
         super().__init__()
         self._request = request
         self._processes = []
 
-    def keep(self, process):
+    def add(self, process):
         """Closes a process at the end, and returns it."""
         self._processes.append(process)
         self.callback(process.close)
@@ -142,8 +142,8 @@ class Kept(contextlib.ExitStack):
         finally:
             if self._request.node.has_failed:
                 for process in self._processes:
-                    said = process.output[-8000:]
-                    print(f"--- {' '.join(process.command)} (code {process.process.returncode})\n{said}")
+                    output = process.output[-8000:]
+                    print(f"--- {' '.join(process.command)} (code {process.process.returncode})\n{output}")
 
 
 class Executable(Process):

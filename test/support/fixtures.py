@@ -1,4 +1,4 @@
-"""A whole stack for one test: a domain, a rclpy side with servers and a client, and the node under test."""
+"""A complete stack for one test: a ROS domain, servers and a client on rclpy, and the node under test."""
 
 import functools
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from .client import Navigation
-from .executable import ROOT, Executable, Kept
+from .executable import ROOT, Executable, ProcessStack
 from .graph import PATIENCE, Graph, wait_for
 from .servers import Robot
 
@@ -16,14 +16,14 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 
 
 def corpus(name):
-    """A tree file of the corpus; skips the test where there is none."""
+    """A tree file of the corpus. Skips the test if it does not exist."""
     path = CORPUS / name
     if not path.exists():
         pytest.skip(f"the corpus of tree files is not beside the checkout: {path}")
     return path
 
 
-#: Plan and follow, and try again soon what was lost.
+#: Plans and follows, with short timeouts.
 SETTLE = """
 <root BTCPP_format="4"><BehaviorTree ID="Settle">
   <Sequence>
@@ -36,7 +36,7 @@ SETTLE = """
 
 @dataclass
 class Stack:
-    """What a test sees."""
+    """The parts of the stack."""
 
     domain: int
     graph: Graph
@@ -46,7 +46,7 @@ class Stack:
 
     @functools.cached_property
     def parameters(self):
-        """A client of the node's parameters, which sees all of their services."""
+        """A client of the node's parameters; all of its services are ready."""
         from rclpy.parameter_client import AsyncParameterClient
 
         client = AsyncParameterClient(self.graph.node, "bt_navigator", callback_group=self.graph.group)
@@ -54,11 +54,11 @@ class Stack:
         return client
 
     def set_parameter(self, parameter):
-        """Sets a parameter of the node, and returns the answer."""
+        """Sets a parameter of the node and returns the answer."""
         return self.graph.ask(lambda: self.parameters.set_parameters([parameter]), "answer of set_parameters").results[0]
 
     def set_tree(self, value):
-        """Sets the default tree of `navigate_to_pose`, and returns the answer."""
+        """Sets the default tree of `navigate_to_pose` and returns the answer."""
         from rclpy.parameter import Parameter
 
         return self.set_parameter(Parameter(TREE_PARAMETER, Parameter.Type.STRING, str(value)))
@@ -67,16 +67,16 @@ class Stack:
         answer = self.graph.ask(lambda: self.parameters.get_parameters([TREE_PARAMETER]), "answer of get_parameters")
         return answer.values[0].string_value
 
-    def goes_on(self, goal):
-        """Waits until the tree has been ticked a few times more: without ticks there is no feedback."""
+    def wait_for_ticks(self, goal):
+        """Waits for a few more ticks of the tree: feedback shows them."""
         seen = len(goal.feedback)
         wait_for(lambda: len(goal.feedback) > seen + 3, PATIENCE, "the tree to be ticked")
 
     def settle(self, folder):
-        """Has a goal succeed, and forgets it: whatever the plainest tree needs is then known and matched on both sides.
+        """Waits until a goal succeeds, and removes its events: then all endpoints of the simplest tree are matched.
 
-        The middleware matches one endpoint after the other. rclpy's server drops a goal whose acceptance finds no reader
-        yet; a node that has not heard where the robot is refuses goals; feedback that finds no reader is lost.
+        The middleware matches endpoints one after another. Before that rclpy's server drops a goal whose acceptance finds no
+        reader, the node rejects goals because it has no transforms, and feedback is lost.
         """
         path = folder / "settle.xml"
         path.write_text(SETTLE)
@@ -86,12 +86,11 @@ class Stack:
             return goal.result()[0] == "SUCCEEDED" and goal.feedback
 
         wait_for(succeeded, PATIENCE, "a first goal to succeed")
-        wait_for(lambda: not self.robot.executing(), PATIENCE, "what was left of it to end")
+        wait_for(lambda: not self.robot.executing(), PATIENCE, "all goals of it to end")
         self.robot.forget()
 
 
-#: The servers here are Python on a machine that may be busy: what asserts how the node takes one that is late says how
-#: late that is.
+#: Long timeouts: the servers are Python programs on a busy machine. A test of a late server sets its own timeouts.
 DEFAULTS = {
     "autostart_node": True,
     "default_nav_to_pose_bt_xml": str(ROOT / "behavior_trees" / "plan_and_follow.xml"),
@@ -102,35 +101,34 @@ DEFAULTS = {
 
 @pytest.fixture
 def stack_factory(ros_domain, request, tmp_path):
-    """Makes stacks: ``stack_factory(parameters={...})``. Everything is torn down at the end of the test, and a test that
-    failed shows what the node has said.
+    """Creates stacks: ``stack_factory(parameters={...})``. They end with the test; a failed test prints the node's output.
 
-    ``settle=False`` where no goal may succeed before the test begins.
+    Use ``settle=False`` if no goal may succeed before the test starts.
     """
-    kept = Kept(request)
+    processes = ProcessStack(request)
 
     def make(parameters=None, program="navtree", settle=True, remappings=None):
         graph = Graph(ros_domain)
-        kept.callback(graph.close)
+        processes.callback(graph.close)
         robot = Robot(graph)
-        kept.callback(robot.destroy)
-        node = kept.keep(Executable(program, ros_domain, DEFAULTS | (parameters or {}), remappings))
+        processes.callback(robot.destroy)
+        node = processes.add(Executable(program, ros_domain, DEFAULTS | (parameters or {}), remappings))
         navigation = Navigation(graph)
         navigation.wait()
         navigation.warm_up()
-        wait_for(robot.is_heard, PATIENCE, "the node to listen to where the robot is")
+        wait_for(robot.has_listener, PATIENCE, "the node to subscribe to the transforms")
         stack = Stack(ros_domain, graph, robot, navigation, node)
         if settle:
             stack.settle(tmp_path)
         return stack
 
-    with kept:
+    with processes:
         yield make
 
 
 @pytest.fixture
 def stack(stack_factory):
-    """A stack with the plainest tree."""
+    """A stack with the simplest tree."""
     return stack_factory()
 
 
@@ -150,7 +148,7 @@ LIMITED_DRIVE = """
 
 
 def limited_drive(folder, milliseconds) -> Path:
-    """A file whose tree plans and gives the drive so long."""
+    """Writes a tree that plans and limits the time of the drive. Returns its file."""
     path = folder / "limited_drive.xml"
     path.write_text(LIMITED_DRIVE.format(milliseconds=milliseconds))
     return path

@@ -1,4 +1,4 @@
-"""A rclpy node in a domain of its own, spun in the background, and waiting with deadlines."""
+"""A rclpy node in a ROS domain, spun in the background; waiting with deadlines."""
 
 import threading
 import time
@@ -11,14 +11,14 @@ from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, Si
 from rclpy.node import Node
 
 
-#: Longer than anything takes on a machine that is slow and loaded: what takes longer hangs. Whoever asserts a speed has
-#: a figure of his own, and is marked `alone`.
+#: Maximum time in s of any step on a slow, busy machine: what takes longer hangs. A test that asserts a duration has its own
+#: limit and the marker `alone`.
 PATIENCE = 30.0
 
 
 def wait_for(condition, timeout, what, work=None):
-    """Waits until ``condition()`` is true, and returns what it returned. Fails with ``what`` after ``timeout``: a text, or
-    what makes one of how things stand by then. ``work``, for instance a spin, replaces the pause between looks."""
+    """Waits until ``condition()`` is true, and returns its value. After ``timeout`` seconds fails with ``what``: a text, or a
+    function that returns the text. ``work``, for instance a spin, replaces the pause between checks."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
@@ -33,7 +33,7 @@ def wait_for(condition, timeout, what, work=None):
 
 
 class Graph:
-    """One rclpy context with one node. Everything in it runs on background threads until ``close``."""
+    """One rclpy context with one node. Callbacks run on background threads until ``close``."""
 
     def __init__(self, domain, name="test_peer", threads=6):
         self.context = Context()
@@ -55,7 +55,7 @@ class Graph:
                 return
             except ExternalShutdownException:
                 return
-            except Exception:  # noqa: BLE001 - one callback that fails is no reason to leave all others unanswered
+            except Exception:  # noqa: BLE001 - other callbacks must still run after one failed
                 traceback.print_exc()
 
     def call(self, client, request, timeout=PATIENCE):
@@ -68,7 +68,7 @@ class Graph:
         return future.result()
 
     def ask(self, send, what, tries=5, timeout=3.0):
-        """The answer to a request that may be sent again: ``send()`` returns a future.
+        """Sends a request, if necessary several times, and returns the answer. ``send()`` returns a future.
 
         A server may answer before the client's reader is matched to it, and the middleware then drops the answer,
         although the client sees the service as ready.

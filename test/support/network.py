@@ -1,8 +1,8 @@
-"""Two hosts on this machine, joined by a wire that a test may cut, delay and make lossy.
+"""Two hosts on this machine, joined by a link that a test can cut, delay and make lossy.
 
-A host is a network namespace; the wire is a thread that carries Ethernet frames from the TAP device of one to that of
-the other. Everything is made by system calls: neither `ip` nor the kernel's network emulation (`sch_netem`, which many
-kernels lack) is needed, and what is left behind by a killed test vanishes with its process.
+A host is a network namespace. The link is a thread that copies Ethernet frames between the TAP devices of the hosts. It is
+built from system calls: `ip` and the network emulation of the kernel (`sch_netem`, which many kernels lack) are not
+needed, and the kernel removes everything when the process of a test ends.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 SIOCSIFADDR, SIOCSIFNETMASK, SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8916, 0x891C, 0x8913, 0x8914
 IFF_UP = 0x1
 
-#: What ROS processes on the hosts need: discovery across the wire, and no shared memory beside it.
+#: Settings of ROS processes on the hosts: discovery across the link, and no shared memory.
 ENVIRONMENT = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -36,7 +36,7 @@ def _call(function, *arguments):
 
 
 def _up(name, address=None):
-    """Brings an interface of the current namespace up, with a /24 address."""
+    """Brings up an interface of the current namespace, with a /24 address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         if address:
             for request, value in ((SIOCSIFADDR, address), (SIOCSIFNETMASK, "255.255.255.0")):
@@ -68,7 +68,7 @@ class Host:
 
     @contextlib.contextmanager
     def inside(self):
-        """The calling thread is on this host; so are the threads and processes that it starts meanwhile, for good."""
+        """Moves the calling thread to this host. Threads and processes that it starts meanwhile stay on the host."""
         with open("/proc/thread-self/ns/net") as home:
             _call(_libc.setns, self._namespace, CLONE_NEWNET)
             try:
@@ -77,7 +77,7 @@ class Host:
                 _call(_libc.setns, home.fileno(), CLONE_NEWNET)
 
     def start(self, manager):
-        """Starts a multiprocessing manager, whose class a module names, in a process on this host."""
+        """Starts a multiprocessing manager in a process on this host. Its class must be importable."""
         with self.inside():
             manager.start(_set_environment)
         return manager
@@ -93,13 +93,13 @@ class Network:
     def __init__(self, seed=0):
         self.left, self.right = Host("10.77.0.1"), Host("10.77.0.2")
         self.delay, self.loss, self._cut = 0.0, 0.0, False
-        self._dice = random.Random(seed)
+        self._rng = random.Random(seed)
         self._stop, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._carry, daemon=True)
         self._thread.start()
 
     def cut(self):
-        """From now on no frame arrives; nobody is told, as with a robot that drives out of reach."""
+        """Drops all frames from now on, without notice, like a robot out of range."""
         self._cut = True
 
     def heal(self):
@@ -107,24 +107,24 @@ class Network:
 
     def _carry(self):
         ends = {self.left.wire: self.right.wire, self.right.wire: self.left.wire}
-        under_way, count = [], 0
+        in_flight, count = [], 0
         while True:
-            wait = max(0.0, under_way[0][0] - time.monotonic()) if under_way else None
+            wait = max(0.0, in_flight[0][0] - time.monotonic()) if in_flight else None
             ready, _, _ = select.select([*ends, self._stop], [], [], wait)
             if self._stop in ready:
                 return
             for end in ready:
                 with contextlib.suppress(BlockingIOError):
                     frame = os.read(end, 65536)
-                    if not self._cut and self._dice.random() >= self.loss:
+                    if not self._cut and self._rng.random() >= self.loss:
                         count += 1
-                        heapq.heappush(under_way, (time.monotonic() + self.delay, count, ends[end], frame))
-            while under_way and under_way[0][0] <= time.monotonic():
-                _, _, end, frame = heapq.heappop(under_way)
+                        heapq.heappush(in_flight, (time.monotonic() + self.delay, count, ends[end], frame))
+            while in_flight and in_flight[0][0] <= time.monotonic():
+                _, _, end, frame = heapq.heappop(in_flight)
                 try:
                     os.write(end, frame)
                 except OSError as error:
-                    # A full queue loses frames, as switches do.
+                    # A full queue drops frames, like a switch.
                     if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
                         raise
 
@@ -136,8 +136,8 @@ class Network:
         self.right.close()
 
 
-def why_not():
-    """What keeps this machine from having such a network, or nothing."""
+def unsupported_reason():
+    """Why this machine cannot have such a network, or None."""
     try:
         Network().close()
     except OSError as error:

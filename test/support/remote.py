@@ -1,4 +1,4 @@
-"""Both sides of a navigation as objects in a process of their own: plain values in, plain values out."""
+"""Servers and client of a navigation in separate processes. Arguments and results are plain values."""
 
 import multiprocessing
 from multiprocessing.managers import BaseManager
@@ -20,19 +20,19 @@ class Servers:
             setattr(self._robot.servers[name].behaviour, field, value)
 
     def seen(self, name, kind):
-        """How many events of a kind a server saw."""
+        """The number of events of a kind at a server."""
         return len(self._robot.servers[name].seen(kind))
 
     def executing(self, name):
-        """How many goals a server is executing."""
+        """The number of goals that a server executes."""
         return self._robot.servers[name].executing()
 
     def awaited(self, name):
-        """Whether a server executes a goal whose client knows that."""
+        """Whether a server executes a goal whose client knows of the acceptance."""
         return self._robot.servers[name].awaited()
 
     def quiet(self):
-        """Whether nothing executes, and all that was accepted has ended."""
+        """Whether no goal executes, and every accepted goal has ended."""
         servers = self._robot.servers.values()
         return not self._robot.executing() and all(len(s.seen("accepted")) == len(s.seen("ended")) for s in servers)
 
@@ -53,7 +53,7 @@ class Client:
         return len(self._goals) - 1
 
     def feedback(self, goal):
-        """How many messages of feedback came."""
+        """The number of feedback messages."""
         return len(self._goals[goal].feedback)
 
     def cancel(self, goal):
@@ -63,13 +63,13 @@ class Client:
         return self._goals[goal].done()
 
     def result(self, goal, timeout):
-        """The name of the final status, and the error message."""
+        """The name of the final status and the error message."""
         status, result = self._goals[goal].result(timeout)
         return status, result.error_msg
 
 
 class Remote(BaseManager):
-    """A process that makes such objects. One a host: the middleware looks up a host's addresses once in a process."""
+    """A process with such objects. One process per host: the middleware reads the addresses of a host once per process."""
 
     def __init__(self):
         super().__init__(ctx=multiprocessing.get_context("spawn"))

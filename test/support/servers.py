@@ -1,6 +1,6 @@
-"""Action servers that do as a test tells them, and remember what was asked of them.
+"""Scripted action servers. They do what a test tells them, and record the requests.
 
-They are plain rclpy action servers: a client library nobody here wrote, so that both ends of the wire are not ours.
+They use rclpy's `ActionServer`, so that the tests do not depend on navtree's own server.
 """
 
 import threading
@@ -13,6 +13,8 @@ from nav2_msgs.srv import ClearEntireCostmap
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation
+
+from .transforms import publish_fixed_transforms
 
 RCLError = rclpy_implementation.RCLError
 
@@ -30,7 +32,7 @@ ACTIONS = {
 
 @dataclass
 class Event:
-    """Something a server saw: ``requested``, ``accepted``, ``cancel``, ``ended``."""
+    """An event at a server. The kinds are ``requested``, ``accepted``, ``cancel`` and ``ended``."""
 
     kind: str
     goal: bytes
@@ -40,38 +42,39 @@ class Event:
 
 @dataclass
 class Behaviour:
-    """What a server does with its goals. May be changed while it runs: a goal goes by what it finds from moment to moment,
-    in the object that was there when it was accepted."""
+    """How a server handles its goals. A test may change the fields at any time; running goals use the changed values. A goal
+    keeps the object that was set when it was accepted."""
 
     accept: bool = True
     #: Seconds between a goal request and its answer.
     accept_delay: float = 0.0
-    #: Seconds until a goal ends by itself; None: never.
+    #: Seconds until a goal ends by itself. None: never.
     duration: float | None = 0.0
-    #: A goal ends when a newer one is accepted, as with Nav2's servers.
+    #: Whether a goal ends when a newer one is accepted, as with Nav2's servers.
     preempts: bool = False
-    #: The error code that goals are aborted with; 0: they succeed.
+    #: The error code with which goals are aborted. 0: goals succeed.
     error_code: int = 0
-    #: The first goals only are aborted; None: all.
+    #: Number of goals to abort before goals succeed. None: abort all.
     abort_first: int | None = None
     accept_cancel: bool = True
     #: Seconds between a cancel request and its answer.
     cancel_delay: float = 0.0
-    #: Seconds a goal goes on after its cancel was accepted.
+    #: Seconds that a goal continues to execute after its cancel was accepted.
     stop_delay: float = 0.0
-    #: Called with the goal's request; returns the result. Without it, an empty one.
+    #: A function from the request of a goal to its result. None: the result is empty.
     result: object = None
+    #: A function from the seconds since the start of a goal to its feedback. None: no feedback.
     feedback: object = None
 
 
-class Threads(ActionServer):
-    """A thread a goal. rclpy's own takes one of the executor's for each, and with as many goals that do not end as it has
-    it hears no cancel any more."""
+class ThreadedActionServer(ActionServer):
+    """Executes each goal in its own thread. rclpy executes goals in threads of the executor; if as many goals as threads do
+    not end, it handles no cancel any more."""
 
     _threads = ()
 
     def awaited(self, goal):
-        """Called with the id of a goal whose result somebody asks for."""
+        """Called with the id of a goal whose result a client requests."""
 
     async def _execute_get_result_request(self, taken):
         _, request = taken
@@ -86,13 +89,13 @@ class Threads(ActionServer):
         thread.start()
 
     def join(self):
-        """Waits for all threads, which have been told to end."""
+        """Waits for the end of all threads."""
         for thread in self._threads:
             thread.join(5.0)
 
 
 def _run(coroutine):
-    """To its end, as nothing in it is waited for."""
+    """Runs a coroutine to its end. The coroutine must not wait for anything."""
     try:
         coroutine.send(None)
     except StopIteration:
@@ -100,12 +103,17 @@ def _run(coroutine):
 
 
 class Server:
-    """One action server."""
+    """One action server.
 
-    def __init__(self, graph, name, behaviour=None, action=None):
+    ``choose(request)``, if given, returns the behaviour of a goal; without it all goals have `behaviour`.
+    ``on_event(event)``, if given, is called for each event.
+    """
+
+    def __init__(self, graph, name, behaviour=None, action=None, choose=None, on_event=None):
         self.name = name
         self.action = action or ACTIONS[name.rsplit("/", 1)[-1]]
         self.behaviour = behaviour or Behaviour()
+        self._choose, self._on_event = choose, on_event
         self.events = []
         self.running = set()
         self._known = set()
@@ -113,7 +121,7 @@ class Server:
         self._stop = threading.Event()
         self._ended = 0
         self._newest, self._behaviours = None, {}
-        self._server = Threads(
+        self._server = ThreadedActionServer(
             graph.node,
             self.action,
             name,
@@ -125,33 +133,43 @@ class Server:
         )
         self._server.awaited = self._awaited
 
-    def _note(self, kind, goal=b"", detail=None):
+    def _behaviour_for(self, request):
+        return self._choose(request) if self._choose else self.behaviour
+
+    def _record(self, kind, goal=b"", detail=None, change=lambda: None):
+        """Records an event, and makes a change of the server's state with it."""
+        event = Event(kind, bytes(goal), time.monotonic(), detail)
         with self._lock:
-            self.events.append(Event(kind, bytes(goal), time.monotonic(), detail))
+            self.events.append(event)
+            change()
+        if self._on_event:
+            self._on_event(event)
 
     def _wait(self, seconds):
-        """As many seconds as are called for, as long as they are."""
+        """Waits for a number of seconds, which may change meanwhile."""
         since = time.monotonic()
         while time.monotonic() - since < seconds() and not self._stop.wait(0.002):
             pass
 
     def _goal(self, request):
-        self._note("requested", detail=request)
-        behaviour = self.behaviour
+        self._record("requested", detail=request)
+        behaviour = self._behaviour_for(request)
         self._wait(lambda: behaviour.accept_delay)
         return GoalResponse.ACCEPT if behaviour.accept else GoalResponse.REJECT
 
     def _accepted(self, handle):
         goal = bytes(handle.goal_id.uuid)
-        with self._lock:
-            self.events.append(Event("accepted", goal, time.monotonic(), handle.request))
+
+        def add():
             self.running.add(goal)
-            self._behaviours[goal] = self.behaviour
+            self._behaviours[goal] = self._behaviour_for(handle.request)
             self._newest = goal
+
+        self._record("accepted", goal, handle.request, add)
         try:
             handle.execute()
         except RCLError:
-            # A cancel came between its look for one and its next step.
+            # A cancel arrived between rclpy's check for one and its next step.
             self._server.notify_execute(handle, None)
 
     def _awaited(self, goal):
@@ -159,8 +177,8 @@ class Server:
             self._known.add(bytes(goal))
 
     def _cancel(self, handle):
-        self._note("cancel", handle.goal_id.uuid)
-        behaviour = self.behaviour
+        self._record("cancel", handle.goal_id.uuid)
+        behaviour = self._behaviour_for(handle.request)
         self._wait(lambda: behaviour.cancel_delay)
         return CancelResponse.ACCEPT if behaviour.accept_cancel else CancelResponse.REJECT
 
@@ -199,15 +217,13 @@ class Server:
                         self._end(goal, "succeeded")
                         handle.succeed()
                     return result
-        except Exception as error:  # noqa: BLE001 - a context that is shut down under a goal is no failure here
+        except Exception as error:  # noqa: BLE001 - the context may be shut down while a goal executes
             self._end(goal, f"error {error}")
         return result
 
     def _end(self, goal, how):
-        """The robot stands, and then that is told to whoever waits for it: nobody may know it and find it moving here."""
-        with self._lock:
-            self.events.append(Event("ended", goal, time.monotonic(), how))
-            self.running.discard(goal)
+        """Records that the goal stopped, before any client can know it: a test must not find it executing afterwards."""
+        self._record("ended", goal, how, lambda: self.running.discard(goal))
 
     def seen(self, kind):
         """The events of one kind so far."""
@@ -215,12 +231,11 @@ class Server:
             return [event for event in self.events if event.kind == kind]
 
     def cancelled(self):
-        """The goals that somebody wanted cancelled, in order. A cancel that is not answered soon is asked for again, which
-        is no other one."""
+        """The goals with a cancel request, in order. A repeated request for a goal counts once."""
         return list(dict.fromkeys(event.goal for event in self.seen("cancel")))
 
     def forget(self):
-        """What was asked of it so far is of no account."""
+        """Removes all recorded events."""
         with self._lock:
             self.events.clear()
             self._ended = 0
@@ -231,7 +246,7 @@ class Server:
             return len(self.running)
 
     def awaited(self):
-        """Whether a goal is executing whose client knows that: it has asked for the result."""
+        """Whether a goal is executing whose client knows of the acceptance, because it has requested the result."""
         with self._lock:
             return not self._known.isdisjoint(self.running)
 
@@ -239,7 +254,12 @@ class Server:
         """The goal messages that were accepted, in order."""
         return [event.detail for event in self.seen("accepted")]
 
+    def leave(self):
+        """Removes the server from the graph. Its goals get no result."""
+        self._server.destroy()
+
     def destroy(self):
+        """Ends all goals and removes the server from the graph."""
         self._stop.set()
         if self._server:
             self._server.join()
@@ -248,7 +268,7 @@ class Server:
 
 
 def straight_path(request):
-    """A planner's result: from the origin to the goal, or through the goals."""
+    """The result of a planner: a straight path from the origin to the goal, or through the goals."""
     goals = [request.goal] if hasattr(request, "goal") else list(request.goals)
     action = nav2.ComputePathToPose if hasattr(request, "goal") else nav2.ComputePathThroughPoses
     result = action.Result()
@@ -268,7 +288,7 @@ def straight_path(request):
 
 @dataclass
 class Robot:
-    """Everything that the default trees call, and the transforms that the navigator needs."""
+    """All servers that the default trees use, and the transforms that the navigator needs."""
 
     graph: object
     servers: dict = field(default_factory=dict)
@@ -289,30 +309,14 @@ class Robot:
                 lambda request, response, costmap=costmap: self.clears.append(costmap) or response,
                 callback_group=self.graph.group,
             )
-        self._transforms()
+        self._publisher = publish_fixed_transforms(self.graph.node)
 
     def add(self, name, behaviour):
         self.servers[name] = Server(self.graph, name, behaviour)
         return self.servers[name]
 
-    def _transforms(self):
-        from geometry_msgs.msg import TransformStamped
-        from rclpy.qos import DurabilityPolicy, QoSProfile
-        from tf2_msgs.msg import TFMessage
-
-        qos = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._publisher = self.graph.node.create_publisher(TFMessage, "/tf_static", qos)
-        message = TFMessage()
-        for parent, child in (("map", "odom"), ("odom", "base_link")):
-            transform = TransformStamped()
-            transform.header.frame_id = parent
-            transform.child_frame_id = child
-            transform.transform.rotation.w = 1.0
-            message.transforms.append(transform)
-        self._publisher.publish(message)
-
-    def is_heard(self):
-        """Whether somebody listens to where it is."""
+    def has_listener(self):
+        """Whether the navigator subscribes to the transforms."""
         return self._publisher.get_subscription_count() > 0
 
     def executing(self):
@@ -320,7 +324,7 @@ class Robot:
         return sum(server.executing() for server in self.servers.values())
 
     def forget(self):
-        """What was asked of any server so far is of no account."""
+        """Removes all recorded events of all servers."""
         for server in self.servers.values():
             server.forget()
         self.clears.clear()

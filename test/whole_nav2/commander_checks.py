@@ -1,5 +1,5 @@
-"""Run by test_whole_nav2.py, in the environment that it made: a client with every import of the module robot_navigator of
-nav2_simple_commander (Jazzy), and every client that it makes of them."""
+"""Run by test_whole_nav2.py in the environment that it built. A client with all imports of the module robot_navigator of
+nav2_simple_commander (Jazzy), and all clients that the module creates."""
 
 import pytest
 from action_msgs.msg import GoalStatus
@@ -69,7 +69,7 @@ SERVICES = {
 
 @pytest.fixture
 def commander(stack):
-    """The clients of a commander, by name."""
+    """The action and service clients of a commander, by name."""
     node = stack.graph.node
     actions = {name: ActionClient(node, kind, name) for name, kind in ACTIONS.items()}
     services = {name: node.create_client(kind, name) for name, kind in SERVICES.items()}
@@ -79,8 +79,8 @@ def commander(stack):
         actions[name].destroy()
 
 
-def achieved(graph, client, goal):
-    """The result of a goal that succeeds."""
+def run_goal(graph, client, goal):
+    """Sends a goal that must succeed, and returns its result."""
     wait_for(client.server_is_ready, PATIENCE, "the server")
     handle = graph.ask(lambda: client.send_goal_async(goal), "answer to the goal")
     assert handle.accepted
@@ -94,11 +94,11 @@ def test_a_commander_navigates_with_navtree(stack, commander):
     assert state.current_state.id == State.PRIMARY_STATE_ACTIVE
     pose = PoseStamped()
     pose.header.frame_id, pose.pose.orientation.w = "map", 1.0
-    achieved(stack.graph, commander["navigate_to_pose"], NavigateToPose.Goal(pose=pose))
+    run_goal(stack.graph, commander["navigate_to_pose"], NavigateToPose.Goal(pose=pose))
     assert stack.robot.controller.seen("requested")
 
 
-def test_interfaces_that_navtree_does_not_speak_work(stack, commander):
+def test_interfaces_that_navtree_does_not_use_work(stack, commander):
     missed = MissedWaypoint(index=1, error_code=601)
     result = FollowGPSWaypoints.Result(missed_waypoints=[missed])
     server = Server(
@@ -106,7 +106,7 @@ def test_interfaces_that_navtree_does_not_speak_work(stack, commander):
     )
     try:
         goal = FollowGPSWaypoints.Goal(gps_poses=[GeoPose()])
-        found = achieved(stack.graph, commander["follow_gps_waypoints"], goal)
+        found = run_goal(stack.graph, commander["follow_gps_waypoints"], goal)
         assert [(waypoint.index, waypoint.error_code) for waypoint in found.missed_waypoints] == [(1, 601)]
     finally:
         server.destroy()
@@ -124,7 +124,7 @@ def test_interfaces_that_navtree_does_not_speak_work(stack, commander):
     node.destroy_service(service)
 
 
-def test_messages_of_a_commander_can_be_made():
+def test_messages_of_a_commander_can_be_created():
     assert BackUp.Goal(target=Point(x=0.15), speed=0.025, time_allowance=Duration(sec=10)).target.x == 0.15
     assert ManageLifecycleNodes.Request.PAUSE == 1
     assert LoadMap.Response.RESULT_UNDEFINED_FAILURE == 255

@@ -1,4 +1,4 @@
-"""Use the action `spin` of the process under test as a client does, and check every answer."""
+"""Use the action `spin` of the process under test like a client, and check every answer."""
 
 import uuid
 
@@ -46,11 +46,11 @@ for attempt in range(20):
     answer = wait(goal.get_result_async())
     assert answer.status == GoalStatus.STATUS_SUCCEEDED
     assert answer.result.error_code == 9 and answer.result.error_msg == "turned"
-    # Feedback that finds no reader yet is lost, and rclpy takes none any more after the result.
+    # Feedback before discovery is lost, and rclpy takes no feedback after the result.
     if len(feedbacks) == 2:
         break
 assert [f.angular_distance_traveled for f in feedbacks] == [0.5, 1.0], feedbacks
-# Again: the result is kept.
+# A second request: the server keeps the result.
 assert wait(goal.get_result_async()).status == GoalStatus.STATUS_SUCCEEDED
 
 assert not send(3.0).accepted
@@ -61,23 +61,23 @@ answer = wait(goal.cancel_goal_async())
 assert answer.return_code == CancelGoal.Response.ERROR_NONE and len(answer.goals_canceling) == 1
 assert wait(goal.get_result_async()).status == GoalStatus.STATUS_CANCELED
 
-# As rcl answers: finished 3, unknown 2.
+# The return codes of rcl: 3 for finished, 2 for unknown goals.
 assert cancel(goal.goal_id).return_code == CancelGoal.Response.ERROR_GOAL_TERMINATED
-stranger = UUID(uuid=list(uuid.uuid4().bytes))
-assert cancel(stranger).return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID
+unknown = UUID(uuid=list(uuid.uuid4().bytes))
+assert cancel(unknown).return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID
 
-# Dropped by its server.
+# A goal that the server drops.
 goal = send(5.0)
 answer = wait(goal.get_result_async())
 assert answer.status == GoalStatus.STATUS_ABORTED and answer.result.error_code == 700
 
-# All at once.
+# One cancel for all goals.
 goals = [send(2.0) for _ in range(3)]
 assert len(cancel(UUID()).goals_canceling) == 3
 for goal in goals:
     assert wait(goal.get_result_async()).status == GoalStatus.STATUS_CANCELED
 
-# The identifier of a goal is used once.
+# The id of a goal cannot be used twice.
 request = client._action_type.Impl.SendGoalService.Request()
 request.goal_id = goals[0].goal_id
 request.goal.target_yaw = 1.0

@@ -1,55 +1,50 @@
-"""Serve the action `spin`; what a goal does is told by its angle. Say what happens, with the time."""
+"""Serve the action `spin` and two services. The target angle of a goal decides what happens to it. Print each event."""
 
+import os
 import sys
-import threading
 import time
+from pathlib import Path
 
-import rclpy
-from nav2_msgs.action import Spin
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import MultiThreadedExecutor
-from std_srvs.srv import SetBool, Trigger
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from nav2_msgs.action import Spin  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
+from support.graph import Graph  # noqa: E402
+from support.servers import Behaviour, Server  # noqa: E402
 
 
-def say(*words):
-    # In one piece: several threads say something.
+def feedback(elapsed):
+    return Spin.Feedback(angular_distance_traveled=0.25 + elapsed)
+
+
+BEHAVIOURS = {
+    1.0: Behaviour(duration=0.2, feedback=feedback, result=lambda _: Spin.Result(error_code=7)),
+    2.0: Behaviour(duration=None, feedback=feedback),
+    3.0: Behaviour(accept=False),
+    4.0: Behaviour(accept_delay=0.5, duration=None, feedback=feedback),
+}
+#: The target angle of each goal.
+angles = {}
+
+
+def print_event(event):
+    match event.kind:
+        case "requested":
+            print_line("requested", event.detail.target_yaw)
+        case "accepted":
+            angles[event.goal] = event.detail.target_yaw
+        case "cancel":
+            print_line("cancel", time.time_ns())
+        case "ended":
+            print_line(event.detail, angles[event.goal])
+
+
+def print_line(*words):
+    # One write: several threads print lines.
     sys.stdout.write(" ".join(map(str, words)) + "\n")
 
 
-def accept(goal):
-    if goal.target_yaw == 3.0:
-        return GoalResponse.REJECT
-    if goal.target_yaw == 4.0:
-        say("requested", goal.target_yaw)
-        time.sleep(0.5)
-    return GoalResponse.ACCEPT
-
-
-def cancel(goal):
-    say("cancel", time.time_ns())
-    return CancelResponse.ACCEPT
-
-
-def execute(goal):
-    say("execute", time.time_ns())
-    result = Spin.Result()
-    feedback = Spin.Feedback()
-    end = time.monotonic() + (0.2 if goal.request.target_yaw == 1.0 else 3600)
-    while time.monotonic() < end:
-        if goal.is_cancel_requested:
-            goal.canceled()
-            say("canceled", goal.request.target_yaw)
-            return result
-        feedback.angular_distance_traveled += 0.25
-        goal.publish_feedback(feedback)
-        time.sleep(0.01)
-    goal.succeed()
-    result.error_code = 7
-    return result
-
-
-def trigger(request, response):
+def trigger(_, response):
     response.success = True
     response.message = "triggered"
     return response
@@ -61,25 +56,12 @@ def set_bool(request, response):
     return response
 
 
-rclpy.init()
-node = rclpy.create_node("peer")
-group = ReentrantCallbackGroup()
-server = ActionServer(
-    node,
-    Spin,
-    "spin",
-    execute_callback=execute,
-    goal_callback=accept,
-    cancel_callback=cancel,
-    callback_group=group,
-)
-node.create_service(Trigger, "trigger", trigger)
-node.create_service(SetBool, "set_bool", set_bool)
-executor = MultiThreadedExecutor(4)
-executor.add_node(node)
-threading.Thread(target=executor.spin, daemon=True).start()
-say("ready")
+graph = Graph(int(os.environ["ROS_DOMAIN_ID"]), "peer")
+server = Server(graph, "spin", action=Spin, choose=lambda goal: BEHAVIOURS[goal.target_yaw], on_event=print_event)
+graph.node.create_service(Trigger, "trigger", trigger)
+graph.node.create_service(SetBool, "set_bool", set_bool)
+print_line("ready")
 input()
-server.destroy()
-say("gone")
+server.leave()
+print_line("gone")
 input()

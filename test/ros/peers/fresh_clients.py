@@ -1,4 +1,4 @@
-"""Call a service of the process under test from new clients, each at once after it has seen the service."""
+"""Call a service of the process under test from new clients, each as soon as it sees the service."""
 
 import time
 
@@ -7,7 +7,7 @@ from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
 PARTICIPANTS = 20
-# Of one participant: the first of them is discovered from the beginning, the others by their endpoints alone.
+# Clients per participant. Discovery of the first includes the participant, that of the others only their endpoints.
 CLIENTS = 10
 
 for participant in range(PARTICIPANTS):
@@ -25,7 +25,7 @@ for participant in range(PARTICIPANTS):
             time.sleep(0.0005)
         asked = time.monotonic()
         future = client.call_async(Trigger.Request())
-        # What is lost on the way is sent again with a heartbeat, one every three seconds: late is not lost.
+        # A lost message is sent again with a heartbeat, every three seconds: late is not lost.
         executor.spin_until_future_complete(future, timeout_sec=20.0)
         lost += not future.done()
         slowest = max(slowest, time.monotonic() - asked)

@@ -1,4 +1,4 @@
-"""Take the process under test through its life as Nav2's lifecycle manager does, and read its log."""
+"""Drive the process under test through its lifecycle like Nav2's lifecycle manager, and read its log."""
 
 import rclpy
 from bond.msg import Status
@@ -49,14 +49,13 @@ assert [t.transition.label for t in available] == ["configure", "shutdown"]
 assert len(call(GetAvailableTransitions, "get_transition_graph", ask).available_transitions) == 25
 
 assert not change(Transition.TRANSITION_ACTIVATE), "not from unconfigured"
-# The first time the node refuses.
+# The first configure fails by design of the test.
 assert not change(Transition.TRANSITION_CONFIGURE)
 assert state() == "unconfigured"
 assert change(Transition.TRANSITION_CONFIGURE) and state() == "inactive"
 assert change(Transition.TRANSITION_ACTIVATE) and state() == "active"
 until(lambda: any(beat.active and beat.id == "tested" for beat in beats))
-# Its period is a tenth of a second from the first heartbeat on, without anybody at the other end: while it rests, it is a
-# whole one.
+# Without a peer the heartbeat period is 0.1 s at first, and 1 s when the bond is idle.
 stamps = lambda: [b.header.stamp.sec + b.header.stamp.nanosec / 1e9 for b in beats if b.active]  # noqa: E731
 until(lambda: len(stamps()) >= 6)
 assert stamps()[5] - stamps()[0] < 3.0, stamps()

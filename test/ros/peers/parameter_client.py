@@ -1,4 +1,4 @@
-"""Use the parameters of the process under test through rclpy's own client, and check every answer."""
+"""Use the parameters of the process under test with rclpy's client, and check every answer."""
 
 import rclpy
 from rcl_interfaces.msg import ParameterEvent, ParameterType
@@ -27,11 +27,11 @@ def set_one(name, value):
 
 
 names = wait(client.list_parameters()).result.names
-# What every node of rclcpp declares too.
-usual = {"use_sim_time", "start_type_description_service"} | {
+# Parameters that every rclcpp node declares too.
+standard = {"use_sim_time", "start_type_description_service"} | {
     f"qos_overrides./clock.subscription.{policy}" for policy in ("depth", "durability", "history", "reliability")
 }
-assert set(names) == {"rate", "tree", "frame"} | usual, names
+assert set(names) == {"rate", "tree", "frame"} | standard, names
 
 values = wait(client.get_parameters(["rate", "tree", "nobody"])).values
 assert values[0].type == ParameterType.PARAMETER_DOUBLE and values[0].double_value == 100.0
@@ -45,14 +45,14 @@ assert descriptors[1].read_only
 
 assert set_one("rate", 50.0).successful
 assert set_one("rate", 60).successful
-refusals = {
+rejections = {
     ("rate", 5000.0): "outside of 1 to 1000",
     ("rate", "fast"): "of type double, not string",
     ("frame", "odom"): "read-only",
     ("nobody", 1): "not declared",
     ("tree", "broken.xml"): "broken.xml:3:5: no such node",
 }
-for (name, value), reason in refusals.items():
+for (name, value), reason in rejections.items():
     answer = set_one(name, value)
     assert not answer.successful and reason in answer.reason, answer
 

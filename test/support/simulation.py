@@ -1,4 +1,4 @@
-"""nav_sim and the node under test on simulated time, kept for many goals: what running many trees needs."""
+"""nav_sim and the node under test on simulated time. One instance runs many goals."""
 
 import math
 from contextlib import ExitStack
@@ -26,12 +26,12 @@ SERVERS = (
     "drive_on_heading",
     "wait",
 )
-UNDER_WAY = {GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING}
-#: Simulated seconds per second: where a machine cannot keep up, nav_sim falls behind without harm.
+UNFINISHED = {GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING}
+#: Simulated seconds per second. On a slow machine nav_sim falls behind without harm.
 SPEED = 20.0
 
 
-class Field:
+class Simulation:
     """A robot on an open plane, a navigation node, and a client of both."""
 
     def __init__(self, domain, parameters=None, sim_parameters=None):
@@ -52,21 +52,21 @@ class Field:
         defaults = {
             "autostart_node": True,
             "use_sim_time": True,
-            # Five milliseconds here: as often as the node looks at the simulated clock, and not much more.
+            # 5 ms of real time: the period in which the node reads the simulated clock.
             "bt_loop_duration": 100,
             "feedback_rate": 2.0,
-            # Five seconds here: a busy machine may keep a message back for longer than a twentieth of one.
+            # 5 s of real time: a busy machine may delay a message by more than 0.05 s.
             "transform_age_limit": 100.0,
             "default_nav_to_pose_bt_xml": str(tree("plan_and_follow.xml")),
-            # By the time of people. The clock comes a thousand times a second: what a reader that is kept waiting has no
-            # room for, the middleware repeats after three seconds.
+            # In real time. The clock is published 1,000 times a second. If a slow reader loses messages, the middleware
+            # repeats them after 3 s.
             "default_server_timeout": 15000,
             "stop_timeout": 15000,
         }
         self.node = Executable("navtree", domain, defaults | (parameters or {}))
         self._closers.callback(self.node.close)
         self.odometry = self.first_odometry = None
-        #: From when on stamps are those of a simulation that has ended.
+        #: Stamps from this second on belong to a simulation that has ended.
         self._outdated = math.inf
         self._statuses = {}
         node, group = self.graph.node, self.graph.group
@@ -87,14 +87,14 @@ class Field:
 
     def _wait_until_ready(self):
         wait_for(lambda: self.odometry, 30.0, "odometry")
-        # Half a simulated second, the patience for a transform, is short here: until the node has heard the first ones.
+        # The timeout for transforms, half a simulated second, is short: wait until the node has the first transforms.
         wait_for(self._arrives, 30.0, "a goal where the robot stands")
 
     def _arrives(self):
         return self.navigation.send(*self.position).result(30.0)[0] == "SUCCEEDED"
 
     def restart_sim(self, parameters):
-        """Ends nav_sim and starts it anew, with other parameters: robot, clock and stamps are where they began."""
+        """Restarts nav_sim with other parameters. Robot, clock and stamps start again at their initial values."""
         self.sim.close()
         self._outdated, self.odometry = self.odometry.header.stamp.sec, None
         self._statuses.clear()
@@ -108,14 +108,14 @@ class Field:
     def _on_odometry(self, message):
         if self.odometry is None:
             if message.header.stamp.sec >= self._outdated:
-                # One of the last of a simulation that has ended.
+                # A late message of the simulation that has ended.
                 return
             self.first_odometry = message
         self.odometry = message
 
     @property
     def position(self):
-        """Where the robot is in the map: nav_sim's odometry is exact unless noise is asked for."""
+        """The position of the robot in the map. The odometry of nav_sim has no noise by default."""
         position = self.odometry.pose.pose.position
         return position.x, position.y
 
@@ -128,7 +128,7 @@ class Field:
         return math.hypot(here[0] - x, here[1] - y)
 
     def set_sim(self, **parameters):
-        """Sets parameters of nav_sim, all of them texts; `__` stands for a dot."""
+        """Sets text parameters of nav_sim. `__` in a name stands for a dot."""
         kind = ParameterType.PARAMETER_STRING
         request = SetParameters.Request(
             parameters=[
@@ -142,11 +142,11 @@ class Field:
             assert result.successful, result.reason
 
     def busy(self):
-        """The servers with a goal that is not over."""
+        """The servers with an unfinished goal."""
         return {
             name
             for name, statuses in self._statuses.items()
-            if any(status.status in UNDER_WAY for status in statuses)
+            if any(status.status in UNFINISHED for status in statuses)
         }
 
     def wait_until_idle(self):

@@ -1,4 +1,4 @@
-"""The node with the processes around it: servers, robot and a client."""
+"""The node under measurement, with the processes of servers, robot and client."""
 
 import contextlib
 import multiprocessing
@@ -17,7 +17,7 @@ from .servers import serve
 
 _spawn = multiprocessing.get_context("spawn")
 
-#: Names, actions and modes of the servers of the default trees. All of them: Nav2 loads no tree without.
+#: Names, actions and modes of the servers of the default trees. All of them: Nav2 loads no tree without its servers.
 DEFAULT_SERVERS = [
     ("compute_path_to_pose", "ComputePathToPose", "plan"),
     ("compute_path_through_poses", "ComputePathThroughPoses", "plan"),
@@ -29,7 +29,7 @@ DEFAULT_SERVERS = [
 
 
 class Peer:
-    """A process at the other end of a pipe."""
+    """A child process with a pipe."""
 
     def __init__(self, target, *arguments):
         self.pipe, other = _spawn.Pipe()
@@ -45,8 +45,8 @@ class Peer:
             self._process.kill()
 
 
-class Stage:
-    """Made with ``with``; everything on it ends at the end."""
+class MeasuredSystem:
+    """A context manager: all processes end with it."""
 
     def __init__(self, domain, servers, tree=None, patience=None, program="navtree"):
         self.domain, self.tree, self._closers = domain, tree, contextlib.ExitStack()
@@ -81,19 +81,19 @@ class Stage:
         return self.node.process.pid
 
     def send(self):
-        """Sends a navigation goal; its handle when it was accepted."""
+        """Sends a navigation goal and returns its accepted handle."""
         future = self.client.send_goal_async(NavigateToPose.Goal(pose=pose(3.0, 0.0)))
         handle = self.graph.result(future, 10.0, "answer to the goal request")
-        assert handle.accepted, "the navigation was refused"
+        assert handle.accepted, "the navigation was rejected"
         return handle
 
     def start(self, names, tries=20):
-        """A navigation with a goal on each of these servers; begun again until there is one."""
+        """Starts a navigation with a goal on each of the servers; retries if necessary."""
         for _ in range(tries):
             try:
                 handle = self.send()
             except AssertionError:
-                # The middleware matches endpoints one after the other: the first answer may find no way yet.
+                # The first answer may be lost: the middleware matches endpoints one after another.
                 continue
             result = handle.get_result_async()
             deadline = time.monotonic() + 4.0
@@ -103,23 +103,23 @@ class Stage:
                     return handle, result
             if not result.done():
                 handle.cancel_goal_async()
-                wait_for(result.done, 10.0, "result of a navigation that did not get under way")
+                wait_for(result.done, 10.0, "result of a navigation that did not start")
             self.collect(0.3)
             self.events.clear()
-        raise AssertionError(f"no navigation got under way:\n{self.node.output[-3000:]}")
+        raise AssertionError(f"no navigation started:\n{self.node.output[-3000:]}")
 
     def collect(self, seconds):
-        """Takes what the servers have noted, waiting at most so long for the first of it."""
+        """Reads the events of the servers. Waits for the first one at most for a time."""
         pipe = self.peers[0].pipe
         while pipe.poll(seconds):
             self.events.append(pipe.recv())
             seconds = 0.0
 
     def cancels(self, count, since, seconds=5.0):
-        """When the first cancel for each server was written; those there are, when they are too few in time."""
+        """The write times of the first cancel for each server. Returns those found in time."""
         deadline = time.monotonic() + seconds
         while True:
-            # One that is not answered soon is sent again.
+            # A cancel without an early answer is sent again.
             first = {}
             for kind, name, at in self.events:
                 if kind == "cancel" and at >= since:
@@ -129,7 +129,7 @@ class Stage:
             self.collect(0.01)
 
     def end(self, result, seconds=15.0):
-        """How a navigation ended."""
+        """Waits for the end of a navigation. Returns its status."""
         deadline = time.monotonic() + seconds
         while not result.done():
             assert time.monotonic() < deadline, "a navigation did not end"
@@ -141,7 +141,7 @@ class Stage:
         self.battery.publish(BatteryState(percentage=level))
 
     def ticks(self):
-        """Ends the node, which then says how long its ticks took: count, missed, and milliseconds."""
+        """Ends the node, and reads the tick statistics from its log: count, missed, and three durations in ms."""
         self.node.interrupt()
         self.node.wait(10.0)
         number = r"([\d.]+)(ns|µs|ms|s)"
@@ -150,7 +150,7 @@ class Stage:
             rf"{number} at most",
             self.node.output,
         )
-        assert found, f"the node did not say how long its ticks took:\n{self.node.output[-3000:]}"
+        assert found, f"the node did not log its tick statistics:\n{self.node.output[-3000:]}"
         scale = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
         values = found.groups()
         times = [float(n) * scale[unit] for n, unit in zip(values[2::2], values[3::2])]

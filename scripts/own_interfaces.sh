@@ -1,18 +1,18 @@
 # shellcheck shell=bash
-# Interface packages of one's own, for RosAction and its kin: `source "$(scripts/setup PACKAGE|FOLDER...)"`.
+# Adds your own interface packages for RosAction and the other Ros* nodes: `source "$(scripts/setup PACKAGE|FOLDER...)"`.
 #
-# A PACKAGE is one that the sourced ROS 2 or workspace has; a FOLDER holds definitions, and is built into the cache as
-# interfaces/ is (give the one that others need first). The environment adds them, and what they depend on, to the
-# packages of .cargo/config.toml. A build with other packages has a build folder of its own, because r2r would be built
-# anew with every change of sides, and 0.9.7 cannot be changed back: it prints its settings only where it has nothing
-# cached. To be sourced by scripts/setup.
+# A PACKAGE is in the sourced ROS 2 or workspace. A FOLDER holds definitions and is built into the cache like interfaces/;
+# give a folder before the folders that need it. The environment adds these packages and their dependencies to the packages
+# of .cargo/config.toml. A build with other packages gets its own build folder, for two reasons: r2r would be rebuilt at each
+# change between the package sets, and r2r 0.9.7 cannot switch back, because it prints its settings only if nothing is cached.
+# Sourced by scripts/setup.
 
 own_folders=() own_names=() own_overlay='' own_prefixes='' own_filter=''
 
-# name_in MANIFEST
+# name_in MANIFEST: prints the package name.
 name_in() { sed -n 's:.*<name>[[:space:]]*\([^<[:space:]]*\).*:\1:p' "$1" | head -n 1; }
 
-# manifest_of PACKAGE: its package.xml.
+# manifest_of PACKAGE: prints the path of its package.xml.
 manifest_of() {
   local folder prefix prefixes
   for folder in "${own_folders[@]}"; do
@@ -26,7 +26,7 @@ manifest_of() {
   return 1
 }
 
-# add_to_filter PACKAGE MANIFEST: with what it depends on; r2r follows no nested packages by itself.
+# add_to_filter PACKAGE MANIFEST: adds the package and its dependencies; r2r does not follow nested packages.
 add_to_filter() {
   local dependency manifest
   [[ ";$own_filter;" != *";$1;"* ]] || return 0
@@ -61,7 +61,7 @@ END
   echo fi
 }
 
-# own_environment ARGUMENT...: makes what is missing, and prints the file.
+# own_environment ARGUMENT...: builds missing packages and prints the path of the environment file.
 own_environment() {
   local argument name file files=()
   # shellcheck disable=SC1090

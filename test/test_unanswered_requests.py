@@ -1,4 +1,4 @@
-"""Requests that no server answers are counted and bounded (G6): r2r keeps a piece of each for ever."""
+"""G6: the number of unanswered requests is limited, because r2r never frees their memory."""
 
 import sys
 
@@ -15,7 +15,7 @@ TREE = """
 """
 
 
-#: A service that is there and never answers, because its node is not spun. Ends by itself.
+#: A service that never answers, because its node is not spun. Ends by itself.
 SILENT = """
 import time
 import rclpy
@@ -28,7 +28,7 @@ time.sleep(300)
 
 
 @pytest.mark.timeout(400)
-def test_g6_a_service_that_never_answers_is_asked_a_thousand_times_and_its_successor_again(
+def test_g6_silent_service_gets_at_most_a_thousand_requests_and_a_new_server_gets_them_again(
     stack_factory, start, tmp_path
 ):
     path = tmp_path / "ask.xml"
@@ -42,8 +42,8 @@ def test_g6_a_service_that_never_answers_is_asked_a_thousand_times_and_its_succe
     before = stack.node.own_kib()
     wait_for(lambda: len(goal.feedback) > 10, 10, "feedback: the tree goes on ticking and failing")
     assert stack.node.own_kib() - before < 2000
-    assert sum(refusal in line for line in stack.node.lines) == 1, "said once"
-    # Its endpoints stay on the graph for 20 s.
+    assert sum(refusal in line for line in stack.node.lines) == 1, "logged more than once"
+    # The endpoints of a killed process stay on the graph for 20 s.
     silent.kill()
     stack.graph.node.create_service(
         ClearEntireCostmap, "silent", lambda request, response: response, callback_group=stack.graph.group

@@ -1,4 +1,4 @@
-"""Builds nodes in C that do next to nothing (`floor.c`, `loop.c`), against the ROS 2 of the environment."""
+"""Builds minimal nodes in C (`empty_node.c`, `tick_loop.c`) with the ROS 2 of the environment."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ FOLDER = Path(__file__).parent
 
 
 def build(folder, name, packages=()):
-    """The executable of a source file here, which uses the messages of these packages."""
+    """Compiles a source file of this folder with the messages of some packages. Returns the executable."""
     prefixes = [Path(prefix) for prefix in os.environ["AMENT_PREFIX_PATH"].split(":") if prefix]
     command = ["cc", "-O2", str(FOLDER / f"{name}.c"), "-o", str(Path(folder) / name)]
     for prefix in prefixes:
@@ -20,7 +20,7 @@ def build(folder, name, packages=()):
             command.append(f"-Wl,-rpath-link,{library}")
     for package in packages:
         command += [f"-l{package}__rosidl_typesupport_c", f"-l{package}__rosidl_generator_c"]
-    # Whatever a library of a wheel leaves to the process that loads it is not used here.
+    # Symbols that a library of a wheel expects from its process are not used here.
     command += ["-Wl,--unresolved-symbols=ignore-in-shared-libs", "-lrcl", "-lrcutils"]
     subprocess.run(command, check=True)
     return Path(folder) / name

@@ -1,4 +1,4 @@
-"""An action server in a process of its own, to be killed: NAME SECONDS. Ends by itself after SECONDS."""
+"""An action server in a separate process that a test kills. Arguments: NAME SECONDS. Ends by itself after SECONDS."""
 
 import sys
 import threading
@@ -15,10 +15,10 @@ def main():
     import os
 
     name, seconds = sys.argv[1], float(sys.argv[2])
-    graph = Graph(int(os.environ["ROS_DOMAIN_ID"]), "lone_server")
+    graph = Graph(int(os.environ["ROS_DOMAIN_ID"]), "server_process")
     server = Server(graph, name, Behaviour(duration=None))
     threading.Timer(seconds, os._exit, [1]).start()
-    # Of a goal whose acceptance finds no reader rclpy does not speak again.
+    # rclpy drops a goal if no reader receives its acceptance, so wait for a client.
     reply = f"rr/{name}/_action/send_goalReply"
     wait_for(lambda: graph.node.get_subscriptions_info_by_topic(reply, no_mangle=True), PATIENCE, "a client of it")
     print("ready", flush=True)

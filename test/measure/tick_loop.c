@@ -1,6 +1,6 @@
-/* The least that ticks at 100 Hz cost on this rcl and this middleware with the topics of a navigation: /tf and /odom in,
- * the feedback of the navigation out at 10 Hz. One thread, one wait set that is never rebuilt,
- * nothing done with what arrives. Ends by itself. */
+/* A tick loop at 100 Hz: its minimum load on this rcl and this middleware, with the topics of a navigation. It subscribes to
+ * /tf and /odom and publishes the feedback of the navigation at 10 Hz. It has one thread and one wait set, which is never
+ * rebuilt, and it ignores the messages. Ends by itself. */
 #include <nav2_msgs/action/navigate_to_pose.h>
 #include <nav_msgs/msg/odometry.h>
 #include <rcl/rcl.h>

@@ -1,4 +1,4 @@
-/* The least that a node costs on this rcl and this middleware: one node, nothing on it. Ends by itself. */
+/* An empty node: the minimum memory of a node on this rcl and this middleware. Ends by itself. */
 #include <rcl/rcl.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,19 +1,19 @@
-"""The books: every goal that a server accepted must end. Kept from what the servers report, not from what the node says."""
+"""Counts the accepted and the ended goals of the servers. Every accepted goal must end. Ignores what the node reports."""
 
 from collections import Counter
 
 
-class Ledger:
-    """Goals by trial."""
+class GoalCounter:
+    """Counts goals by trial."""
 
     def __init__(self):
-        #: Goals that were accepted and have not ended, with their trial.
+        #: The trial of each goal that was accepted and has not ended.
         self.live = {}
-        #: Requests that the server has not decided on.
+        #: Goal requests that the server neither accepted nor rejected.
         self.pending = set()
         self.accepted = Counter()
         self.ended = Counter()
-        #: Most goals that were alive at once.
+        #: The maximum number of goals that were alive at the same time.
         self.most = 0
 
     def note(self, kind, goal, trial):
@@ -29,7 +29,7 @@ class Ledger:
         elif kind == "ended" and goal in self.live:
             self.ended[self.live.pop(goal)] += 1
         elif kind == "died":
-            # The server's process is gone, and what it was doing with it.
+            # The process of the server is gone, and its goals with it.
             for of in self.live.values():
                 self.ended[of] += 1
             self.live.clear()

@@ -1,4 +1,4 @@
-"""Many goals at once: every client is answered, the newest goal is driven to, and nothing stays alive."""
+"""Many concurrent goals: every client gets a result, the newest goal runs, and no goal stays alive."""
 
 from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -9,12 +9,12 @@ from support.graph import PATIENCE, wait_for
 
 MANY = 100
 
-#: So that the test itself loses no answer.
-DEEP = QoSProfile(depth=10 * MANY, reliability=services.reliability, durability=services.durability)
+#: A queue in which the test itself loses no answer.
+DEEP_QUEUE = QoSProfile(depth=10 * MANY, reliability=services.reliability, durability=services.durability)
 
 
-def deep(stack, action, name):
-    qos = {f"{service}_service_qos_profile": DEEP for service in ("goal", "result", "cancel")}
+def connected_client(stack, action, name):
+    qos = {f"{service}_service_qos_profile": DEEP_QUEUE for service in ("goal", "result", "cancel")}
     client = Client(stack.graph.node, action, name, callback_group=MutuallyExclusiveCallbackGroup(), **qos)
     wait_for(client.server_is_ready, PATIENCE, f"the action {name}")
     # Both sides have to be matched.
@@ -33,10 +33,10 @@ def answers(futures, what):
     return [future.result() for future in futures]
 
 
-def test_g3_of_a_hundred_goals_at_once_every_client_is_answered_and_the_newest_is_driven_to(stack):
+def test_g3_a_hundred_concurrent_goals_all_get_results_and_the_newest_runs(stack):
     controller = stack.robot.controller
     controller.behaviour.duration = None
-    client = deep(stack, NavigateToPose, "navigate_to_pose")
+    client = connected_client(stack, NavigateToPose, "navigate_to_pose")
     goals = [NavigateToPose.Goal(pose=pose(0.1 * number, 0.0)) for number in range(MANY)]
     handles = answers([client.send_goal_async(goal) for goal in goals], "goals accepted")
     assert all(handle.accepted for handle in handles)
@@ -44,18 +44,18 @@ def test_g3_of_a_hundred_goals_at_once_every_client_is_answered_and_the_newest_i
     ended = [result.result() for result in results[:-1] if answers([result], "a result")]
     assert {NAMES[end.status] for end in ended} == {"ABORTED"}
     assert {end.result.error_msg for end in ended} == {"replaced by a newer goal"}
-    wait_for(controller.executing, 10.0, "the newest to be driven to")
-    # Twice, and at once.
+    wait_for(controller.executing, 10.0, "the newest goal to be executed")
+    # Two cancels at the same time.
     answers([handles[-1].cancel_goal_async() for _ in range(2)], "cancels")
     assert NAMES[answers([results[-1]], "the last result")[0].status] == "CANCELED"
     assert stack.robot.executing() == 0
 
 
-def test_g3_of_goals_to_both_actions_at_once_every_client_is_answered(stack):
+def test_g3_concurrent_goals_of_both_actions_all_get_results(stack):
     controller = stack.robot.controller
     controller.behaviour.duration = None
-    to_pose = deep(stack, NavigateToPose, "navigate_to_pose")
-    through = deep(stack, NavigateThroughPoses, "navigate_through_poses")
+    to_pose = connected_client(stack, NavigateToPose, "navigate_to_pose")
+    through = connected_client(stack, NavigateThroughPoses, "navigate_through_poses")
     futures = []
     for number in range(MANY // 2):
         place = pose(0.1 * number, 0.0)
@@ -71,9 +71,9 @@ def test_g3_of_goals_to_both_actions_at_once_every_client_is_answered(stack):
     assert stack.robot.executing() == 0
 
 
-def test_g3_of_many_requests_for_one_result_the_newest_hundred_are_kept_and_the_others_answered(stack):
+def test_g3_only_the_newest_hundred_result_requests_of_a_goal_wait(stack):
     stack.robot.controller.behaviour.duration = None
-    client = deep(stack, NavigateToPose, "navigate_to_pose")
+    client = connected_client(stack, NavigateToPose, "navigate_to_pose")
     handle = answers([client.send_goal_async(NavigateToPose.Goal(pose=pose(2.0, 0.0)))], "the goal accepted")[0]
     results = [handle.get_result_async() for _ in range(3 * MANY)]
     ended = answers(results[: 2 * MANY], "the oldest requests")
