@@ -164,11 +164,7 @@ fn g3_a_goal_that_comes_while_another_client_stops_the_robot_does_not_move_it() 
         rig.bench.foreign_cancel("follow_path");
         start(&mut rig, 2, kind, &tree);
         rig.ticks(100);
-        assert_eq!(
-            rig.report().1.error_message,
-            "replaced by a newer goal",
-            "{name}"
-        );
+        assert_eq!(rig.report().1.error_message, "replaced by a newer goal", "{name}");
         let (client, report) = rig.report();
         assert_eq!((client, report.status), (2, Aborted), "{name}");
         assert!(report.error_message.contains(CANCELED), "{name}: {report:?}");
