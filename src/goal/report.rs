@@ -99,7 +99,7 @@ impl fmt::Display for IncidentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::AcceptTimedOut => "goal request not answered in time",
-            Self::AcceptedLate => "goal accepted after its leaf had released it; cancelling it",
+            Self::AcceptedLate => "goal accepted after its leaf was halted; cancelling it",
             Self::AcceptedAfterGivingUp => "goal accepted after it was given up; cancelling it",
             Self::FoundAfterGivingUp => "goal still active after it was given up; cancelling it",
             Self::RetriedAfterGivingUp => "server is back; cancelling the goal that was given up",

@@ -629,7 +629,7 @@ mod tests {
             bench
                 .reports()
                 .iter()
-                .any(|report| report.contains("accepted after its leaf had gone"))
+                .any(|report| report.contains("accepted after its leaf was halted"))
         );
     }
 
