@@ -248,7 +248,7 @@ def test_second_goal_preempts_the_first_without_stopping_the_robot(stack_factory
     second = stack.navigation.send(5.0, 0.0)
     status, result = first.result()
     assert status == "ABORTED"
-    assert "another goal" in result.error_msg
+    assert "replaced by a newer goal" in result.error_msg
     wait_for(
         lambda: controller.requests()[-1].path.poses[-1].pose.position.x == 5.0, 10, "a path to the second goal"
     )
