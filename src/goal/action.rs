@@ -182,8 +182,12 @@ impl ActionGoal {
         if event.shows_the_goal() {
             self.be_noted();
         }
-        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) = event {
-            self.canceled_by_another |= self.is_waited_for();
+        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) = event
+            && self.is_waited_for()
+            && !self.canceled_by_another
+        {
+            self.canceled_by_another = true;
+            steps.push(Step::TellCanceling);
         }
         match self.phase {
             Phase::Queued => self.on_queued(event, now, steps),
@@ -247,7 +251,7 @@ impl ActionGoal {
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
                 steps.push(Step::Report(IncidentKind::AcceptTimedOut));
-                self.tell(OutcomeKind::AcceptTimeout, steps);
+                steps.push(Step::Finish(OutcomeKind::AcceptTimeout));
                 self.doom(now);
                 self.cancel(now, steps);
             }
@@ -536,22 +540,8 @@ impl ActionGoal {
         self.enter(Phase::Ended, None);
     }
 
-    /// Notifies the leaf. A goal that its server began to cancel for another client counts as cancelled, whatever its
-    /// end: neither an update, a retry nor the next leaf may drive a robot that another client has stopped.
-    fn tell(&self, outcome: OutcomeKind, steps: &mut Vec<Step>) {
-        steps.push(Step::Finish(match outcome {
-            OutcomeKind::Ended(_) if self.canceled_by_another => OutcomeKind::Ended(TerminalStatus::Canceled),
-            OutcomeKind::ServerGone | OutcomeKind::ResultTimeout | OutcomeKind::ResultLost
-                if self.canceled_by_another =>
-            {
-                OutcomeKind::CanceledByAnother
-            }
-            outcome => outcome,
-        }));
-    }
-
     fn finish(&mut self, outcome: OutcomeKind, steps: &mut Vec<Step>) {
-        self.tell(outcome, steps);
+        steps.push(Step::Finish(outcome));
         self.end();
     }
 
@@ -609,7 +599,7 @@ impl ActionGoal {
 
     fn time_out(&mut self, now: Time, steps: &mut Vec<Step>) {
         steps.push(Step::Report(IncidentKind::ResultTimedOut));
-        self.tell(OutcomeKind::ResultTimeout, steps);
+        steps.push(Step::Finish(OutcomeKind::ResultTimeout));
         self.cancel_and_watch(now, steps);
     }
 
@@ -629,7 +619,7 @@ impl ActionGoal {
     /// the end of the process, cancels are sent at once and repeated.
     fn doom(&mut self, now: Time) {
         self.hold_back(now);
-        self.give_up = None;
+        // Not renewed for a server that comes and goes: such goals would add up.
         self.track_until(now + self.options.give_up_timeout);
         self.phase = Phase::CancelPending;
     }
@@ -676,7 +666,7 @@ impl ActionGoal {
         self.cancel(now, steps);
         steps.push(Step::Report(IncidentKind::ServerGone));
         if tell_leaf {
-            self.tell(OutcomeKind::ServerGone, steps);
+            steps.push(Step::Finish(OutcomeKind::ServerGone));
         }
         if self.accepted {
             self.be_noted();

@@ -126,6 +126,11 @@ pub enum Notice<P> {
         /// The feedback.
         payload: P,
     },
+    /// Another client has cancelled the goal, or the goal that it replaces. Its end follows.
+    Canceling {
+        /// The activation.
+        ticket: Ticket,
+    },
     /// The activation has ended.
     Finished {
         /// The activation.
@@ -141,9 +146,10 @@ impl<P> Notice<P> {
     /// The activation of the notice.
     pub fn ticket(&self) -> Ticket {
         match self {
-            Self::Accepted { ticket, .. } | Self::Feedback { ticket, .. } | Self::Finished { ticket, .. } => {
-                *ticket
-            }
+            Self::Accepted { ticket, .. }
+            | Self::Feedback { ticket, .. }
+            | Self::Canceling { ticket }
+            | Self::Finished { ticket, .. } => *ticket,
         }
     }
 }
@@ -155,11 +161,10 @@ pub enum Outcome<P> {
     Succeeded(P),
     /// The server aborted the goal.
     Aborted(P),
-    /// Another client cancelled the goal (a halted leaf gets no notice). Whatever a server returns for a goal after it
-    /// began to cancel it, the goal counts as cancelled.
+    /// Another client cancelled the goal (a halted leaf gets no notice).
     Canceled(P),
-    /// Another client cancelled the goal, and its result is not available. Or another client cancelled the goal that
-    /// the newest goal replaces, without knowing of the newest. The newest goal is then being cancelled.
+    /// Another client cancelled the goal that the newest goal replaces, without knowing of the newest. The newest goal
+    /// is being cancelled.
     CanceledByAnother,
     /// The server rejected the goal.
     Rejected,

@@ -152,6 +152,7 @@ fn steps_text(steps: &[Step]) -> String {
             Step::Cancel { .. } => "send a cancel request".to_owned(),
             Step::TellAccepted => "notify the leaf: accepted".to_owned(),
             Step::TellFeedback => "notify the leaf: feedback".to_owned(),
+            Step::TellCanceling => "notify the leaf: canceling".to_owned(),
             Step::Finish(outcome) => format!("notify the leaf: {}", plain(&format!("{outcome:?}"))),
             Step::StopNewer => "cancel the newer goal, notify the leaf: `CanceledByAnother`".to_owned(),
             Step::Report(what) => format!("report `{what:?}`"),
@@ -322,11 +323,11 @@ has an effect in a phase. An event that is not in the table of a phase changes n
 A leaf waits for the outcome of its goal in Queued, Absent, Sent, Executing and Finishing. In the other phases no leaf gets
 notices of the goal. In Replaced, the leaf waits for the newer goal.
 
-**Another client cancels a goal.** The server shows the goal as canceling, or returns the result *canceled*. The goal then
-counts as cancelled, whatever its end is: the leaf gets `Canceled`, or `CanceledByAnother` if there is no result. An update
-that comes later is not sent. An update that was already on its way is cancelled too. A server aborts a goal that it
-replaces, so a replaced goal that is *canceled* was cancelled by another client. The policy `CancelFirst` cancels the old
-goal itself, so a cancel of another client is not visible after it.
+**Another client cancels a goal.** The server shows the goal as canceling, or returns the result *canceled*. The leaf is
+notified at once, and the navigation ends (guarantee G3). An update that comes later is not sent. An update that was already
+on its way is cancelled too, and the leaf gets `CanceledByAnother`. A server aborts a goal that it replaces, so a replaced
+goal that is *canceled* was cancelled by another client. The policy `CancelFirst` cancels the old goal itself, so a cancel of
+another client is not visible after it.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

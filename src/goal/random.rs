@@ -383,7 +383,7 @@ proptest! {
                         prop_assert!(!finished && !left, "told after it was over");
                         finished = true;
                     }
-                    Step::TellAccepted | Step::TellFeedback => prop_assert!(!finished && !left),
+                    Step::TellAccepted | Step::TellFeedback | Step::TellCanceling => prop_assert!(!finished && !left),
                     Step::Send => prop_assert!(matches!(before, Phase::Queued | Phase::Absent)),
                     // A goal with a waiting leaf is never cancelled.
                     Step::Cancel { .. } => prop_assert!(

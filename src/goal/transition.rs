@@ -153,6 +153,8 @@ pub enum Step {
     TellAccepted,
     /// Forward the feedback to the leaf.
     TellFeedback,
+    /// Notify the leaf that another client has cancelled the goal.
+    TellCanceling,
     /// Notify the leaf of the outcome.
     Finish(OutcomeKind),
     /// Another client cancelled this goal, which a newer goal of the same leaf replaces: stop the newer goal too.
@@ -178,7 +180,6 @@ pub enum OutcomeKind {
     ResultLost,
     /// The server is absent, vanished, or was replaced.
     ServerGone,
-    /// Another client cancelled the goal, and its result is not available; or another client cancelled the goal that
-    /// this goal replaces.
+    /// Another client cancelled the goal that this goal replaces.
     CanceledByAnother,
 }

@@ -201,6 +201,8 @@ pub(crate) struct World {
     /// The activation for which the robot must not move any more: the GoalTracker knows that another client cancelled
     /// its goal.
     stopped: Option<Ticket>,
+    /// Whether the running leaf was notified of such a cancel.
+    is_told_of_cancel: bool,
     /// Whether this run may adopt. The first run has no goals to adopt.
     may_adopt: bool,
     /// Whether a status list has arrived since the server was discovered.
@@ -273,6 +275,7 @@ impl World {
             late: BTreeSet::new(),
             foreign_canceled: BTreeSet::new(),
             stopped: None,
+            is_told_of_cancel: false,
             may_adopt: true,
             listed: false,
             unheard: false,
@@ -406,6 +409,7 @@ impl World {
             Action::Start => {
                 self.started += 1;
                 self.updated = 0;
+                self.is_told_of_cancel = false;
                 let ticket = Ticket(self.started);
                 self.running = Some((ticket, Duration::ZERO));
                 self.command(Command::Start {
@@ -603,6 +607,7 @@ impl World {
         self.stopped = self
             .stopped
             .filter(|stopped| matches!(self.running, Some((ticket, _)) if ticket == *stopped));
+        self.is_told_of_cancel &= self.running.is_some();
     }
 
     fn deliver(&mut self, message: Message) {
@@ -859,11 +864,14 @@ impl World {
     fn notify(&mut self, notice: &Notice<u8>) {
         match self.running {
             Some((ticket, _)) if ticket == notice.ticket() => {
+                if let Notice::Canceling { .. } = notice {
+                    self.is_told_of_cancel = true;
+                    self.seen.canceled_by_another = true;
+                }
                 if let Notice::Finished { updates, outcome, .. } = notice {
                     let is_canceled = matches!(outcome, Outcome::Canceled(_) | Outcome::CanceledByAnother);
-                    self.seen.canceled_by_another |= is_canceled;
                     match outcome {
-                        _ if self.stopped == Some(ticket) && !is_canceled => {
+                        _ if self.stopped == Some(ticket) && !is_canceled && !self.is_told_of_cancel => {
                             self.wrong =
                                 Some("G3: a leaf was not told that another client cancelled its goal");
                         }

@@ -1,10 +1,11 @@
 //! The common code of all action clients: start, poll, update, halt, and the table of outcomes.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use super::endpoint::{Client, Endpoint, end_navigation, path_of, record_failure, world};
+use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
-use super::world::World;
+use super::world::{CANCELED_BY_ANOTHER, World};
 use crate::bt::{
     Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
 };
@@ -19,8 +20,6 @@ pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
 /// The feedback type of a node's action.
 pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
 
-/// Error message of a leaf whose goal was cancelled by another client.
-const CANCELED_BY_ANOTHER: &str = "another client cancelled the goal";
 /// Error message of a leaf whose goal was cancelled by a Cancel node of its tree.
 const CANCELED_BY_TREE: &str = "a Cancel node cancelled the goal";
 
@@ -264,14 +263,7 @@ impl<N: ActionNode> Behavior for ActionLeaf<N> {
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
         let ticket = Ticket(std::mem::take(&mut cx.memory().mark));
         if let Some(world) = cx.resource::<World>() {
-            let canceled = !world.settings.canceled_is_success
-                && world
-                    .progress(ticket)
-                    .is_some_and(|progress| progress.is_canceled_by_another());
             world.halt(ticket, reason);
-            if canceled && N::CANCEL_ENDS_NAVIGATION {
-                end_navigation(cx, CANCELED_BY_ANOTHER);
-            }
         }
         cx.state::<GoalState<N>>().retire();
         // A halted node clears its error code.
@@ -319,6 +311,10 @@ impl<N: ActionNode> ActionLeaf<N> {
         let mut options = self.endpoint.options(cx, defaults);
         self.node.options(cx, &mut options);
         let ticket = world!(cx).start_goal(server, &path, payload, options);
+        if N::CANCEL_ENDS_NAVIGATION {
+            let id = Arc::clone(&cx.definition().node(cx.node()).id);
+            world!(cx).end_navigation_on_cancel(ticket, &path, &id);
+        }
         cx.memory().mark = ticket.0;
         Ok(NodeStatus::Running)
     }
@@ -399,16 +395,20 @@ impl<N: ActionNode> ActionLeaf<N> {
             world.progress(ticket).map_or((false, false), |progress| {
                 (progress.is_of_earlier_goal(), progress.is_canceled_by_another())
             });
-        let outcome = world.finish(ticket);
+        let mut outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
         // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,
         // and a cancel from outside of the leaf apply to both.
         if is_of_earlier_goal
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
-            && let Some(payload) = cx.state::<GoalState<N>>().sent.clone()
         {
-            return self.send_again(cx, payload);
+            if is_canceled_by_another {
+                // No update drives a robot again that another client has stopped.
+                outcome = Some(Outcome::CanceledByAnother);
+            } else if let Some(payload) = cx.state::<GoalState<N>>().sent.clone() {
+                return self.send_again(cx, payload);
+            }
         }
         cx.state::<GoalState<N>>().retire();
         let timeout = N::timeout_code();
@@ -452,9 +452,6 @@ impl<N: ActionNode> ActionLeaf<N> {
                 } else {
                     self.report(cx, 0, words)?;
                     self.record(cx, 0, words);
-                    if N::CANCEL_ENDS_NAVIGATION && is_canceled_by_another {
-                        end_navigation(cx, words);
-                    }
                 }
                 let result = match &outcome {
                     Some(Outcome::Canceled(payload)) => payload.get::<ResultOf<N>>(),

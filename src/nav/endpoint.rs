@@ -43,29 +43,16 @@ pub(crate) fn record_failure(
     code_name: Option<&'static str>,
     words: &str,
 ) {
-    let failure = failure_of(cx, code, code_name, words);
-    if let Some(world) = cx.resource::<World>() {
-        world.failures.add(failure, entry);
-    }
-}
-
-/// Ends the navigation after this tick, because another client cancelled the goal of this leaf.
-#[cold]
-pub(crate) fn end_navigation(cx: &mut Context<'_>, words: &str) {
-    let failure = failure_of(cx, 0, None, words);
-    if let Some(world) = cx.resource::<World>() {
-        world.failures.end_navigation(failure);
-    }
-}
-
-fn failure_of(cx: &Context<'_>, code: u16, code_name: Option<&'static str>, words: &str) -> LeafFailure {
     let info = cx.definition().node(cx.node());
-    LeafFailure {
+    let failure = LeafFailure {
         leaf: Arc::clone(&info.path),
         id: Arc::clone(&info.id),
         code,
         code_name,
         words: words.to_owned(),
+    };
+    if let Some(world) = cx.resource::<World>() {
+        world.failures.add(failure, entry);
     }
 }
 

@@ -50,7 +50,6 @@ pub struct Failures {
     /// The last failure that wrote each error code entry.
     by_entry: FxHashMap<SlotId, LeafFailure>,
     last: Option<LeafFailure>,
-    canceled_by_another: Option<LeafFailure>,
 }
 
 impl Failures {
@@ -70,22 +69,6 @@ impl Failures {
     /// The last failure.
     pub fn last(&self) -> Option<&LeafFailure> {
         self.last.as_ref()
-    }
-
-    /// Records that another client cancelled the goal of a leaf. The navigation ends, whatever the tree returns: a
-    /// recovery must not start a robot again that another client has stopped (guarantee G3).
-    pub(crate) fn end_navigation(&mut self, failure: LeafFailure) {
-        self.canceled_by_another = Some(failure);
-    }
-
-    /// Whether another client cancelled the goal of a leaf, and nothing has taken that yet.
-    pub(crate) fn ends_navigation(&self) -> bool {
-        self.canceled_by_another.is_some()
-    }
-
-    /// Takes the leaf whose goal another client cancelled since the last call.
-    pub fn take_canceled_by_another(&mut self) -> Option<LeafFailure> {
-        self.canceled_by_another.take()
     }
 
     /// Starts another run.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
-use super::failure::Failures;
+use super::failure::{Failures, LeafFailure};
 use super::fault::Fault;
 use super::link::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
@@ -15,7 +15,7 @@ use super::note::{Note, Notes};
 use super::odometry::{OdometrySample, OdometrySmoother};
 use super::settings::Settings;
 use crate::bt::{HaltOrder, HaltReason, Resource, Time};
-use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
+use crate::goal::{CancelCode, Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
 /// The progress of a goal, a call or a cancel request.
@@ -28,8 +28,12 @@ pub struct Progress {
     /// The outcome.
     pub outcome: Option<Outcome<Payload>>,
     server: ServerId,
-    /// Whether a Cancel node of this tree has requested the cancellation of the goals on the server since the start.
-    is_canceled_by_tree: bool,
+    /// The path and the registered ID of the leaf, if the navigation ends when another client cancels the goal.
+    ends_navigation: Option<(Arc<str>, Arc<str>)>,
+    /// The server cancels the goal although the leaf waits for it.
+    is_canceling: bool,
+    /// The request of a Cancel node of this tree that cancels the goal, until it turns out to cancel nothing.
+    canceled_by: Option<Ticket>,
     /// Number of requested updates of the goal.
     asked: u64,
     /// Number of updates that the ended goal includes.
@@ -43,7 +47,9 @@ impl Progress {
             feedback: None,
             outcome: None,
             server,
-            is_canceled_by_tree: false,
+            ends_navigation: None,
+            is_canceling: false,
+            canceled_by: None,
             asked: 0,
             applied: 0,
         }
@@ -51,11 +57,7 @@ impl Progress {
 
     /// Whether another client has cancelled the goal, and no Cancel node of this tree.
     pub fn is_canceled_by_another(&self) -> bool {
-        let is_canceled = matches!(
-            self.outcome,
-            Some(Outcome::Canceled(_) | Outcome::CanceledByAnother)
-        );
-        is_canceled && !self.is_canceled_by_tree
+        self.is_canceling && self.canceled_by.is_none()
     }
 
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
@@ -107,6 +109,10 @@ pub struct World {
     odometry: Option<(TopicId, OdometrySmoother)>,
     /// The tick that received the newest odometry.
     odometry_arrived: Time,
+    /// The leaf whose goal another client cancelled; see [`World::take_canceled`].
+    canceled: Option<LeafFailure>,
+    /// The events of the tick are received already.
+    has_received: bool,
     faults: Vec<Fault>,
     notes: Notes,
     /// The last failures of leaves, for the result of the navigation.
@@ -135,6 +141,8 @@ impl World {
             listeners: Vec::new(),
             odometry: None,
             odometry_arrived: Time::ZERO,
+            canceled: None,
+            has_received: false,
             faults: Vec::new(),
             notes: Notes::default(),
             failures: Failures::default(),
@@ -270,6 +278,14 @@ impl World {
         ticket
     }
 
+    /// Ends the navigation when another client cancels this goal: see [`World::take_canceled`]. `id` is the registered ID
+    /// of the leaf's node type.
+    pub fn end_navigation_on_cancel(&mut self, ticket: Ticket, leaf: &Arc<str>, id: &Arc<str>) {
+        if let Some(progress) = self.waiting.get_mut(&ticket) {
+            progress.ends_navigation = Some((Arc::clone(leaf), Arc::clone(id)));
+        }
+    }
+
     /// Replaces an active goal by a newer one on the same server. Within a tick, the last call counts.
     pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
         if let Some(progress) = self.waiting.get_mut(&ticket) {
@@ -306,10 +322,13 @@ impl World {
         selection: Selection,
         options: GoalOptions,
     ) -> Ticket {
-        for progress in self.waiting.values_mut() {
-            progress.is_canceled_by_tree |= progress.server == server;
-        }
         let ticket = self.ticket(server);
+        // A goal that is not accepted yet is not cancelled: the request is for goals that were accepted before.
+        for progress in self.waiting.values_mut() {
+            if progress.server == server && progress.accepted {
+                progress.canceled_by = Some(ticket);
+            }
+        }
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::CancelServer {
             ticket,
@@ -341,7 +360,9 @@ impl World {
         // A request of the current tick has not left yet and is dropped.
         let before = self.requests.len();
         self.requests.retain(|command| !starts(command, ticket));
-        if self.requests.len() == before {
+        if self.requests.len() != before {
+            self.cancels_nothing(ticket);
+        } else {
             self.requests
                 .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
             let halt = Command::Halt { ticket, reason };
@@ -375,6 +396,7 @@ impl World {
         self.since = Ticket(self.next_ticket);
         self.notes.forget();
         self.failures.forget();
+        self.canceled = None;
     }
 
     /// Sets the time of acceptance of the current navigation, on the clock that a simulation does not stop.
@@ -528,11 +550,115 @@ impl World {
         self.link.parameter(name)
     }
 
+    /// Receives the events of the next tick before that tick begins. Use it to check [`World::take_canceled`] first.
+    pub fn receive(&mut self, now: Time) {
+        self.take_events(now);
+        self.has_received = true;
+    }
+
+    /// Takes the leaf whose goal another client cancelled, as its failure. Its navigation must end: a recovery or the
+    /// next leaf must not drive a robot again that another client has stopped (guarantee G3). Goals that a Cancel node
+    /// of the tree cancels do not count, and none counts with [`Settings::canceled_is_success`].
+    pub fn take_canceled(&mut self) -> Option<LeafFailure> {
+        self.canceled.take()
+    }
+
+    fn take_events(&mut self, now: Time) {
+        self.now = now;
+        self.link.receive(&mut self.events);
+        let mut events = std::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            match event {
+                Event::Message {
+                    topic,
+                    payload,
+                    received,
+                } => self.take_message(topic, payload, received),
+                Event::Notice(notice) => self.take_notice(notice),
+            }
+        }
+        self.events = events;
+    }
+
+    fn take_message(&mut self, topic: TopicId, payload: Payload, received: Time) {
+        if let Some((odometry, smoother)) = &mut self.odometry
+            && *odometry == topic
+            && let Some(message) = payload.get::<Odometry>()
+        {
+            smoother.add(message);
+            self.odometry_arrived = self.now;
+        }
+        for listener in &mut self.listeners {
+            listener(topic, &payload, self.now);
+        }
+        let sample = self.topics.entry(topic).or_default();
+        sample.payload = Some(payload);
+        sample.count += 1;
+        self.messages += 1;
+        sample.order = self.messages;
+        sample.received = received;
+    }
+
+    fn take_notice(&mut self, notice: Notice<Payload>) {
+        let ticket = notice.ticket();
+        let Some(progress) = self.waiting.get_mut(&ticket) else {
+            return;
+        };
+        match notice {
+            Notice::Accepted { .. } => progress.accepted = true,
+            Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
+            Notice::Canceling { .. } => progress.is_canceling = true,
+            Notice::Finished { updates, outcome, .. } => {
+                progress.is_canceling |= matches!(outcome, Outcome::Canceled(_) | Outcome::CanceledByAnother);
+                let cancels = matches!(outcome, Outcome::CancelAnswered(CancelCode::None));
+                progress.applied = updates;
+                progress.outcome = Some(outcome);
+                if !cancels {
+                    self.cancels_nothing(ticket);
+                }
+            }
+        }
+        self.check_canceled(ticket);
+    }
+
+    /// The request of a Cancel node has cancelled nothing.
+    fn cancels_nothing(&mut self, request: Ticket) {
+        let mut tickets = Vec::new();
+        for (ticket, progress) in &mut self.waiting {
+            if progress.canceled_by == Some(request) {
+                progress.canceled_by = None;
+                tickets.push(*ticket);
+            }
+        }
+        for ticket in tickets {
+            self.check_canceled(ticket);
+        }
+    }
+
+    fn check_canceled(&mut self, ticket: Ticket) {
+        if let Some(progress) = self.waiting.get(&ticket)
+            && progress.is_canceled_by_another()
+            && !self.settings.canceled_is_success
+            && let Some((leaf, id)) = &progress.ends_navigation
+        {
+            self.canceled = Some(LeafFailure {
+                leaf: Arc::clone(leaf),
+                id: Arc::clone(id),
+                code: 0,
+                code_name: None,
+                words: CANCELED_BY_ANOTHER.to_owned(),
+            });
+        }
+    }
+
     /// Adds a function that receives every message on arrival, for histories such as the odometry smoother.
     pub fn listen(&mut self, listener: impl FnMut(TopicId, &Payload, Time) + Send + 'static) {
         self.listeners.push(Box::new(listener));
     }
 }
+
+/// Error message of a leaf whose goal another client cancelled.
+pub(super) const CANCELED_BY_ANOTHER: &str = "another client cancelled the goal";
 
 fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
     match command {
@@ -549,60 +675,16 @@ fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
 
 impl Resource for World {
     fn begin_tick(&mut self, now: Time) {
-        self.now = now;
-        self.link.receive(&mut self.events);
-        for event in self.events.drain(..) {
-            match event {
-                Event::Message {
-                    topic,
-                    payload,
-                    received,
-                } => {
-                    if let Some((odometry, smoother)) = &mut self.odometry
-                        && *odometry == topic
-                        && let Some(message) = payload.get::<Odometry>()
-                    {
-                        smoother.add(message);
-                        self.odometry_arrived = now;
-                    }
-                    for listener in &mut self.listeners {
-                        listener(topic, &payload, now);
-                    }
-                    let sample = self.topics.entry(topic).or_default();
-                    sample.payload = Some(payload);
-                    sample.count += 1;
-                    self.messages += 1;
-                    sample.order = self.messages;
-                    sample.received = received;
-                }
-                Event::Notice(notice) => {
-                    let Some(progress) = self.waiting.get_mut(&notice.ticket()) else {
-                        continue;
-                    };
-                    match notice {
-                        Notice::Accepted { .. } => progress.accepted = true,
-                        Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
-                        Notice::Finished { updates, outcome, .. } => {
-                            progress.applied = updates;
-                            progress.outcome = Some(outcome);
-                        }
-                    }
-                }
-            }
+        if !std::mem::take(&mut self.has_received) {
+            self.take_events(now);
         }
     }
 
     fn end_tick(&mut self, _now: Time) {
-        // The navigation ends after this tick, and the halt of its tree drops the goals that this tick has started.
-        if self.failures.ends_navigation() {
-            let is_halt = |command: &mut Command<Payload>| matches!(command, Command::Halt { .. });
-            self.halts.extend(self.requests.extract_if(.., is_halt));
-        } else {
-            self.halts.append(&mut self.requests);
-        }
-        if self.halts.is_empty() {
+        if self.halts.is_empty() && self.requests.is_empty() {
             return;
         }
+        self.halts.append(&mut self.requests);
         self.link.submit(&mut self.halts);
     }
 

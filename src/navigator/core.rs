@@ -331,6 +331,14 @@ impl Navigator {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
                 self.halt_tree(&session, reason, now);
+                let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+                let then = match (then, canceled) {
+                    // Another client has stopped the robot: the goal does not start again with another tree.
+                    (Then::Resume(_), Some(failure)) => {
+                        Then::Tell(NavigationResult::aborted(0, &failure.to_string()))
+                    }
+                    (then, _) => then,
+                };
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.pursue_nothing();
                 }
@@ -717,6 +725,15 @@ impl Navigator {
         let Some(tree) = &mut self.trees[kind.index()] else {
             return;
         };
+        if let Some(world) = tree.resource::<World>() {
+            world.receive(now);
+            // Before the tick: the tree starts nothing.
+            if let Some(failure) = world.take_canceled() {
+                let report = NavigationResult::aborted(0, &failure.to_string());
+                self.complete(HaltReason::GoalCanceled, report, now);
+                return;
+            }
+        }
         let result = tree.tick(now);
         if let Some(world) = tree.resource::<World>() {
             for note in world.take_notes() {
@@ -734,15 +751,7 @@ impl Navigator {
             }
         }
         let def = Arc::clone(tree.definition());
-        let canceled = tree
-            .resource::<World>()
-            .and_then(|world| world.failures.take_canceled_by_another());
         match result {
-            // Whatever the status is. Goals that this tick has started are dropped.
-            Ok(_) if let Some(failure) = canceled => {
-                let report = NavigationResult::aborted(0, &failure.to_string());
-                self.complete(HaltReason::GoalCanceled, report, now);
-            }
             Ok(NodeStatus::Running | NodeStatus::Idle) => {
                 if session.feedback_is_due(now, self.options.feedback_period) {
                     let robot = Robot::of(tree);

@@ -9,10 +9,10 @@ use super::Options;
 use super::goal::TerminalStatus::{Aborted, Succeeded};
 use super::replaced_goal_tests::{Delays, with_servers};
 use super::test_harness::{Rig, load, registry};
-use crate::bt::{HaltOrder, TreeDef};
-use crate::msg::action::{BackUp, FollowPath, Spin};
+use crate::bt::TreeDef;
+use crate::msg::Pose;
+use crate::msg::action::{BackUp, ComputePathThroughPoses, ComputePathToPose, FollowPath, Spin, Wait};
 use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
-use crate::msg::{BatteryState, Pose};
 use crate::nav::Settings;
 use crate::nav::testing::Plan;
 use crate::xml::Loader;
@@ -173,33 +173,88 @@ fn g3_a_goal_that_comes_while_another_client_stops_the_robot_does_not_move_it() 
 }
 
 #[test]
-fn g3_a_leaf_that_is_halted_in_the_tick_of_the_cancel_stops_the_navigation_too() {
-    for halt_order in [HaltOrder::BeforeStarts, HaltOrder::AsTicked] {
-        let mut rig = driving_rig_with(Settings {
-            halt_order,
-            ..Settings::default()
-        });
-        let is_charged = r#"<Inverter><IsBatteryLow min_battery="0.5" battery_topic="battery"/></Inverter>"#;
-        let text = format!(
-            r#"<Sequence>{PLAN}<Fallback>
-                 <ReactiveSequence>{is_charged}{FOLLOW}</ReactiveSequence>
-                 <Parallel success_count="2">{SPIN}<BackUp backup_dist="1.0"/></Parallel>
-               </Fallback></Sequence>"#
-        );
-        start(&mut rig, 1, ToPose, &load(&registry(), &text));
+fn g3_a_tree_that_fails_while_the_server_stops_for_another_client_does_not_move_the_robot() {
+    for (name, kind, tree) in trees() {
+        let mut rig = driving_rig();
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(1_000));
+        start(&mut rig, 1, kind, &tree);
         drive(&mut rig);
+        let before = moves(&rig);
         rig.bench.foreign_cancel("follow_path");
-        rig.bench.wait(30);
-        rig.bench.publish("battery", BatteryState::default());
+        rig.bench
+            .action::<ComputePathToPose>("compute_path_to_pose", |_| Plan::abort(208));
+        rig.bench
+            .action::<ComputePathThroughPoses>("compute_path_through_poses", |_| Plan::abort(208));
         rig.ticks(50);
-        let (client, report) = rig.report();
-        assert_eq!((client, report.status), (1, Aborted), "{halt_order:?}");
         assert!(
-            report.error_message.contains(CANCELED),
-            "{halt_order:?}: {report:?}"
+            rig.reports.try_recv().is_err(),
+            "{name}: the robot has not stopped"
         );
-        assert_eq!((moves(&rig), is_moving(&rig)), (1, false), "{halt_order:?}");
+        rig.ticks(200);
+        let (client, report) = rig.report();
+        assert_eq!((client, report.status), (1, Aborted), "{name}");
+        assert!(report.error_message.contains(CANCELED), "{name}: {report:?}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (before, false), "{name}");
     }
+}
+
+#[test]
+fn g3_a_swap_does_not_start_a_goal_again_that_another_client_has_stopped() {
+    let tree = |name: &str| {
+        load(
+            &registry(),
+            &format!("<Sequence name=\"{name}\">{PLAN}{FOLLOW}</Sequence>"),
+        )
+    };
+    let mut rig = driving_rig();
+    start(&mut rig, 1, ToPose, &tree("old"));
+    drive(&mut rig);
+    rig.bench.foreign_cancel("follow_path");
+    rig.bench.wait(30);
+    let now = rig.now();
+    rig.navigator.swap(ToPose, &tree("new"), now).unwrap();
+    rig.ticks(100);
+    let (client, report) = rig.report();
+    assert_eq!((client, report.status), (1, Aborted));
+    assert!(report.error_message.contains(CANCELED), "{report:?}");
+    assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+}
+
+#[test]
+fn g3_no_node_runs_in_the_tick_that_learns_of_the_cancel() {
+    let text = format!(
+        r#"<Sequence>{PLAN}<Script code="reacted := false"/>
+             <Fallback>{FOLLOW}<Script code="reacted := true"/></Fallback></Sequence>"#
+    );
+    let mut rig = driving_rig();
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    drive(&mut rig);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(50);
+    assert_eq!(rig.report().1.status, Aborted);
+    let tree = rig.navigator.tree(ToPose).unwrap();
+    let reacted = &tree.export(crate::bt::ScopeId::ROOT)["reacted"];
+    assert_eq!(reacted.to_string(), "0.0", "a script writes false as a number");
+}
+
+#[test]
+fn g3_a_cancel_node_that_cancelled_nothing_does_not_hide_a_cancel_of_another_client() {
+    // In the first tick there is nothing to cancel yet.
+    let follow_and_cancel = r#"<Parallel success_count="2" failure_count="1">
+        <FollowPath path="{path}"/><Sequence><CancelControl/><Wait wait_duration="100"/></Sequence>
+      </Parallel>"#;
+    let text = format!("<Sequence>{PLAN}<Fallback>{follow_and_cancel}{SPIN}</Fallback></Sequence>");
+    let mut rig = driving_rig();
+    rig.bench.action::<Wait>("wait", |_| Plan::endless());
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    drive(&mut rig);
+    rig.ticks(50);
+    assert_eq!(rig.bench.active("follow_path"), 1);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(50);
+    assert!(rig.report().1.error_message.contains(CANCELED));
+    assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
 }
 
 #[test]
@@ -228,4 +283,26 @@ fn with_canceled_is_success_a_tree_goes_on_as_in_nav2() {
     rig.bench.foreign_cancel("follow_path");
     rig.ticks(5);
     assert_eq!(rig.bench.active("spin"), 1);
+}
+
+#[test]
+fn with_canceled_is_success_only_a_goal_that_ends_cancelled_is_a_success() {
+    let text = format!("<Sequence>{PLAN}{FOLLOW}{SPIN}</Sequence>");
+    let ends_with = |end: fn(&mut Rig)| {
+        let mut rig = driving_rig_with(Settings {
+            canceled_is_success: true,
+            ..Settings::default()
+        });
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(1_000));
+        start(&mut rig, 1, ToPose, &load(&registry(), &text));
+        drive(&mut rig);
+        rig.bench.foreign_cancel("follow_path");
+        rig.ticks(5);
+        end(&mut rig);
+        rig.ticks(200);
+        rig.bench.goals::<Spin>("spin").len()
+    };
+    assert_eq!(ends_with(|_| ()), 1, "it has stopped");
+    assert_eq!(ends_with(|rig| rig.bench.remove_server("follow_path")), 0);
 }

@@ -117,8 +117,10 @@ impl Inbox {
 }
 
 fn with_own_ticket(mut notice: Notice<Payload>) -> Notice<Payload> {
-    let (Notice::Accepted { ticket, .. } | Notice::Feedback { ticket, .. } | Notice::Finished { ticket, .. }) =
-        &mut notice;
+    let (Notice::Accepted { ticket, .. }
+    | Notice::Feedback { ticket, .. }
+    | Notice::Canceling { ticket }
+    | Notice::Finished { ticket, .. }) = &mut notice;
     ticket.0 &= (1 << LINK_SHIFT) - 1;
     notice
 }

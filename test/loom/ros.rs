@@ -286,6 +286,7 @@ fn word(event: &Event) -> String {
     match event {
         Event::Notice(Notice::Accepted { .. }) => "accepted".to_owned(),
         Event::Notice(Notice::Feedback { payload, .. }) => format!("feedback {}", number(payload)),
+        Event::Notice(Notice::Canceling { .. }) => "canceling".to_owned(),
         Event::Notice(Notice::Finished { .. }) => "finished".to_owned(),
         Event::Message { payload, .. } => format!("message {}", number(payload)),
     }

@@ -84,6 +84,11 @@ impl<P> GoalTracker<P> {
                         out.push(Effect::Notify(Notice::Accepted { ticket, goal }));
                     }
                 }
+                Step::TellCanceling => {
+                    if let Some(ticket) = self.waiting_leaf(goal) {
+                        out.push(Effect::Notify(Notice::Canceling { ticket }));
+                    }
+                }
                 Step::TellFeedback => {
                     if let (Some(ticket), Some(payload)) = (self.waiting_leaf(goal), payload.take()) {
                         push_feedback(ticket, payload, out);
@@ -150,9 +155,7 @@ impl<P> GoalTracker<P> {
             (OutcomeKind::Ended(TerminalStatus::Succeeded), Some(payload)) => Outcome::Succeeded(payload),
             (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) => Outcome::Aborted(payload),
             (OutcomeKind::Ended(TerminalStatus::Canceled), Some(payload)) => Outcome::Canceled(payload),
-            (OutcomeKind::Ended(TerminalStatus::Canceled) | OutcomeKind::CanceledByAnother, _) => {
-                Outcome::CanceledByAnother
-            }
+            (OutcomeKind::CanceledByAnother, _) => Outcome::CanceledByAnother,
             (OutcomeKind::Rejected, _) => Outcome::Rejected,
             (OutcomeKind::SendFailed, _) => Outcome::SendFailed,
             (OutcomeKind::AcceptTimeout, _) => Outcome::AcceptTimeout,

@@ -668,63 +668,59 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_goal_that_another_client_cancels_counts_as_cancelled_whatever_its_end() {
-        let end_of = |end: TerminalStatus, is_updated: bool| {
-            let mut rig = Rig::new();
-            let (ticket, goal) = rig.run(1);
-            rig.status(&[(goal, GoalStatus::Canceling)]);
-            if is_updated {
-                rig.update(ticket, 2);
-            }
-            rig.result(goal, end);
-            rig.assert_at_rest();
-            rig.wanted()
-        };
-        for end in [TerminalStatus::Aborted, TerminalStatus::Succeeded] {
-            for is_updated in [false, true] {
-                assert_eq!(end_of(end, is_updated), ["tell Canceled(9)"], "{end:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn g3_an_update_that_comes_after_the_end_of_a_cancelled_goal_finds_it_cancelled() {
-        for end in [TerminalStatus::Aborted, TerminalStatus::Succeeded] {
-            let mut rig = Rig::new();
-            let (ticket, goal) = rig.run(1);
-            rig.batch(|rig| {
-                rig.status(&[(goal, GoalStatus::Canceling)]);
-                rig.result(goal, end);
-                rig.update(ticket, 2);
-            });
-            assert_eq!(rig.wanted(), ["tell Canceled(9)"], "{end:?}");
-            rig.assert_at_rest();
-        }
-    }
-
-    #[test]
-    fn g3_a_goal_that_another_client_cancels_and_whose_result_does_not_come_counts_as_cancelled() {
+    fn g3_the_leaf_is_notified_of_a_cancel_of_another_client_before_the_end_and_no_update_is_sent() {
         for status in [GoalStatus::Canceling, GoalStatus::Canceled] {
-            let mut rig = Rig::new();
-            let (_, goal) = rig.run(1);
-            rig.status(&[(goal, status)]);
-            rig.gone();
-            let wanted = rig.wanted();
-            assert!(
-                wanted.contains(&"tell CanceledByAnother".to_owned()),
-                "{status:?} {wanted:?}"
-            );
+            for end in [TerminalStatus::Aborted, TerminalStatus::Succeeded] {
+                let mut rig = Rig::new();
+                let (ticket, goal) = rig.run(1);
+                rig.status(&[(goal, status)]);
+                rig.status(&[(goal, status)]);
+                rig.update(ticket, 2);
+                assert_eq!(rig.wanted(), ["tell canceling"], "once");
+                rig.result(goal, end);
+                assert_eq!(rig.wanted(), [format!("tell {end:?}(9)")]);
+                rig.assert_at_rest();
+            }
         }
+        // An update in the same moment as the end.
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.run(1);
+        rig.batch(|rig| {
+            rig.status(&[(goal, GoalStatus::Canceling)]);
+            rig.result(goal, TerminalStatus::Succeeded);
+            rig.update(ticket, 2);
+        });
+        assert_eq!(rig.wanted(), ["tell canceling", "tell Succeeded(9)"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_the_leaf_is_notified_of_a_cancel_of_another_client_whose_result_does_not_come() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(1);
-        rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.pass(20 + 40 + 80 + 160);
-        let wanted = rig.wanted();
+        rig.status(&[(goal, GoalStatus::Canceling)]);
+        rig.gone();
         assert_eq!(
-            wanted.last().map(String::as_str),
-            Some("tell CanceledByAnother"),
-            "{wanted:?}"
+            rig.wanted(),
+            ["tell canceling", "cancel #1", "ServerGone", "tell ServerGone"]
         );
+    }
+
+    #[test]
+    fn g3_an_unanswered_goal_is_given_up_although_its_server_comes_and_goes() {
+        let mut rig = Rig::new();
+        let _ = rig.start(1);
+        let mut wanted = Vec::new();
+        // It is tried once more when its server is back.
+        for _ in 0..6 {
+            rig.gone();
+            rig.pass(2_000);
+            rig.back();
+            rig.pass(2_000);
+            wanted.extend(rig.wanted());
+        }
+        assert!(wanted.iter().any(|it| it.starts_with("GaveUp")), "{wanted:?}");
+        assert!(rig.goal_tracker.is_idle());
     }
 
     #[test]

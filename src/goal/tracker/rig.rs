@@ -224,6 +224,7 @@ impl Rig {
                 Effect::ForgetGoal { .. } => None,
                 Effect::Notify(Notice::Accepted { .. }) => Some("tell accepted".to_owned()),
                 Effect::Notify(Notice::Feedback { payload, .. }) => Some(format!("tell feedback {payload}")),
+                Effect::Notify(Notice::Canceling { .. }) => Some("tell canceling".to_owned()),
                 Effect::Notify(Notice::Finished { updates, outcome, .. }) => Some(match updates {
                     0 => format!("tell {outcome:?}"),
                     updates => format!("tell {outcome:?} of update {updates}"),
