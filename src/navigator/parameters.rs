@@ -372,7 +372,7 @@ fn settings(read: &Reader<'_>) -> Result<Settings, ParameterError> {
         canceled_is_success: read.flag(
             "canceled_is_success",
             default.canceled_is_success,
-            "A leaf succeeds if another client or a Cancel node cancels its goal, as in Nav2. False: it fails.",
+            "A leaf succeeds if its goal is cancelled, as in Nav2. False: a cancel of another client ends the navigation.\nWith false, a cancel of a Cancel node of the tree fails the leaf.",
         )?,
         latch_on_activation: read.flag(
             "latch_on_activation",
