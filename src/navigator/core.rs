@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::global_frame::{Expressed, Unexpressed};
 use super::goal::{ClientGoal, NavigationError, NavigationResult, Request};
 use super::goal_log::{self, REPLACED};
+use super::goal_queue::{GoalQueue, Place, Readiness, SHUT};
 use super::log::ChangeLog;
 use super::options::Options;
-use super::pending_goals::{PendingGoals, Readiness};
 use super::session::Session;
 use super::{Heartbeat, NavigatorKind, Robot, Snapshot, global_frame};
 use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef, instance_seed};
@@ -28,6 +28,8 @@ enum NavigationState {
     Stopping {
         session: Session,
         then: Then,
+        /// The goal that starts when the session has stopped.
+        next: Option<Request>,
         /// Goals that ended while they waited for this session, with their results. Their clients get the results
         /// together with the result of the session, because the robot may move until then.
         also: Vec<(Request, NavigationResult)>,
@@ -63,9 +65,8 @@ pub struct Navigator {
     resources: Resources,
     /// The jobs of all trees.
     jobs: JobRegistry,
-    pending_goals: PendingGoals,
-    /// The goal to start when the state is idle again.
-    next: Option<Request>,
+    /// The goals that have not started, but for the next one of a session that is stopping.
+    queue: GoalQueue,
     log: ChangeLog,
     /// The result of the last navigation.
     last_end: Option<(NavigatorKind, NavigationResult)>,
@@ -92,8 +93,7 @@ impl Navigator {
             current: NavigatorKind::ToPose,
             resources,
             jobs,
-            pending_goals: PendingGoals::default(),
-            next: None,
+            queue: GoalQueue::default(),
             log: ChangeLog::default(),
             last_end: None,
             log_topic: None,
@@ -114,6 +114,11 @@ impl Navigator {
         self.heartbeat = Some(heartbeat);
         self.resources.insert(jobs.clone());
         self.jobs = jobs;
+    }
+
+    /// Takes goals from a queue that other threads fill.
+    pub fn share(&mut self, queue: GoalQueue) {
+        self.queue = queue;
     }
 
     /// Sets the time of the clock that a simulation does not stop. Called before any other call with the time of the
@@ -183,17 +188,18 @@ impl Navigator {
 
     /// Returns whether there is no tree to tick, no goal to wait for and no client to answer.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, NavigationState::Idle) && self.pending_goals.is_empty() && self.next.is_none()
+        matches!(self.state, NavigationState::Idle) && self.queue.is_empty()
     }
 
     /// Returns whether a goal is active or waits to be started.
     pub fn has_goals(&self) -> bool {
-        let waits = !self.pending_goals.is_empty() || self.next.is_some();
-        waits
+        !self.queue.is_empty()
             || match &self.state {
                 NavigationState::Idle => false,
                 NavigationState::Running(_) => true,
-                NavigationState::Stopping { then, .. } => matches!(then, Then::Resume(_)),
+                NavigationState::Stopping { then, next, .. } => {
+                    matches!(then, Then::Resume(_)) || next.is_some()
+                }
             }
     }
 
@@ -214,30 +220,25 @@ impl Navigator {
 
     /// Takes a goal that was accepted.
     pub fn goal(&mut self, request: Request, now: Time) {
-        if let Err(reason) = &request.tree {
-            let reason = reason.clone();
-            request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
-            return;
+        let taken = match self.queue.admit() {
+            Some(epoch) => self.queue.push(epoch, request),
+            None => Err(request),
+        };
+        if let Err(request) = taken {
+            request.refuse(NavigationError::None, SHUT);
         }
-        let unnamed = self
-            .world()
-            .and_then(|world| global_frame::unnamed(world, &request));
-        if let Some(reason) = unnamed {
-            request.refuse(NavigationError::TransformFailed, &reason);
-            return;
-        }
-        let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
-        self.pending_goals.push(request, deadline);
-        self.settle_pending_goals(now);
+        self.settle_queue(now);
     }
 
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
     pub fn cancel(&mut self, goal: GoalId, now: Time) {
-        let report = NavigationResult::canceled("cancelled before it started");
-        if let Some(request) = self.pending_goals.remove(goal) {
-            goal_log::finish(request.kind, request.client, report);
-        } else if let Some(request) = self.next.take_if(|next| next.client.id() == goal) {
-            self.finish_next(request, report);
+        if let Some(request) = self.queue.remove(goal) {
+            request.cancel();
+        }
+        if let NavigationState::Stopping { next, also, .. } = &mut self.state
+            && let Some(request) = next.take_if(|next| next.client.id() == goal)
+        {
+            also.push((request, NavigationResult::not_started()));
         }
         match &mut self.state {
             NavigationState::Running(session) if session.id() == goal => {
@@ -252,6 +253,11 @@ impl Navigator {
 
     /// Ends all goals, because the node is deactivated or the process ends (guarantee G8).
     pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
+        self.stop_until(Place::MAX, reason, now);
+    }
+
+    /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay.
+    pub fn stop_until(&mut self, newest: Place, reason: HaltReason, now: Time) {
         let report = NavigationResult::aborted(
             0,
             &match reason {
@@ -259,22 +265,24 @@ impl Navigator {
                 reason => format!("the navigator was stopped: {reason}"),
             },
         );
-        self.end_all(reason, |_| report.clone(), now);
+        self.end_all(newest, reason, |_| report.clone(), now);
     }
 
     /// Aborts all goals because of an error of this node.
     pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
         let report = |kind| NavigationResult::aborted(error.code(kind), message);
-        self.end_all(HaltReason::TimedOut, report, now);
+        self.end_all(Place::MAX, HaltReason::TimedOut, report, now);
     }
 
-    fn end_all(&mut self, reason: HaltReason, report: impl Fn(NavigatorKind) -> NavigationResult, now: Time) {
-        for request in self.pending_goals.drain() {
+    fn end_all(
+        &mut self,
+        newest: Place,
+        reason: HaltReason,
+        report: impl Fn(NavigatorKind) -> NavigationResult,
+        now: Time,
+    ) {
+        for request in self.queue.drain(newest) {
             goal_log::finish(request.kind, request.client, report(request.kind));
-        }
-        if let Some(request) = self.next.take() {
-            let report = report(request.kind);
-            self.finish_next(request, report);
         }
         match &mut self.state {
             NavigationState::Idle => {}
@@ -282,16 +290,18 @@ impl Navigator {
                 let report = report(session.kind());
                 self.stop(reason, report, now);
             }
-            NavigationState::Stopping { session, then, .. } => then.tell(report(session.kind())),
-        }
-    }
-
-    /// Ends the goal in `next`. Its client gets the result when the stopping session has stopped.
-    fn finish_next(&mut self, request: Request, report: NavigationResult) {
-        match &mut self.state {
-            NavigationState::Stopping { also, .. } => also.push((request, report)),
-            NavigationState::Idle | NavigationState::Running(_) => {
-                goal_log::finish(request.kind, request.client, report);
+            NavigationState::Stopping {
+                session,
+                then,
+                next,
+                also,
+                ..
+            } => {
+                then.tell(report(session.kind()));
+                also.extend(next.take().map(|request| {
+                    let report = report(request.kind);
+                    (request, report)
+                }));
             }
         }
     }
@@ -346,6 +356,7 @@ impl Navigator {
                 self.state = NavigationState::Stopping {
                     session,
                     then,
+                    next: None,
                     also: Vec::new(),
                     deadline,
                 };
@@ -381,12 +392,14 @@ impl Navigator {
             _ => {}
         }
         // A goal that waits for the old tree gets the new one. A goal with a tree of its own keeps it.
-        for request in self.pending_goals.requests_mut().chain(&mut self.next) {
-            if request.kind == kind
-                && let (Ok(wanted), Some(old)) = (&mut request.tree, &old)
-                && Arc::ptr_eq(wanted, old)
+        if let Some(old) = &old {
+            self.queue.swap(kind, old, def);
+            if let NavigationState::Stopping {
+                next: Some(request), ..
+            } = &mut self.state
+                && request.kind == kind
             {
-                *wanted = Arc::clone(def);
+                request.swap(old, def);
             }
         }
         self.keep(kind, new);
@@ -484,70 +497,71 @@ impl Navigator {
         if !self.is_running() {
             self.resources.begin(now);
         }
-        self.settle_pending_goals(now);
-        self.settle_session();
-        if matches!(self.state, NavigationState::Idle)
-            && let Some(next) = self.next.take()
-        {
+        self.settle_queue(now);
+        if let Some(next) = self.settle_session() {
             self.start(next, now);
         }
     }
 
-    /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline.
-    fn settle_session(&mut self) {
+    /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.
+    fn settle_session(&mut self) -> Option<Request> {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
-            return;
+            return None;
         };
         let overdue = self.steady >= *deadline;
-        let Some(world) = self.resources.get::<World>() else {
-            return;
-        };
-        let settled = world.is_settled() && self.jobs.is_settled();
+        let settled = self.resources.get::<World>()?.is_settled() && self.jobs.is_settled();
         if !overdue && !settled {
-            return;
+            return None;
         }
         // The list may contain goals and jobs of an earlier session which are known to continue.
         let left = if self.options.stop_timeout.is_zero() {
             // Without a stop timeout, nothing is late.
             Vec::new()
         } else {
-            [world.unsettled(), self.jobs.give_up()].concat()
+            [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
         };
-        let (session, then, also) = match std::mem::replace(&mut self.state, NavigationState::Idle) {
+        let (session, then, next, also) = match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Stopping {
-                session, then, also, ..
-            } => (session, then, also),
+                session,
+                then,
+                next,
+                also,
+                ..
+            } => (session, then, next, also),
             other => {
                 self.state = other;
-                return;
+                return None;
             }
         };
-        match then {
+        let next = match then {
             Then::Tell(report) => {
                 let kind = session.kind();
                 let report = report.with_left(kind, &left);
                 self.last_end = Some((kind, report.clone()));
                 goal_log::finish(kind, session.into_client(), report);
+                next
             }
-            Then::Resume(def) => self.next = Some(session.into_request(def)),
-        }
+            Then::Resume(def) => Some(session.into_request(def)),
+        };
         for (request, report) in also {
             let report = report.with_left(request.kind, &left);
             goal_log::finish(request.kind, request.client, report);
         }
+        next
     }
 
-    /// Starts the newest goal that is ready.
-    fn settle_pending_goals(&mut self, now: Time) {
-        if self.pending_goals.is_empty() {
+    /// Starts the newest goal of the queue that is ready, if there is one.
+    pub fn settle_queue(&mut self, now: Time) {
+        if self.queue.is_empty() {
             return;
         }
-        let mut pending_goals = std::mem::take(&mut self.pending_goals);
+        let current = self.current_or_next();
         let mut lookups = global_frame::LOOKUPS;
-        let settled = pending_goals.settle(self.steady, |request, expressed| {
-            self.readiness(request, expressed, &mut lookups)
+        let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
+        let queue = self.queue.clone();
+        let settled = queue.settle(self.steady, deadline, |request, expressed, is_first| {
+            self.readiness(request, current.as_ref(), expressed, is_first, &mut lookups)
         });
-        self.pending_goals = pending_goals;
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);
         }
@@ -568,55 +582,60 @@ impl Navigator {
         }
     }
 
-    /// Returns whether a goal can be started now.
+    /// The navigation that runs, or that starts when the current session has stopped, with its tree.
+    fn current_or_next(&self) -> Option<(NavigatorKind, Option<Arc<TreeDef>>)> {
+        match &self.state {
+            NavigationState::Idle => None,
+            NavigationState::Running(session) => {
+                let tree = self.trees[session.kind().index()].as_ref();
+                Some((session.kind(), tree.map(Tree::definition).cloned()))
+            }
+            NavigationState::Stopping {
+                session,
+                then: Then::Resume(def),
+                ..
+            } => Some((session.kind(), Some(Arc::clone(def)))),
+            NavigationState::Stopping { next, .. } => {
+                let next = next.as_ref()?;
+                Some((next.kind, next.tree.loaded().cloned()))
+            }
+        }
+    }
+
+    /// Returns whether a goal can start now, in place of the navigation that runs or is the next.
     fn readiness(
         &mut self,
         request: &mut Request,
+        current: Option<&(NavigatorKind, Option<Arc<TreeDef>>)>,
         expressed: &mut Expressed,
+        is_first: bool,
         lookups: &mut usize,
     ) -> Readiness {
-        let busy = match &self.state {
-            NavigationState::Running(session)
-            | NavigationState::Stopping {
-                session,
-                then: Then::Resume(_),
-                ..
-            } => Some(session.kind()),
-            NavigationState::Idle | NavigationState::Stopping { .. } => {
-                self.next.as_ref().map(|next| next.kind)
+        if let Some((kind, tree)) = current {
+            if *kind != request.kind && !self.options.allow_navigator_preemption {
+                let reason = "the other navigator has an active goal: cancel that goal first, or set \
+                              allow_navigator_preemption";
+                return Readiness::Hopeless(NavigationError::Unknown, reason.to_owned());
             }
-        };
-        if busy.is_some_and(|kind| kind != request.kind) && !self.options.allow_navigator_preemption {
-            let reason = "the other navigator has an active goal: cancel that goal first, or set \
-                          allow_navigator_preemption";
-            return Readiness::Hopeless(NavigationError::Unknown, reason.to_owned());
-        }
-        if !self.options.allow_tree_preemption && busy == Some(request.kind) && self.has_other_tree(request) {
-            return Readiness::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
+            let is_same = match (tree, request.tree.loaded()) {
+                (Some(tree), Some(wanted)) => Arc::ptr_eq(tree, wanted),
+                _ => true,
+            };
+            if *kind == request.kind && !is_same && !self.options.allow_tree_preemption {
+                return Readiness::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
+            }
         }
         let Some(world) = self.world() else {
             return Readiness::NotYet("the navigator has no resources yet".to_owned());
         };
+        if is_first && let Some(reason) = global_frame::unnamed(world, request) {
+            return Readiness::Hopeless(NavigationError::TransformFailed, reason);
+        }
         match global_frame::express(world, request, expressed, lookups) {
             Ok(()) => Readiness::Ready,
             Err(Unexpressed::Missing(reason)) => Readiness::NotYet(reason),
             Err(Unexpressed::Unfinished) => Readiness::Unfinished,
         }
-    }
-
-    /// Returns whether the current or next navigation of this kind has a different tree than a request.
-    fn has_other_tree(&self, request: &Request) -> bool {
-        let tree = match &self.state {
-            NavigationState::Running(_) => self.trees[request.kind.index()].as_ref().map(Tree::definition),
-            NavigationState::Stopping {
-                then: Then::Resume(def),
-                ..
-            } => Some(def),
-            NavigationState::Idle | NavigationState::Stopping { .. } => {
-                self.next.as_ref().and_then(|next| next.tree.as_ref().ok())
-            }
-        };
-        matches!((tree, &request.tree), (Some(tree), Ok(wanted)) if !Arc::ptr_eq(tree, wanted))
     }
 
     /// Runs a goal: at once, in place of the current goal, or when the current goal has stopped.
@@ -625,8 +644,7 @@ impl Navigator {
             NavigationState::Idle => self.start(request, now),
             NavigationState::Running(session) => {
                 let tree = self.trees[request.kind.index()].as_mut();
-                let same =
-                    |tree: &Tree| matches!(&request.tree, Ok(def) if Arc::ptr_eq(def, tree.definition()));
+                let same = |tree: &Tree| matches!(request.tree.loaded(), Some(def) if Arc::ptr_eq(def, tree.definition()));
                 match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
                     Some(tree) => {
                         // As in Nav2: the tree is not halted, and its nodes read the new goal through their ports.
@@ -649,36 +667,35 @@ impl Navigator {
                     }
                     None => {
                         request.run_accepted = session.run_accepted();
-                        self.replace_next(request);
-                        self.stop(
-                            HaltReason::TreeSwapped,
-                            NavigationResult::aborted(0, REPLACED),
-                            now,
-                        );
+                        let replaced = NavigationResult::aborted(0, REPLACED);
+                        self.wind_up(HaltReason::TreeSwapped, Then::Tell(replaced), now);
+                        if let NavigationState::Stopping { next, .. } = &mut self.state {
+                            *next = Some(request);
+                        }
+                        self.poll(now);
                     }
                 }
             }
-            NavigationState::Stopping { session, then, .. } => {
+            NavigationState::Stopping {
+                session, then, next, ..
+            } => {
                 if matches!(then, Then::Resume(_)) {
                     request.run_accepted = session.run_accepted();
                 }
                 then.tell(NavigationResult::aborted(0, REPLACED));
-                self.replace_next(request);
+                if let Some(older) = next.take() {
+                    request.run_accepted = older.run_accepted;
+                    goal_log::finish(older.kind, older.client, NavigationResult::aborted(0, REPLACED));
+                }
+                *next = Some(request);
             }
         }
     }
 
-    /// Makes a goal the next one. It replaces an older goal in `next`.
-    fn replace_next(&mut self, mut request: Request) {
-        if let Some(older) = self.next.take() {
-            request.run_accepted = older.run_accepted;
-            goal_log::finish(older.kind, older.client, NavigationResult::aborted(0, REPLACED));
-        }
-        self.next = Some(request);
-    }
-
     fn start(&mut self, request: Request, now: Time) {
-        let Ok(def) = request.tree.clone() else { return };
+        let Some(def) = request.tree.loaded().cloned() else {
+            return;
+        };
         let index = request.kind.index();
         let keeps = !self.options.always_reload
             && self.trees[index]

@@ -8,7 +8,7 @@ use crate::goal::GoalId;
 pub use crate::goal::TerminalStatus;
 use crate::msg::PoseStamped;
 
-use super::NavigatorKind;
+use super::{NavigatorKind, goal_log};
 
 /// Error codes that Nav2's main branch defines for the navigate actions. Jazzy's interfaces carry them as numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +75,11 @@ impl NavigationResult {
         }
     }
 
+    /// The result of a goal that its client cancelled before its start.
+    pub(crate) fn not_started() -> Self {
+        Self::canceled("cancelled before it started")
+    }
+
     /// Adds the goals and jobs that did not stop, one text each, to the end of the message. An error code of the tree
     /// stays, because the client may use it.
     pub(crate) fn with_left(mut self, kind: NavigatorKind, left: &[String]) -> Self {
@@ -124,14 +129,33 @@ pub trait ClientGoal: Send {
     }
 }
 
-/// An accepted goal. Its tree is already loaded, because the tick thread reads no files.
+/// The tree of a goal.
+#[derive(Clone)]
+pub enum RequestedTree {
+    /// A file or a tree ID; empty means the default tree. It is read before the goal starts.
+    Named(String),
+    /// A loaded tree.
+    Loaded(Arc<TreeDef>),
+}
+
+impl RequestedTree {
+    /// The loaded tree.
+    pub fn loaded(&self) -> Option<&Arc<TreeDef>> {
+        match self {
+            Self::Named(_) => None,
+            Self::Loaded(tree) => Some(tree),
+        }
+    }
+}
+
+/// An accepted goal.
 pub struct Request {
     /// The action of the goal.
     pub kind: NavigatorKind,
     /// The goal poses: one or several.
     pub poses: Vec<PoseStamped>,
-    /// The tree to run, or the reason why there is none.
-    pub tree: Result<Arc<TreeDef>, String>,
+    /// The tree to run.
+    pub tree: RequestedTree,
     /// The time of acceptance, on the clock that a simulation does not stop. Topic messages before this time do not
     /// apply to the goal.
     pub accepted: Time,
@@ -143,14 +167,42 @@ pub struct Request {
 }
 
 impl Request {
-    /// Aborts the goal before its start.
+    /// Aborts the goal before its start. Called on the tick thread.
     pub fn refuse(self, error: NavigationError, reason: &str) {
-        let error_code = error.code(self.kind);
-        tracing::warn!(
-            "{}: goal {} aborted before it started: {reason}",
-            self.kind.action(),
-            self.client.id()
-        );
-        self.client.finish(NavigationResult::aborted(error_code, reason));
+        let report = self.refusal(error, reason);
+        self.client.finish(report);
+    }
+
+    /// Like [`Request::refuse`], from any other thread.
+    pub fn refuse_now(self, error: NavigationError, reason: &str) {
+        let report = self.refusal(error, reason);
+        self.client.finish_now(report);
+    }
+
+    fn refusal(&self, error: NavigationError, reason: &str) -> NavigationResult {
+        let (action, goal) = (self.kind.action(), self.client.id());
+        tracing::warn!("{action}: goal {goal} aborted before it started: {reason}");
+        NavigationResult::aborted(error.code(self.kind), reason)
+    }
+
+    /// Ends a cancelled goal before its start. Called on the tick thread.
+    pub fn cancel(self) {
+        goal_log::finish(self.kind, self.client, NavigationResult::not_started());
+    }
+
+    /// Like [`Request::cancel`], from any other thread.
+    pub fn cancel_now(self) {
+        let report = NavigationResult::not_started();
+        goal_log::ended(self.kind, self.client.id(), &report);
+        self.client.finish_now(report);
+    }
+
+    /// Replaces the tree, if it is the old one.
+    pub(super) fn swap(&mut self, old: &Arc<TreeDef>, new: &Arc<TreeDef>) {
+        if let RequestedTree::Loaded(tree) = &mut self.tree
+            && Arc::ptr_eq(tree, old)
+        {
+            *tree = Arc::clone(new);
+        }
     }
 }

@@ -3,15 +3,15 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::admission::{Admission, WantedGoal};
+use super::Handle;
 use super::client::{NavigateAction, WireGoal};
-use super::goal::NavigationError;
+use super::goal::{NavigationError, Request, RequestedTree};
 use crate::goal::{GoalId, TableError};
 use crate::ros::{ActionHandler, GoalRequest, GoalTrackerHandle, ServerGoal};
 
 /// Decides about the goals of one navigate action server.
 pub(crate) struct Handler<A> {
-    admission: Admission,
+    navigator: Handle,
     sender: GoalTrackerHandle,
     /// Maximum number of poses of a goal.
     max_poses: usize,
@@ -21,9 +21,9 @@ pub(crate) struct Handler<A> {
 }
 
 impl<A> Handler<A> {
-    pub(crate) fn new(admission: &Admission, sender: &GoalTrackerHandle, max_poses: usize) -> Self {
+    pub(crate) fn new(navigator: &Handle, sender: &GoalTrackerHandle, max_poses: usize) -> Self {
         Self {
-            admission: admission.clone(),
+            navigator: navigator.clone(),
             sender: sender.clone(),
             max_poses,
             has_warned: false,
@@ -37,7 +37,7 @@ where
     ServerGoal<A>: Send,
 {
     fn goal(&mut self, request: GoalRequest<A>) {
-        let Some(pass) = self.admission.admit() else {
+        let Some(permit) = self.navigator.admit() else {
             tracing::warn!("{}: goal rejected: the node is not active", A::KIND.action());
             return;
         };
@@ -75,20 +75,22 @@ where
         } else {
             A::poses(&wanted)
         };
-        let goal = WantedGoal {
+        let accepted = sender.clock().steady();
+        let goal = Request {
             kind: A::KIND,
             poses,
-            tree: A::tree(&wanted).to_owned(),
-            accepted: sender.clock().steady(),
+            tree: RequestedTree::Named(A::tree(&wanted).to_owned()),
+            accepted,
+            run_accepted: accepted,
             client: Box::new(WireGoal { goal, sender }),
         };
         match fault {
-            Some(reason) => goal.refuse(NavigationError::Unknown, &reason),
-            None => self.admission.goal(pass, goal),
+            Some(reason) => goal.refuse_now(NavigationError::Unknown, &reason),
+            None => permit.hand_in(goal),
         }
     }
 
     fn cancel(&mut self, goal: GoalId) {
-        self.admission.cancel(goal);
+        self.navigator.cancel(goal);
     }
 }

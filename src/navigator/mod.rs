@@ -4,9 +4,6 @@
 //! room (feature `ros`).
 #![forbid(unsafe_code)]
 
-#[cfg(any(test, feature = "ros"))]
-mod admission;
-mod admission_epoch;
 mod blackboard_io;
 #[cfg(feature = "ros")]
 mod client;
@@ -19,6 +16,7 @@ mod foreign_cancel_tests;
 mod global_frame;
 mod goal;
 mod goal_log;
+mod goal_queue;
 #[cfg(feature = "ros")]
 mod handler;
 mod heartbeat;
@@ -41,7 +39,6 @@ mod parameters;
 #[cfg(test)]
 #[cfg(feature = "ros")]
 mod parameters_page;
-mod pending_goals;
 #[cfg(feature = "ros")]
 mod plugins;
 #[cfg(test)]
@@ -67,13 +64,17 @@ mod thread;
 #[cfg(test)]
 mod thread_tests;
 mod tree_cache;
+mod tree_loader;
 mod watchdog;
 #[cfg(test)]
 mod watchdog_tests;
 
 pub use self::core::Navigator;
 pub use durations::Durations;
-pub use goal::{ClientGoal, Feedback, NavigationError, NavigationResult, Request, TerminalStatus};
+pub use goal::{
+    ClientGoal, Feedback, NavigationError, NavigationResult, Request, RequestedTree, TerminalStatus,
+};
+pub use goal_queue::{Epoch, GoalQueue, Place};
 pub use heartbeat::Heartbeat;
 pub use kind::NavigatorKind;
 pub use library::{Refusal, TreeLibrary};
@@ -91,4 +92,5 @@ pub use snapshot::Snapshot;
 pub use thread::{
     AdmissionPermit, Handle, Pending, TickClock, TickStatistics, TickStatus, TickThread, Unacknowledged,
 };
+pub use tree_loader::load_trees;
 pub use watchdog::Watchdog;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::admission::{Admission, ENDED, WantedGoal};
 use super::client::WireGoal;
+use super::goal::{Request, RequestedTree};
+use super::goal_queue::SHUT;
 use super::handler::Handler;
 use super::node_lifecycle::NodeLifecycle;
 use super::parameters::Parameters;
@@ -16,6 +17,7 @@ use super::signals::Signals;
 use super::stalled_threads::StalledThreads;
 use super::{
     Heartbeat, Navigator, NavigatorKind, NodeHandles, TickClock, TickThread, Unacknowledged, Watchdog,
+    load_trees,
 };
 use crate::bt::{HaltReason, Registry, Time};
 use crate::job::JobRegistry;
@@ -159,7 +161,6 @@ struct Node {
     from_ticks: GoalTrackerHandle,
     servers: Option<Servers>,
     watchdog: Option<Watchdog>,
-    admission: Admission,
     ticks: TickThread,
     jobs: JobRegistry,
     lifecycle: Lifecycle,
@@ -270,7 +271,9 @@ impl Node {
             };
             diagnose(&node_handles, parameters.diagnostics_period)?;
         }
-        let admission = Admission::start(
+        // Goals are refused until the node is active.
+        ticks.handle().shut();
+        load_trees(
             Arc::clone(&parameters.library),
             ticks.handle().clone(),
             mourn("trees"),
@@ -284,7 +287,6 @@ impl Node {
         let life = NodeLifecycle {
             parameters: ros.parameters().clone(),
             library: Arc::clone(&parameters.library),
-            admission: admission.clone(),
             navigator: ticks.handle().clone(),
             goal_tracker: goal_tracker.handle().clone(),
             jobs: jobs.clone(),
@@ -303,7 +305,6 @@ impl Node {
             from_ticks,
             servers: None,
             watchdog,
-            admission,
             ticks,
             jobs,
             lifecycle,
@@ -345,8 +346,8 @@ impl Node {
         // The tick thread sends the feedback and the result of a goal.
         let sender = &self.from_ticks;
         let max_poses = parameters.settings.max_goal_poses;
-        let to_pose = Handler::<NavigateToPose>::new(&self.admission, sender, max_poses);
-        let through_poses = Handler::<NavigateThroughPoses>::new(&self.admission, sender, max_poses);
+        let to_pose = Handler::<NavigateToPose>::new(self.ticks.handle(), sender, max_poses);
+        let through_poses = Handler::<NavigateThroughPoses>::new(self.ticks.handle(), sender, max_poses);
         let [to, through] =
             NavigatorKind::ALL.map(|kind| parameters.navigators.contains(&kind).then(|| kind.action()));
         let servers =
@@ -374,12 +375,16 @@ impl Node {
         parameters: &Parameters,
         server: &ActionServer<NavigateToPose>,
     ) -> Result<(), StartError> {
-        let (admission, sender, server) = (self.admission.clone(), self.from_ticks.clone(), server.clone());
+        let (navigator, sender, server) = (
+            self.ticks.handle().clone(),
+            self.from_ticks.clone(),
+            server.clone(),
+        );
         let mut ids = self.ros.handle().goal_ids(&parameters.robot_id, "/goal_topic");
         let topic = parameters.goal_topic.clone();
         self.ros.handle().with_node_blocking(PATIENCE, move |node| {
             node.subscribe_topic::<PoseStamped>(&topic, move |pose| {
-                let Some(pass) = admission.admit() else {
+                let Some(permit) = navigator.admit() else {
                     tracing::warn!("goal from the topic dropped: the node is not active");
                     return;
                 };
@@ -392,18 +397,18 @@ impl Node {
                     Err(error) => return tracing::error!("goal from the topic dropped: {error}"),
                 };
                 let (listed, sender) = (goal.clone(), sender.clone());
-                let goal = WantedGoal {
+                let accepted = sender.clock().steady();
+                permit.hand_in(Request {
                     kind: NavigatorKind::ToPose,
                     poses: vec![pose],
-                    tree: String::new(),
-                    accepted: sender.clock().steady(),
+                    tree: RequestedTree::Named(String::new()),
+                    accepted,
+                    run_accepted: accepted,
                     client: Box::new(WireGoal { goal, sender }),
-                };
-                admission.goal(pass, goal);
-                // Topics have a separate thread: a cancel of all listed goals may come before the goal is in the
-                // admission.
+                });
+                // Topics have a separate thread: a cancel of all listed goals may come before the goal is in the queue.
                 if listed.is_canceling() {
-                    admission.cancel(listed.id());
+                    navigator.cancel(listed.id());
                 }
             })
         })??;
@@ -421,7 +426,7 @@ impl Node {
         // First of all, because the following calls may wait for a lock held by a thread that stalls in the middleware.
         exit_within(farewell.all + TEARDOWN, code);
         // Before the transition: its halt has a longer limit, and it may wait for another transition.
-        self.admission.end();
+        self.ticks.handle().shut();
         let reason = HaltReason::ShuttingDown;
         let halted = self.ticks.handle().halt_within(reason, farewell.stop);
         // The transition of a lifecycle manager, if none has requested it, with our own time limit.
@@ -448,7 +453,7 @@ impl Node {
         // The tick thread has answered its clients. Goals that are just being accepted, and goals of a tree that is
         // blocked by a leaf, must not wait for it.
         let reason = match halted.look() {
-            Ok(()) => ENDED,
+            Ok(()) => SHUT,
             Err(Unacknowledged::NotYet) => "the node shut down while a leaf blocked the tick thread",
             Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",
         };

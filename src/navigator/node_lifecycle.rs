@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::Admission;
 use super::{Handle, TreeLibrary, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
@@ -24,7 +23,6 @@ const SOON: Duration = Duration::from_millis(300);
 pub(crate) struct NodeLifecycle {
     pub(crate) parameters: ParameterStore,
     pub(crate) library: Arc<TreeLibrary>,
-    pub(crate) admission: Admission,
     pub(crate) navigator: Handle,
     pub(crate) goal_tracker: GoalTrackerHandle,
     pub(crate) jobs: JobRegistry,
@@ -49,7 +47,7 @@ impl LifecycleHandler for NodeLifecycle {
                 TransitionResult::Success
             }
             Transition::Activate => {
-                self.admission.set_active(true);
+                self.navigator.open();
                 self.goal_tracker.set_active(true);
                 if let Some(bond) = &self.bond {
                     bond.begin();
@@ -58,7 +56,7 @@ impl LifecycleHandler for NodeLifecycle {
                 TransitionResult::Success
             }
             Transition::Deactivate | Transition::ShutDown => {
-                self.admission.set_active(false);
+                self.navigator.shut();
                 self.goal_tracker.set_active(false);
                 if let Some(bond) = &self.bond {
                     bond.end();

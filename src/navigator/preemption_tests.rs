@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{NavigationResult, Request, TerminalStatus};
+use super::goal::{NavigationResult, Request, RequestedTree, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use super::{NavigatorKind, Options};
 use crate::bt::TreeDef;
@@ -40,7 +40,7 @@ impl Rig {
                 header: Header::new(Stamp::ZERO, frame),
                 pose: Pose::planar(x, 0.0, 0.0),
             }],
-            tree: Ok(Arc::clone(tree)),
+            tree: RequestedTree::Loaded(Arc::clone(tree)),
             accepted: self.bench.now(),
             run_accepted: self.bench.now(),
             client: Box::new(Client {

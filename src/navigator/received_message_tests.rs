@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::NavigatorKind::ToPose;
-use super::goal::{Request, TerminalStatus};
+use super::goal::{Request, RequestedTree, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use crate::bt::{Time, TreeDef};
 use crate::goal::GoalId;
@@ -50,7 +50,7 @@ impl Rig {
         let request = Request {
             kind: ToPose,
             poses: vec![pose(0, x)],
-            tree: Ok(Arc::clone(tree)),
+            tree: RequestedTree::Loaded(Arc::clone(tree)),
             accepted,
             run_accepted: accepted,
             client: Box::new(Client {

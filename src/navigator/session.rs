@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{ClientGoal, Feedback, Request};
+use super::goal::{ClientGoal, Feedback, Request, RequestedTree};
 use super::options::Options;
 use super::{NavigatorKind, Robot, blackboard_io, feedback};
 use crate::bt::{Time, Tree, TreeDef};
@@ -65,7 +65,7 @@ impl Session {
         Request {
             kind: self.kind,
             poses: Arc::unwrap_or_clone(self.poses).0,
-            tree: Ok(tree),
+            tree: RequestedTree::Loaded(tree),
             accepted: self.accepted,
             run_accepted: self.run_accepted,
             client: self.client,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::goal::{ClientGoal, Feedback, NavigationResult, Request, TerminalStatus};
+use super::goal::{ClientGoal, Feedback, NavigationResult, Request, RequestedTree, TerminalStatus};
 use super::{Navigator, NavigatorKind, Options};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, Time, TreeDef};
 use crate::goal::GoalId;
@@ -116,7 +116,7 @@ pub(super) fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Nav
     Request {
         kind: NavigatorKind::ThroughPoses,
         poses: Vec::new(),
-        tree: Ok(Arc::clone(tree)),
+        tree: RequestedTree::Loaded(Arc::clone(tree)),
         accepted: Time::ZERO,
         run_accepted: Time::ZERO,
         client: Box::new(Client {

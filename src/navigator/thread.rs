@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission_epoch::{AdmissionEpoch, SHUT};
 use super::durations::Durations;
 use super::goal::{NavigationError, Request};
+use super::goal_queue::{Epoch, GoalQueue, Place, SHUT};
 use super::missed_ticks::MissedTicks;
 use super::slow_clock::SlowClock;
 use super::{Heartbeat, Navigator, NavigatorKind, Schedule, Snapshot};
@@ -68,18 +68,17 @@ pub struct TickStatus {
 }
 
 enum Message {
-    /// A goal, and the number of the admission epoch in which it was admitted.
-    Goal(Request, u64),
     Cancel(GoalId),
     Wake,
     /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
     Pause(bool, Sender<()>),
-    /// Ends the current goal and replies when everything has stopped, or at its deadline, or at the given limit.
-    Halt(HaltReason, Option<Duration>, Sender<()>),
+    /// Ends the current goal and those up to a place in the queue. Replies when everything has stopped, or at its
+    /// deadline, or at the given limit.
+    Halt(HaltReason, Option<Duration>, Place, Sender<()>),
     /// Replaces the tree of a navigator.
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
     /// Like [`Message::Halt`], and then the thread ends.
-    Stop(HaltReason, Sender<()>),
+    Stop(HaltReason, Place, Sender<()>),
     TickStatus(Sender<TickStatus>),
     Quit,
 }
@@ -130,62 +129,67 @@ impl<T> Pending<T> {
 pub struct Handle {
     sender: Sender<Message>,
     heartbeat: Heartbeat,
-    admission_epoch: AdmissionEpoch,
+    queue: GoalQueue,
 }
 
 /// A permit to pass one goal to the tick thread. It is taken when the goal is accepted. If goals are refused before the
-/// tree of the goal has been read, the permit is no longer valid.
+/// goal is handed in, the permit is no longer valid.
 #[must_use = "a goal that was accepted is to be handed in"]
 pub struct AdmissionPermit {
     handle: Handle,
-    number: u64,
+    epoch: Epoch,
 }
 
 impl AdmissionPermit {
-    /// Returns whether the goal would be accepted, as far as this thread knows.
-    pub fn holds(&self) -> bool {
-        self.handle.admission_epoch.admits(self.number)
-    }
-
     /// Sends the goal. If goals were refused meanwhile, even for a short time, its client gets an error.
     pub fn hand_in(self, request: Request) {
-        self.handle.send_goal(request, self.number);
+        match self.handle.queue.push(self.epoch, request) {
+            Ok(()) => self.handle.wake(),
+            Err(request) => request.refuse_now(NavigationError::None, SHUT),
+        }
     }
 }
 
 impl Handle {
     /// Sends a goal that was accepted just now.
     pub fn goal(&self, request: Request) {
-        self.send_goal(request, self.admission_epoch.number());
-    }
-
-    fn send_goal(&self, request: Request, number: u64) {
-        // If the thread has ended, the request is dropped, and the drop of its client answers it.
-        let _ = self.sender.send(Message::Goal(request, number));
+        match self.admit() {
+            Some(permit) => permit.hand_in(request),
+            None => request.refuse_now(NavigationError::None, SHUT),
+        }
     }
 
     /// A permit for one goal; `None` if goals are refused.
     pub fn admit(&self) -> Option<AdmissionPermit> {
-        let number = self.admission_epoch.number();
-        self.admission_epoch.admits(number).then(|| AdmissionPermit {
+        self.queue.admit().map(|epoch| AdmissionPermit {
             handle: self.clone(),
-            number,
+            epoch,
         })
     }
 
-    /// Refuses goals from now on. This includes goals which were admitted and have not reached the thread: a later halt
-    /// would not find them (guarantee G8). [`Handle::stop`] includes this call.
+    /// Refuses goals from now on. This includes goals which were admitted and have not started: their clients get the
+    /// result at once (guarantee G8). [`Handle::stop`] includes this call.
     pub fn shut(&self) {
-        self.admission_epoch.shut();
+        refuse(self.queue.shut());
     }
 
     /// Accepts goals again. A new thread accepts goals.
     pub fn open(&self) {
-        self.admission_epoch.open();
+        self.queue.open();
     }
 
-    /// Cancels a goal without waiting for a tick.
+    /// The goals that have not started.
+    pub(super) fn queue(&self) -> &GoalQueue {
+        &self.queue
+    }
+
+    /// Cancels a goal without waiting for a tick. A goal that has not started ends at once, even if a leaf blocks the
+    /// thread.
     pub fn cancel(&self, goal: GoalId) {
+        if let Some(request) = self.queue.remove(goal) {
+            request.cancel_now();
+            return;
+        }
         self.heartbeat.cancel_asked(goal);
         let _ = self.sender.send(Message::Cancel(goal));
     }
@@ -209,13 +213,13 @@ impl Handle {
     /// (guarantee G8), and its client has the result. Later goals are accepted, unless they are
     /// [refused](Handle::shut).
     pub fn halt(&self, reason: HaltReason) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, None, reply))
+        self.ask(|reply| Message::Halt(reason, None, self.queue.newest(), reply))
     }
 
     /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that
     /// have not stopped are reported even if their deadline is later. The limit also applies to earlier halts.
     pub fn halt_within(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, Some(limit), reply))
+        self.ask(|reply| Message::Halt(reason, Some(limit), self.queue.newest(), reply))
     }
 
     /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
@@ -227,8 +231,8 @@ impl Handle {
 
     /// Like [`Handle::halt`], and then the thread ends. Later requests are never done.
     pub fn stop(&self, reason: HaltReason) -> Pending<()> {
-        self.admission_epoch.shut();
-        self.ask(|reply| Message::Stop(reason, reply))
+        self.shut();
+        self.ask(|reply| Message::Stop(reason, self.queue.newest(), reply))
     }
 
     /// The status of the thread.
@@ -241,6 +245,13 @@ impl Handle {
         // If the thread has ended, the message is dropped with its sender, and the receiver gets an error.
         let _ = self.sender.send(message(reply));
         Pending(answer)
+    }
+}
+
+/// Ends goals that do not start any more.
+fn refuse(requests: Vec<Request>) {
+    for request in requests {
+        request.refuse_now(NavigationError::None, SHUT);
     }
 }
 
@@ -285,11 +296,11 @@ impl TickThread {
         tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
-        let admission_epoch = AdmissionEpoch::new();
+        let queue = GoalQueue::default();
         let handle = Handle {
             sender,
             heartbeat: heartbeat.clone(),
-            admission_epoch: admission_epoch.clone(),
+            queue: queue.clone(),
         };
         let inner = handle.clone();
         let (alive, ended) = mpsc::channel();
@@ -301,9 +312,14 @@ impl TickThread {
                 // `is_finished`.
                 let _tell = AtEnd::new(tell);
                 let _alive = alive;
+                let _close = AtEnd::new({
+                    let queue = queue.clone();
+                    move || refuse(queue.close())
+                });
                 let receiver = receiver;
                 heartbeat.begin();
                 let mut navigator = make(&inner);
+                navigator.share(queue);
                 navigator.hand_over();
                 heartbeat.end();
                 drop(inner);
@@ -311,7 +327,6 @@ impl TickThread {
                     navigator,
                     clock,
                     heartbeat,
-                    admission_epoch,
                     cut: None,
                     schedule: None,
                     paused: false,
@@ -365,7 +380,6 @@ struct Loop {
     navigator: Navigator,
     clock: Arc<dyn TickClock>,
     heartbeat: Heartbeat,
-    admission_epoch: AdmissionEpoch,
     /// The time limit of a halt that waits.
     cut: Option<Time>,
     /// Set while a tree runs.
@@ -452,30 +466,27 @@ impl Loop {
         let now = self.clock.now();
         self.navigator.set_steady(self.clock.steady());
         match message {
-            Message::Goal(request, number) if self.admission_epoch.admits(number) => {
-                self.navigator.goal(request, now);
-            }
-            Message::Goal(request, _) => request.refuse(NavigationError::None, SHUT),
             Message::Cancel(goal) => {
                 self.heartbeat.cancel_taken(goal);
                 self.navigator.cancel(goal, now);
             }
-            Message::Wake => {}
+            // A goal that starts is ticked in the same turn.
+            Message::Wake => self.navigator.settle_queue(now),
             Message::Pause(paused, reply) => {
                 self.paused = paused;
                 // Paused ticks do not count as missed.
                 self.schedule = None;
                 let _ = reply.send(());
             }
-            Message::Halt(reason, limit, reply) => {
+            Message::Halt(reason, limit, newest, reply) => {
                 if let Some(limit) = limit {
                     let cut = self.clock.steady() + limit;
                     self.cut = Some(self.cut.map_or(cut, |earlier| earlier.min(cut)));
                 }
-                self.halt(reason, reply, now);
+                self.halt(reason, newest, reply, now);
             }
-            Message::Stop(reason, reply) => {
-                self.halt(reason, reply, now);
+            Message::Stop(reason, newest, reply) => {
+                self.halt(reason, newest, reply, now);
                 self.ending = true;
             }
             Message::Swap(kind, def, reply) => match self.navigator.swap(kind, &def, now) {
@@ -504,9 +515,9 @@ impl Loop {
         true
     }
 
-    fn halt(&mut self, reason: HaltReason, reply: Sender<()>, now: Time) {
+    fn halt(&mut self, reason: HaltReason, newest: Place, reply: Sender<()>, now: Time) {
         self.paused = false;
-        self.navigator.stop_all(reason, now);
+        self.navigator.stop_until(newest, reason, now);
         self.halts.push(reply);
     }
 

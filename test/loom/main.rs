@@ -12,7 +12,6 @@
 //! | `ros::Inbox`, `ros::Fan` | no notice or message is lost, doubled or overtaken |
 //! | `ros::GoalsBoard` | whoever sees it settled sees what came of his request |
 //! | `ros::Piggyback` | what waits for whoever comes by is said once, whoever it is |
-//! | `navigator::Admission` | a goal is answered once when it is cancelled or refused, wherever on its way it is |
 //! | `navigator::Handle` | an acknowledgement comes after the effect, and always comes, or is known not to |
 
 #![allow(
@@ -29,7 +28,7 @@ mod navigator;
 mod ros;
 mod sync;
 
-use navtree::{bt, goal, msg, nav};
+use navtree::{bt, goal, nav};
 
 /// Runs a test under every interleaving, of those with at most three involuntary switches of thread: most faults need
 /// one or two, and each more multiplies the time.

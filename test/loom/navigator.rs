@@ -1,9 +1,5 @@
 //! Between the tick thread and whoever asks something of it.
 
-#[path = "../../src/navigator/admission.rs"]
-mod admission;
-#[path = "../../src/navigator/admission_epoch.rs"]
-mod admission_epoch;
 #[path = "../../src/navigator/heartbeat.rs"]
 mod heartbeat;
 #[path = "../../src/navigator/missed_ticks.rs"]
@@ -17,15 +13,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::{Admission, WantedGoal};
 use heartbeat::Heartbeat;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
-    ClientGoal, Feedback, NavigationResult, Navigator, NavigatorKind, Options, Request, Schedule, Snapshot,
-    TerminalStatus, TreeLibrary,
+    ClientGoal, Feedback, NavigationResult, Navigator, NavigatorKind, Options, Request, RequestedTree,
+    Schedule, Snapshot, TerminalStatus,
 };
-use thread::{AdmissionPermit, Handle, TickClock, TickThread, Unacknowledged};
+use thread::{Handle, TickClock, TickThread, Unacknowledged};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
 use crate::explore;
@@ -41,13 +36,13 @@ mod durations {
 }
 
 mod goal {
-    pub(crate) use navtree::navigator::{ClientGoal, NavigationError, NavigationResult, Request};
+    pub(crate) use navtree::navigator::{NavigationError, Request};
 }
 
-mod goal_log {
-    use navtree::navigator::{NavigationResult, NavigatorKind};
+mod goal_queue {
+    pub(crate) use navtree::navigator::{Epoch, GoalQueue, Place};
 
-    pub(crate) fn ended(_: NavigatorKind, _: crate::goal::GoalId, _: &NavigationResult) {}
+    pub(crate) const SHUT: &str = "refused";
 }
 
 /// Time stands still: a tick is due whenever the thread looks.
@@ -177,7 +172,7 @@ fn request(results: &Arc<AtomicUsize>, tree: &Arc<TreeDef>) -> Request {
     Request {
         kind: NavigatorKind::ThroughPoses,
         poses: Vec::new(),
-        tree: Ok(Arc::clone(tree)),
+        tree: RequestedTree::Loaded(Arc::clone(tree)),
         accepted: Time::ZERO,
         run_accepted: Time::ZERO,
         client: Box::new(Client {
@@ -279,68 +274,5 @@ fn dropping_the_thread_answers_its_client_and_ends_every_wait() {
         drop(thread);
         let _ = asking.join().unwrap();
         assert_eq!(results.load(Ordering::Relaxed), 1);
-    });
-}
-
-/// What takes goals in, of which every tree is on the shelf: reading it is no meeting of threads.
-fn admission(thread: &TickThread, library: &Arc<TreeLibrary>) -> Admission {
-    let admission = Admission::start(Arc::clone(library), thread.handle().clone(), || ()).unwrap();
-    admission.set_active(true);
-    admission
-}
-
-/// A library whose default tree never completes.
-fn library(test: &str) -> Arc<TreeLibrary> {
-    let path = std::env::temp_dir().join(format!("navtree-loom-{test}-{}.xml", std::process::id()));
-    let text = r#"<root BTCPP_format="4"><BehaviorTree ID="Main"><AlwaysRunning/></BehaviorTree></root>"#;
-    std::fs::write(&path, text).unwrap();
-    let library = TreeLibrary::new(registry(), Vec::new(), false, || Box::new(Empty::default()));
-    let read = library.set_default(NavigatorKind::ThroughPoses, path.to_str().unwrap());
-    let _ = std::fs::remove_file(&path);
-    read.unwrap();
-    Arc::new(library)
-}
-
-fn wanted(results: &Arc<AtomicUsize>) -> WantedGoal {
-    WantedGoal {
-        kind: NavigatorKind::ThroughPoses,
-        poses: Vec::new(),
-        tree: String::new(),
-        accepted: Time::ZERO,
-        client: Box::new(Client {
-            results: Arc::clone(results),
-        }),
-    }
-}
-
-#[test]
-fn a_cancel_finds_a_goal_wherever_it_is_on_its_way_to_the_tick_thread() {
-    let library = library("cancel");
-    explore(move || {
-        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
-        let admission = admission(&thread, &library);
-        let pass = admission.admit().unwrap();
-        admission.goal(pass, wanted(&results));
-        admission.cancel(GoalId([1; 16]));
-        let tick_status = thread.handle().tick_status().wait(FOR_EVER).unwrap();
-        assert!(!tick_status.navigator.is_running, "it runs after the cancel");
-        assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
-    });
-}
-
-#[test]
-fn a_goal_is_answered_when_goals_are_refused_wherever_it_is_on_its_way_to_the_tick_thread() {
-    let library = library("refusal");
-    explore(move || {
-        let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
-        let admission = admission(&thread, &library);
-        let pass = admission.admit().unwrap();
-        admission.goal(pass, wanted(&results));
-        admission.set_active(false);
-        assert_eq!(
-            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
-            Ok(())
-        );
-        assert_eq!(results.load(Ordering::Relaxed), 1, "its client waits");
     });
 }

@@ -1,0 +1,391 @@
+//! The accepted goals that have not started.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::NavigatorKind;
+use super::global_frame::Expressed;
+use super::goal::{NavigationError, Request, RequestedTree};
+use crate::bt::{Time, TreeDef};
+use crate::goal::GoalId;
+
+/// Error message for goals that were accepted and did not start before the node stopped accepting goals.
+pub(super) const SHUT: &str = "the node stopped accepting goals before this goal started";
+
+/// Identifies a goal in the queue. The goal IDs of two clients may be equal.
+pub type Place = u64;
+
+/// The number of a period in which goals are accepted. A goal that was accepted in an earlier period does not start.
+pub type Epoch = u64;
+
+/// The state of a goal that has not started.
+enum QueuedState {
+    /// Its tree is being read, or waits to be read.
+    LoadingTree,
+    /// Transforms of its poses to the global frame may be missing.
+    WaitingForTransform {
+        /// The time after which the goal is refused. `None` before the first check.
+        deadline: Option<Time>,
+        /// The work on its poses that is done.
+        expressed: Expressed,
+    },
+}
+
+impl QueuedState {
+    fn of(tree: &RequestedTree) -> Self {
+        match tree {
+            RequestedTree::Named(_) => Self::LoadingTree,
+            RequestedTree::Loaded(_) => Self::WaitingForTransform {
+                deadline: None,
+                expressed: Expressed::default(),
+            },
+        }
+    }
+}
+
+struct QueuedGoal {
+    place: Place,
+    request: Request,
+    state: QueuedState,
+}
+
+/// The readiness of a goal.
+pub(super) enum Readiness {
+    /// The goal can start; its poses are in the global frame.
+    Ready,
+    /// The transform of its poses is not complete.
+    Unfinished,
+    /// A transform is missing and may arrive later.
+    NotYet(String),
+    /// The goal can never start.
+    Hopeless(NavigationError, String),
+}
+
+/// The outcome of [`GoalQueue::settle`].
+#[derive(Default)]
+pub(super) struct Settled {
+    /// The goal to start, with poses in the global frame.
+    pub(super) taken: Option<Request>,
+    /// The goals older than the goal to start.
+    pub(super) displaced: Vec<Request>,
+    /// The refused goals, with the reason.
+    pub(super) refused: Vec<(Request, NavigationError, String)>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// In order of arrival.
+    goals: VecDeque<QueuedGoal>,
+    /// Number of goals so far.
+    count: Place,
+    /// Even numbers are open, odd numbers are shut.
+    epoch: Epoch,
+    /// No tree is read any more.
+    is_closed: bool,
+}
+
+impl Queue {
+    fn is_open(&self) -> bool {
+        self.epoch.is_multiple_of(2)
+    }
+
+    fn remove(&mut self, is_wanted: impl Fn(&QueuedGoal) -> bool) -> Option<QueuedGoal> {
+        let position = self.goals.iter().position(is_wanted)?;
+        self.goals.remove(position)
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// The number of goals, which the tick thread reads without the lock.
+    length: AtomicUsize,
+    /// Notified when a tree is to be read.
+    named: Condvar,
+}
+
+/// The accepted goals that have not started. All threads share it through clones: a disk that takes long, or a leaf that
+/// blocks the tick thread, does not delay the answer to a cancel or a deactivation (guarantee G8).
+#[derive(Clone, Default)]
+pub struct GoalQueue(Arc<Shared>);
+
+impl GoalQueue {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `change`, and then sets the length for readers without the lock.
+    fn with<T>(&self, change: impl FnOnce(&mut Queue) -> T) -> T {
+        let mut queue = self.lock();
+        let result = change(&mut queue);
+        self.0.length.store(queue.goals.len(), Ordering::Release);
+        result
+    }
+
+    /// Returns whether no goal waits for its start.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.length.load(Ordering::Acquire) == 0
+    }
+
+    /// The current epoch, if goals are accepted.
+    pub fn admit(&self) -> Option<Epoch> {
+        let queue = self.lock();
+        queue.is_open().then_some(queue.epoch)
+    }
+
+    /// Accepts goals from now on. A new queue accepts goals.
+    pub fn open(&self) {
+        let mut queue = self.lock();
+        if !queue.is_open() {
+            queue.epoch += 1;
+        }
+    }
+
+    /// Refuses goals from now on. Returns the goals that wait for their start.
+    #[must_use]
+    pub fn shut(&self) -> Vec<Request> {
+        self.with(|queue| {
+            if queue.is_open() {
+                queue.epoch += 1;
+            }
+            queue.goals.drain(..).map(|goal| goal.request).collect()
+        })
+    }
+
+    /// Like [`GoalQueue::shut`]; also ends the thread that reads trees.
+    #[must_use]
+    pub fn close(&self) -> Vec<Request> {
+        self.lock().is_closed = true;
+        self.0.named.notify_all();
+        self.shut()
+    }
+
+    /// Adds the newest goal. `epoch` is that of its acceptance.
+    ///
+    /// # Errors
+    /// The goal, if goals are refused by now, or were refused meanwhile.
+    pub fn push(&self, epoch: Epoch, request: Request) -> Result<(), Request> {
+        self.with(|queue| {
+            // Under the lock: a later shutdown also removes the goals in the queue.
+            if queue.epoch != epoch || !queue.is_open() {
+                return Err(request);
+            }
+            queue.count += 1;
+            queue.goals.push_back(QueuedGoal {
+                place: queue.count,
+                state: QueuedState::of(&request.tree),
+                request,
+            });
+            Ok(())
+        })?;
+        self.0.named.notify_one();
+        Ok(())
+    }
+
+    /// Removes a goal.
+    pub fn remove(&self, goal: GoalId) -> Option<Request> {
+        let removed = self.with(|queue| queue.remove(|queued| queued.request.client.id() == goal));
+        removed.map(|queued| queued.request)
+    }
+
+    /// The place of the newest goal so far.
+    pub fn newest(&self) -> Place {
+        self.lock().count
+    }
+
+    /// Removes the goals up to a place.
+    pub(super) fn drain(&self, newest: Place) -> Vec<Request> {
+        self.with(|queue| {
+            let (ended, later) = std::mem::take(&mut queue.goals)
+                .into_iter()
+                .partition::<VecDeque<_>, _>(|goal| goal.place <= newest);
+            queue.goals = later;
+            ended.into_iter().map(|goal| goal.request).collect()
+        })
+    }
+
+    /// Waits for a goal whose tree is to be read: the oldest one, which keeps the order of the goals. `None`: no tree is
+    /// read any more.
+    pub(super) fn wait_for_name(&self) -> Option<(Place, NavigatorKind, String)> {
+        let mut queue = self.lock();
+        loop {
+            if queue.is_closed {
+                return None;
+            }
+            let named = queue.goals.iter().find_map(|goal| match &goal.request.tree {
+                RequestedTree::Named(name) => Some((goal.place, goal.request.kind, name.clone())),
+                RequestedTree::Loaded(_) => None,
+            });
+            if named.is_some() {
+                return named;
+            }
+            queue = self.0.named.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Takes the tree of a goal. Without a tree, the goal ends and is returned with the reason.
+    pub(super) fn loaded(
+        &self,
+        place: Place,
+        tree: Result<Arc<TreeDef>, String>,
+    ) -> Option<(Request, String)> {
+        self.with(|queue| match tree {
+            Ok(tree) => {
+                // A goal that was cancelled meanwhile is not there.
+                let goal = queue.goals.iter_mut().find(|goal| goal.place == place)?;
+                goal.request.tree = RequestedTree::Loaded(tree);
+                goal.state = QueuedState::of(&goal.request.tree);
+                None
+            }
+            Err(reason) => {
+                let goal = queue.remove(|goal| goal.place == place)?;
+                Some((goal.request, reason))
+            }
+        })
+    }
+
+    /// Replaces the tree of the goals of one kind that wait with the old tree.
+    pub(super) fn swap(&self, kind: NavigatorKind, old: &Arc<TreeDef>, new: &Arc<TreeDef>) {
+        for goal in &mut self.lock().goals {
+            if goal.request.kind == kind {
+                goal.request.swap(old, new);
+            }
+        }
+    }
+
+    /// Checks the goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a
+    /// late transform does not replace a newer goal by an older one. The active goal is older than all of these.
+    /// `deadline` is the end of the wait for transforms for goals that are checked for the first time. `look` gets a
+    /// goal, the work on its poses that is done, and whether it is the first check.
+    pub(super) fn settle(
+        &self,
+        now: Time,
+        first_deadline: Time,
+        mut look: impl FnMut(&mut Request, &mut Expressed, bool) -> Readiness,
+    ) -> Settled {
+        let mut settled = Settled::default();
+        self.with(|queue| {
+            let mut kept = VecDeque::new();
+            while let Some(mut goal) = queue.goals.pop_back() {
+                if settled.taken.is_some() {
+                    settled.displaced.push(goal.request);
+                    continue;
+                }
+                let QueuedState::WaitingForTransform { deadline, expressed } = &mut goal.state else {
+                    kept.push_front(goal);
+                    continue;
+                };
+                let is_first = deadline.is_none();
+                let deadline = *deadline.get_or_insert(first_deadline);
+                match look(&mut goal.request, expressed, is_first) {
+                    Readiness::Ready => settled.taken = Some(goal.request),
+                    Readiness::NotYet(reason) if now >= deadline => {
+                        let error = NavigationError::TransformFailed;
+                        settled.refused.push((goal.request, error, reason));
+                    }
+                    Readiness::NotYet(_) | Readiness::Unfinished => kept.push_front(goal),
+                    Readiness::Hopeless(error, reason) => settled.refused.push((goal.request, error, reason)),
+                }
+            }
+            queue.goals = kept;
+        });
+        // In order of arrival.
+        settled.displaced.reverse();
+        settled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::super::goal::NavigationResult;
+    use super::super::test_harness::{load, registry, request};
+    use super::*;
+
+    fn tree() -> Arc<TreeDef> {
+        load(&registry(), "<AlwaysSuccess/>")
+    }
+
+    fn named(number: u8, clients: &Sender<(u8, NavigationResult)>) -> Request {
+        let mut request = request(number, &tree(), clients);
+        request.tree = RequestedTree::Named(format!("{number}.xml"));
+        request
+    }
+
+    fn push(queue: &GoalQueue, request: Request) -> bool {
+        queue.push(queue.admit().unwrap_or(0), request).is_ok()
+    }
+
+    fn numbers(requests: impl IntoIterator<Item = Request>) -> Vec<u8> {
+        let number = |request: Request| request.client.id().0[0];
+        requests.into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn trees_are_read_one_after_the_other_in_the_order_of_their_goals() {
+        let (clients, _) = channel();
+        let queue = GoalQueue::default();
+        for number in 1..=3 {
+            assert!(push(&queue, named(number, &clients)));
+        }
+        let (first, _, name) = queue.wait_for_name().unwrap();
+        assert_eq!(name, "1.xml");
+        for number in [1, 2] {
+            assert!(queue.remove(GoalId([number; 16])).is_some());
+        }
+        assert!(queue.loaded(first, Ok(tree())).is_none(), "it is gone");
+        let (third, _, name) = queue.wait_for_name().unwrap();
+        assert_eq!(name, "3.xml");
+        let (request, reason) = queue.loaded(third, Err("no such file".to_owned())).unwrap();
+        assert_eq!((numbers([request]), reason.as_str()), (vec![3], "no such file"));
+        assert!(queue.is_empty());
+        assert!(queue.close().is_empty());
+        assert!(queue.wait_for_name().is_none());
+        assert!(!push(&queue, named(4, &clients)));
+    }
+
+    #[test]
+    fn the_newest_goal_that_is_ready_starts_and_older_ones_end() {
+        let (clients, _) = channel();
+        let queue = GoalQueue::default();
+        for number in 1..=3 {
+            assert!(push(&queue, request(number, &tree(), &clients)));
+        }
+        assert!(push(&queue, named(4, &clients)));
+        let settle = |ready: u8, now: u64| {
+            let settled = queue.settle(Time::from_millis(now), Time::from_millis(10), |request, _, _| {
+                if request.client.id().0[0] == ready {
+                    Readiness::Ready
+                } else {
+                    Readiness::NotYet("no transform".to_owned())
+                }
+            });
+            let refused = settled.refused.into_iter().map(|(request, ..)| request);
+            (
+                numbers(settled.taken),
+                numbers(settled.displaced),
+                numbers(refused),
+            )
+        };
+        assert_eq!(settle(0, 0), (vec![], vec![], vec![]));
+        assert_eq!(settle(2, 0), (vec![2], vec![1], vec![]));
+        assert_eq!(settle(0, 10), (vec![], vec![], vec![3]));
+        assert_eq!(numbers(queue.drain(Place::MAX)), [4], "its tree is not read yet");
+    }
+
+    #[test]
+    fn g8_a_goal_of_an_earlier_epoch_does_not_start() {
+        let (clients, _) = channel();
+        let queue = GoalQueue::default();
+        let epoch = queue.admit().unwrap();
+        assert!(queue.push(epoch, named(1, &clients)).is_ok());
+        assert_eq!(numbers(queue.shut()), [1]);
+        assert!(queue.admit().is_none());
+        assert!(queue.push(epoch, named(2, &clients)).is_err());
+        queue.open();
+        assert!(queue.push(epoch, named(2, &clients)).is_err(), "accepted before");
+        assert!(push(&queue, named(3, &clients)));
+    }
+}

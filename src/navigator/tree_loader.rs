@@ -1,0 +1,233 @@
+//! The thread that reads the trees of goals. A disk may take any time, and no tick, cancel or deactivation waits for it
+//! (guarantees G1, G8).
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::goal::NavigationError;
+use super::thread::AtEnd;
+use super::{Handle, NavigatorKind, TreeLibrary};
+use crate::bt::TreeDef;
+use crate::fault;
+
+/// Reading time of a tree above which a warning is logged.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Starts the thread that reads the trees of goals. It ends with the tick thread of the handle. `tell` is called at its
+/// end, by a panic or otherwise.
+///
+/// # Errors
+/// The thread cannot be created.
+pub fn load_trees(
+    library: Arc<TreeLibrary>,
+    navigator: Handle,
+    tell: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
+    std::thread::Builder::new()
+        .name("trees".to_owned())
+        .spawn(move || {
+            let _tell = AtEnd::new(tell);
+            let queue = navigator.queue();
+            while let Some((place, kind, name)) = queue.wait_for_name() {
+                fault::point();
+                if let Some((request, reason)) = queue.loaded(place, read(&library, kind, &name)) {
+                    request.refuse_now(NavigationError::FailedToLoadBehaviorTree, &reason);
+                }
+                navigator.wake();
+            }
+        })?;
+    Ok(())
+}
+
+fn read(library: &TreeLibrary, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
+    let began = Instant::now();
+    let tree = library.for_goal(kind, name);
+    let took = began.elapsed();
+    if took > LONG {
+        let action = kind.action();
+        let name = if name.is_empty() { "the default tree" } else { name };
+        tracing::warn!("{action}: loading {name} took {took:.1?}; goals that arrived meanwhile had to wait");
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::super::goal::{Request, RequestedTree, TerminalStatus};
+    use super::super::goal_queue::SHUT;
+    use super::super::test_harness::{bench, load, registry, request};
+    use super::super::thread_tests::{PATIENCE, Remote};
+    use super::*;
+    use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick};
+    use crate::goal::GoalId;
+
+    struct Endless;
+
+    impl Behavior for Endless {
+        fn tick(&self, _: &mut Context<'_>) -> Tick {
+            Ok(NodeStatus::Running)
+        }
+    }
+
+    /// A tick thread with its admission, and trees. The test controls when one of the trees is read.
+    struct Gateway {
+        remote: Remote,
+        folder: PathBuf,
+        /// The leaf of the slow tree is made when this is dropped.
+        let_go: Option<Sender<()>>,
+        /// Receives a message when the leaf is about to be made.
+        reading: Receiver<()>,
+    }
+
+    impl Gateway {
+        fn new(name: &str) -> Self {
+            let (let_go, held) = channel::<()>();
+            let (begin, reading) = channel();
+            let held = Mutex::new(held);
+            let is_registered = Arc::new(AtomicBool::new(false));
+            let (mut registry, is_armed): (Registry, _) = (registry(), Arc::clone(&is_registered));
+            registry
+                .register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", move |_| {
+                    if is_armed.load(Ordering::SeqCst) {
+                        let _ = begin.send(());
+                        let _ = held.lock().unwrap().recv_timeout(PATIENCE);
+                    }
+                    Box::new(Endless)
+                })
+                .unwrap();
+            registry
+                .register_with("Endless", NodeKind::Action, (0, 0), "", |_| Box::new(Endless))
+                .unwrap();
+            is_registered.store(true, Ordering::SeqCst);
+            let folder = std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            for (file, leaf) in [("slow.xml", "IsMadeLate"), ("quick.xml", "Endless")] {
+                let text =
+                    format!(r#"<root BTCPP_format="4"><BehaviorTree ID="T"><{leaf}/></BehaviorTree></root>"#);
+                std::fs::write(folder.join(file), text).unwrap();
+            }
+            let library = TreeLibrary::new(registry, Vec::new(), false, || bench().link());
+            let remote = Remote::new();
+            load_trees(Arc::new(library), remote.thread.handle().clone(), || ()).unwrap();
+            Self {
+                remote,
+                folder,
+                let_go: Some(let_go),
+                reading,
+            }
+        }
+
+        fn request(&self, number: u8, file: &str) -> Request {
+            let any = load(&registry(), "<AlwaysSuccess/>");
+            let mut request = request(number, &any, &self.remote.clients);
+            let file = self.folder.join(file);
+            request.tree = RequestedTree::Named(file.to_str().unwrap().to_owned());
+            request
+        }
+
+        fn send(&self, number: u8, file: &str) {
+            let permit = self.remote.thread.handle().admit().unwrap();
+            permit.hand_in(self.request(number, file));
+        }
+
+        fn cancel(&self, number: u8) {
+            self.remote.thread.handle().cancel(GoalId([number; 16]));
+        }
+
+        /// The next answered client, with its status and message.
+        fn answer(&self) -> (u8, TerminalStatus, String) {
+            let (client, report) = self.remote.reports.recv_timeout(PATIENCE).unwrap();
+            (client, report.status, report.error_message)
+        }
+
+        /// Waits until all trees are read that were requested so far. Returns the clients answered meanwhile.
+        fn read(&mut self) -> Vec<(u8, TerminalStatus)> {
+            const LAST: u8 = 99;
+            self.let_go = None;
+            self.send(LAST, "nowhere.xml");
+            let mut answered: Vec<_> = std::iter::from_fn(|| {
+                let (client, ending, _) = self.answer();
+                (client != LAST).then_some((client, ending))
+            })
+            .collect();
+            // The thread that reads trees has answered the last goal. The tick thread has taken the trees before it now.
+            self.remote.is_running();
+            let more = self.remote.reports.try_iter();
+            answered.extend(more.map(|(client, report)| (client, report.status)));
+            answered
+        }
+    }
+
+    impl Drop for Gateway {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    fn canceled(client: u8) -> (u8, TerminalStatus, String) {
+        (
+            client,
+            TerminalStatus::Canceled,
+            "cancelled before it started".to_owned(),
+        )
+    }
+
+    #[test]
+    fn g8_clients_whose_trees_are_not_read_are_answered_when_goals_are_refused() {
+        let mut gateway = Gateway::new("refused");
+        let handle = gateway.remote.thread.handle().clone();
+        gateway.send(1, "slow.xml");
+        gateway.reading.recv_timeout(PATIENCE).unwrap();
+        gateway.send(2, "quick.xml");
+        let late = handle.admit().unwrap();
+        handle.shut();
+        for client in [1, 2] {
+            assert_eq!(
+                gateway.answer(),
+                (client, TerminalStatus::Aborted, SHUT.to_owned())
+            );
+        }
+        // Admitted before the shutdown, and passed on after it.
+        late.hand_in(gateway.request(3, "quick.xml"));
+        assert_eq!(gateway.answer(), (3, TerminalStatus::Aborted, SHUT.to_owned()));
+        assert!(handle.admit().is_none());
+        handle.open();
+        assert_eq!(gateway.read(), []);
+        assert!(!gateway.remote.is_running());
+        assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
+    }
+
+    #[test]
+    fn g8_a_cancel_waits_for_no_tree_that_is_read() {
+        let mut gateway = Gateway::new("cancelled");
+        gateway.send(1, "quick.xml");
+        gateway.send(2, "slow.xml");
+        gateway.reading.recv_timeout(PATIENCE).unwrap();
+        for number in [3, 4] {
+            gateway.send(number, "quick.xml");
+        }
+        gateway.cancel(3);
+        assert_eq!(gateway.answer(), canceled(3));
+        gateway.cancel(2);
+        assert_eq!(gateway.answer(), canceled(2));
+        assert!(gateway.remote.is_running(), "the one before them");
+        // A cancel of an unknown or ended goal has no effect.
+        for number in [2, 3, 9] {
+            gateway.cancel(number);
+        }
+        // The newest of the other goals has replaced the first one.
+        assert_eq!(gateway.read(), [(1, TerminalStatus::Aborted)]);
+        assert!(gateway.remote.is_running());
+        gateway.cancel(4);
+        let (client, ending, text) = gateway.answer();
+        assert_eq!((client, ending), (4, TerminalStatus::Canceled), "{text}");
+        assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
+    }
+}
