@@ -176,7 +176,7 @@ def cancelled_while_loading(goal):
     """Cancels a goal whose tree is loading."""
     assert len(goal.cancel().goals_canceling) == 1
     status, result = goal.result()
-    return (status, result.error_msg) == ("CANCELED", "cancelled before its tree was read")
+    return (status, result.error_msg) == ("CANCELED", "cancelled before it started")
 
 
 def test_g8_deactivate_aborts_goals_whose_trees_are_still_loading(slow):

@@ -90,4 +90,4 @@ def test_g8_goal_whose_tree_is_loading_at_shutdown_is_aborted(stack_factory, tmp
     assert code == 0, stack.node.output
     assert seconds < 3.0
     status, result = goal.result()
-    assert (status, result.error_msg) == ("ABORTED", "the node shut down before the goal started")
+    assert (status, result.error_msg) == ("ABORTED", "the node stopped accepting goals before this goal started")
