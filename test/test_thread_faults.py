@@ -92,8 +92,9 @@ def test_g8_all_goals_are_cancelled_after_a_thread_failed_before_the_process_end
 
 @pytest.mark.alone
 @pytest.mark.timeout(1600)
-def test_g11_guardian_cancels_goals_if_the_spin_thread_stalls(fail):
-    stack, _ = fail("ros-spin", fault="hang")
+@pytest.mark.parametrize("watchdog_timeout", [1.0, 0.0])
+def test_g11_guardian_cancels_goals_if_the_spin_thread_stalls(fail, watchdog_timeout):
+    stack, _ = fail("ros-spin", parameters={"watchdog_timeout": watchdog_timeout}, fault="hang")
     controller = stack.robot.controller
     wait_for(lambda: controller.cancelled(), 20.0, lambda: f"the guardian's cancel: {stack.node.output}")
     assert stack.node.wait(10.0)[0] == -signal.SIGABRT

@@ -190,8 +190,9 @@ with these four bytes that this process has not sent is a goal of an earlier run
 dock) through a bridge have different domains, namespaces or values of `robot_id`. The default of `robot_id` is the
 machine's ID (`/etc/machine-id`) and the host name. Set it if both change at each start, as in most containers.
 
-The first status lists are those of the first 10 s in which the server is present, and those of 10 s after it was absent. The
-node cancels a goal only while it is active, and only while no other node with its full name is on the graph. A goal that
+The node looks on the servers that its trees have opened: those of the default trees from the start, others when a tree
+uses them. The first status lists are those of the first 10 s in which the server is present, and those of 10 s after it was
+absent. The node cancels a goal only while it is active, and only while no other node with its full name is on the graph. A goal that
 was shown before is cancelled as soon as both are true. It is cancelled four seconds after its server has first shown it,
 because the graph may show an active node up to three seconds later than the server that the node uses.
 

@@ -160,7 +160,7 @@ pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCo
 struct Node {
     from_ticks: GoalTrackerHandle,
     servers: Option<Servers>,
-    watchdog: Option<Watchdog>,
+    watchdog: Watchdog,
     ticks: TickThread,
     jobs: JobRegistry,
     lifecycle: Lifecycle,
@@ -222,25 +222,23 @@ impl Node {
             Heartbeat::new(),
             JobRegistry::with_cancel_timeout(settings.cancel_timeout),
         );
-        let watchdog = (!parameters.watchdog_timeout.is_zero())
-            .then(|| {
-                let report = |text| tracing::error!("watchdog: {text}");
-                let (stopping, watched) = (goal_tracker.handle().clone(), goal_tracker.handle().clone());
-                let stop = move || stopping.halt_all(HaltReason::GoalCanceled);
-                let mut stalled = StalledThreads::default();
-                let (ros, is_guarded) = (ros.handle().clone(), guardian.is_some());
-                let look = move || stalled.look(&ros, &watched, is_guarded);
-                Watchdog::start(
-                    heartbeat.clone(),
-                    jobs.clone(),
-                    parameters.watchdog_timeout,
-                    report,
-                    stop,
-                    look,
-                    mourn("watchdog"),
-                )
-            })
-            .transpose()?;
+        let watchdog = {
+            let report = |text| tracing::error!("watchdog: {text}");
+            let (stopping, watched) = (goal_tracker.handle().clone(), goal_tracker.handle().clone());
+            let stop = move || stopping.halt_all(HaltReason::GoalCanceled);
+            let mut stalled = StalledThreads::default();
+            let (ros, is_guarded) = (ros.handle().clone(), guardian.is_some());
+            let look = move || stalled.look(&ros, &watched, is_guarded);
+            Watchdog::start(
+                heartbeat.clone(),
+                jobs.clone(),
+                parameters.watchdog_timeout,
+                report,
+                stop,
+                look,
+                mourn("watchdog"),
+            )?
+        };
         let watched = heartbeat.clone();
         let seen = heartbeat.clone();
         let entered = jobs.clone();

@@ -174,7 +174,8 @@ impl Parameters {
             "stop_goals_of_earlier_run",
             true,
             "Cancel goals of an earlier run of this node that still execute on the servers.\nThe node cancels them \
-             while it is active and no other node of its name is on the graph.",
+             while it is active and no other node of its name is on the graph. It looks on the servers that the \
+             default trees and the trees of later goals use.",
         )?;
         let robot_id = read.text(
             "robot_id",
@@ -230,7 +231,8 @@ impl Parameters {
                 1.0,
                 (0.0, 3600.0),
                 "Time that a leaf may block the tick thread before it is reported, in s. 0: no report.\nA job that \
-                 still runs this long after it was cancelled is reported too.",
+                 still runs this long after it was cancelled is reported too. With 0, the tick thread and the jobs \
+                 are not watched. Threads that stall in the middleware are watched with any value.",
             )?),
         })
     }

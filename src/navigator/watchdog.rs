@@ -19,7 +19,8 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches the tick thread and the jobs of its trees. `limit`: maximum time of work before it is reported. `stop`
+    /// Watches the tick thread and the jobs of its trees. `limit`: maximum time of work before it is reported; zero: the
+    /// tick thread and the jobs are not watched, and only `look` is called. `stop`
     /// is called when a cancel of the active goal waits for a blocked tick thread: the goals of its leaves can be
     /// cancelled without that thread, and so can their jobs. The tree is halted as soon as the thread returns. `look`
     /// is called in each check, for further checks. `tell` is called at the end of the watchdog's thread, by a panic or
@@ -37,7 +38,10 @@ impl Watchdog {
         tell: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (end, ended) = mpsc::channel();
-        let period = (limit / 4).clamp(Duration::from_millis(10), Duration::from_millis(500));
+        let is_watching = !limit.is_zero();
+        let longest = Duration::from_millis(500);
+        let period = if is_watching { limit / 4 } else { longest };
+        let period = period.clamp(Duration::from_millis(10), longest);
         let thread = std::thread::Builder::new()
             .name("watchdog".to_owned())
             .spawn(move || {
@@ -47,6 +51,10 @@ impl Watchdog {
                 let (mut hanging, mut stopped) = (false, false);
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(period) {
                     fault::point();
+                    look();
+                    if !is_watching {
+                        continue;
+                    }
                     let now = Time::ZERO + started.elapsed();
                     // The leaf is read first: if it returns before the count is read, nothing is reported.
                     let leaf = heartbeat.leaf();
@@ -78,7 +86,6 @@ impl Watchdog {
                     for text in jobs.look(now, limit) {
                         report(text);
                     }
-                    look();
                 }
             })?;
         Ok(Self {

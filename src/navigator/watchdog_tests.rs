@@ -222,6 +222,31 @@ fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told
 }
 
 #[test]
+fn g11_a_watchdog_without_a_limit_checks_for_stalled_threads_only() {
+    let (looking, looks) = channel();
+    let (saying, said) = channel();
+    let remote = Remote::new();
+    let watchdog = Watchdog::start(
+        remote.heartbeat.clone(),
+        remote.jobs.clone(),
+        Duration::ZERO,
+        move |text| drop(saying.send(text)),
+        || (),
+        move || {
+            let _ = looking.send(());
+        },
+        || (),
+    );
+    // A tick that does not end.
+    remote.heartbeat.begin();
+    for _ in 0..3 {
+        looks.recv_timeout(PATIENCE).unwrap();
+    }
+    drop(watchdog);
+    assert!(said.try_recv().is_err());
+}
+
+#[test]
 fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
     let mut registry = registry();
     let (let_go, inside) = stuck(&mut registry);

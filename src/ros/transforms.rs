@@ -26,6 +26,12 @@ const SET_BACK: i64 = 2_000_000_000;
 /// that ended make room.
 const MOST_FRAMES: usize = 2_000;
 
+/// The maximum number of frames between a frame and its root. A lookup compares the frames of two chains.
+const MOST_DEPTH: usize = 256;
+
+/// The number of transforms of a message that are added under one lock, which lookups in a tick need too (guarantee G1).
+const TRANSFORMS_PER_LOCK: usize = 16;
+
 /// The maximum number of transforms kept for one frame: those of [`KEPT`] at a thousand a second.
 const MOST_SAMPLES: usize = 10_000;
 
@@ -96,10 +102,18 @@ impl TransformBuffer {
     /// Adds transforms that arrived at a time of [`Clock::now`]. Invalid ones are dropped: a frame that is its own
     /// parent, NaN or infinite numbers, an invalid rotation.
     pub fn insert(&self, transforms: impl IntoIterator<Item = TransformStamped>, fixed: bool, arrived: Time) {
-        let mut frames = self.lock();
-        frames.has_swept = false;
-        for transform in transforms {
-            frames.insert(&transform, fixed, arrived);
+        self.lock().has_swept = false;
+        let mut transforms = transforms.into_iter();
+        let mut some = Vec::with_capacity(TRANSFORMS_PER_LOCK);
+        loop {
+            some.extend(transforms.by_ref().take(TRANSFORMS_PER_LOCK));
+            if some.is_empty() {
+                return;
+            }
+            let mut frames = self.lock();
+            for transform in some.drain(..) {
+                frames.insert(&transform, fixed, arrived);
+            }
         }
     }
 
@@ -209,13 +223,13 @@ impl Frames {
         }
     }
 
-    /// The frames from `frame` up to its root, `frame` first.
+    /// The frames from `frame` up to its root, `frame` first; at most [`MOST_DEPTH`].
     fn way_up<'a>(&'a self, frame: &'a str) -> Vec<&'a str> {
         let mut way = vec![frame];
         let mut at = frame;
         while let Some(above) = self.by_child.get(at) {
             // A loop can arise if two publishers disagree.
-            if way.len() > self.by_child.len() + 1 {
+            if way.len() == MOST_DEPTH {
                 break;
             }
             at = &above.parent;
@@ -463,6 +477,17 @@ mod tests {
             child_frame_id: child.into(),
             transform: Transform::from_pose(&Pose::planar(x, 0.0, yaw)),
         }
+    }
+
+    #[test]
+    fn g1_a_long_message_is_added_in_parts_and_a_chain_that_is_too_long_is_an_error() {
+        let buffer = TransformBuffer::new();
+        let frame = |depth: usize| format!("frame_{depth}");
+        let links = (0..300).map(|depth| link(&frame(depth), &frame(depth + 1), 1_000, 1.0, 0.0));
+        buffer.insert(links, false, Time::ZERO);
+        let look_up = |depth: usize| buffer.lookup(&frame(0), &frame(depth), None, now(1_000), TOLERANCE);
+        assert_eq!(look_up(200).unwrap().transform.translation.x, 200.0);
+        assert!(matches!(look_up(300), Err(TransformError::NotConnected { .. })));
     }
 
     fn robot() -> TransformBuffer {

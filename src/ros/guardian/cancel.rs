@@ -70,10 +70,12 @@ fn cancel(left: &Left, announcements: Option<Announcements>) -> Result<bool, Ros
     );
     let began = Instant::now();
     let mut canceller = Canceller::new(left, announcements);
-    canceller.run(&name, namespace, began + LOG)?;
+    let mut make = |services: &[String]| Participant::new(&name, namespace, services);
+    // Without a participant by now, the second run tries on.
+    let _ = canceller.run(&mut make, began + LOG);
     let log = publish_log(&name, namespace);
     let published = Instant::now();
-    canceller.run(&name, namespace, began + GIVE_UP)?;
+    canceller.run(&mut make, began + GIVE_UP)?;
     let all = canceller.report();
     let announcements = canceller.announcements.take();
     drop(canceller);
@@ -157,26 +159,40 @@ impl Canceller {
         }
     }
 
-    /// Runs until all goals are done, or until `until`, or until the servers of the other goals must have ended.
-    fn run(&mut self, name: &str, namespace: &str, until: Instant) -> Result<(), RosError> {
+    /// Runs until all goals are done, or until `until`, or until the servers of the other goals must have ended. `make`
+    /// makes a participant for services. A failure may pass, as one for lack of memory: it is tried again.
+    ///
+    /// # Errors
+    /// The last error of `make`, if there was no participant until the end.
+    fn run(
+        &mut self,
+        make: &mut impl FnMut(&[String]) -> Result<Participant, RosError>,
+        until: Instant,
+    ) -> Result<(), RosError> {
         let (first_participants, pause) = match self.announcements {
             Some(_) => (1, NEXT_PARTICIPANT),
             None => (FIRST_EARLY_PARTICIPANTS, NEXT_EARLY_PARTICIPANT),
         };
         let mut next_participant = Instant::now();
+        let mut failure = None;
         while self.goals.iter().any(|goal| !goal.is_done) {
             let now = Instant::now();
-            if now >= until || now >= self.began + NOT_FOUND && !self.is_any_found() {
+            let count = self.participants.len();
+            if now >= until || count > 0 && now >= self.began + NOT_FOUND && !self.is_any_found() {
                 break;
             }
-            let count = self.participants.len();
-            let is_due = count < first_participants || now >= next_participant;
+            let is_due = count < first_participants && failure.is_none() || now >= next_participant;
             if is_due && count < MOST_PARTICIPANTS && self.was_found.contains(&false) {
-                match Participant::new(name, namespace, &self.services) {
-                    Ok(participant) => self.participants.push(participant),
-                    Err(error) if count == 0 => return Err(error),
-                    Err(error) => tracing::debug!("no further participant created: {error}"),
-                }
+                failure = match make(&self.services) {
+                    Ok(participant) => {
+                        self.participants.push(participant);
+                        None
+                    }
+                    Err(error) => {
+                        tracing::debug!("participant {count} not created, trying again: {error}");
+                        Some(error)
+                    }
+                };
                 tracing::debug!("participant {count} created in {:?}", now.elapsed());
                 next_participant = Instant::now() + pause;
             }
@@ -188,7 +204,10 @@ impl Canceller {
             }
             std::thread::sleep(LOOK);
         }
-        Ok(())
+        match failure {
+            Some(error) if self.participants.is_empty() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the server of an unfinished goal was found.
@@ -274,5 +293,30 @@ impl Goal {
             }
             CancelCode::Rejected => self.was_refused = true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g11_a_participant_that_cannot_be_made_is_tried_again_until_the_end() {
+        let left = Left {
+            node: "/bt_navigator".to_owned(),
+            goals: vec![(GoalId([1; 16]), "/spin/_action/cancel_goal".to_owned())],
+        };
+        let mut canceller = Canceller::new(&left, None);
+        let mut attempts = 0;
+        let mut make = |_: &[String]| {
+            attempts += 1;
+            Err(RosError::Context(format!("attempt {attempts}")))
+        };
+        let ended = canceller.run(&mut make, Instant::now() + 3 * NEXT_EARLY_PARTICIPANT);
+        let error = ended.unwrap_err().to_string();
+        assert!(
+            attempts > 1 && error.contains(&format!("attempt {attempts}")),
+            "{error}"
+        );
     }
 }

@@ -15,7 +15,8 @@ pub(super) type Response = action_msgs::srv::CancelGoal::Response;
 
 /// Structures made by rcl. The node and the context must not move.
 pub(super) struct Participant {
-    clients: Vec<rcl::rcl_client_t>,
+    /// `None` for a service whose client cannot be made.
+    clients: Vec<Option<rcl::rcl_client_t>>,
     node: Box<rcl::rcl_node_t>,
     context: Box<rcl::rcl_context_t>,
 }
@@ -34,7 +35,8 @@ fn c_string(text: impl Into<Vec<u8>>) -> Result<CString, RosError> {
 }
 
 impl Participant {
-    /// Creates a node with this name, and a client for each service. It reads the process's arguments like any node.
+    /// Creates a node with this name, and a client for each service. It reads the process's arguments like any node. A
+    /// service whose client cannot be made is left out: the goals of the others are cancelled.
     pub(super) fn new(name: &str, namespace: &str, services: &[String]) -> Result<Self, RosError> {
         let arguments = std::env::args().map(c_string).collect::<Result<Vec<_>, _>>()?;
         let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
@@ -75,27 +77,34 @@ impl Participant {
             );
             check("rcl_node_init", code)?;
             for service in services {
-                let service = c_string(service.as_str())?;
+                let c_service = c_string(service.as_str())?;
                 let mut client = rcl::rcl_get_zero_initialized_client();
                 let options = rcl::rcl_client_get_default_options();
                 let code = rcl::rcl_client_init(
                     &raw mut client,
                     &raw const *made.node,
                     CancelGoal::get_ts(),
-                    service.as_ptr(),
+                    c_service.as_ptr(),
                     &raw const options,
                 );
-                check("rcl_client_init", code)?;
-                made.clients.push(client);
+                let client = check("rcl_client_init", code).map(|()| client);
+                if let Err(error) = &client {
+                    tracing::error!("{service}: goals cannot be cancelled: {error}");
+                }
+                made.clients.push(client.ok());
             }
         }
         Ok(made)
     }
 
+    fn client(&self, service: usize) -> Option<&rcl::rcl_client_t> {
+        self.clients.get(service)?.as_ref()
+    }
+
     /// Whether the server of the service with this index is present.
     pub(super) fn is_there(&self, service: usize) -> bool {
         let mut is_there = false;
-        let Some(client) = self.clients.get(service) else {
+        let Some(client) = self.client(service) else {
             return false;
         };
         // SAFETY: rcl made both.
@@ -107,7 +116,7 @@ impl Participant {
 
     /// Sends a request, and returns its number.
     pub(super) fn ask(&self, service: usize, request: &Request) -> Result<i64, RosError> {
-        let client = self.clients.get(service).ok_or(RosError::Down)?;
+        let client = self.client(service).ok_or(RosError::Down)?;
         let request = NativeMsg::<Request>::from(request);
         let mut number = 0;
         // SAFETY: rcl made the client, with this type, and the request outlives the call.
@@ -117,7 +126,7 @@ impl Participant {
 
     /// Takes an answer, with the number of its request.
     pub(super) fn take(&self, service: usize) -> Option<(i64, Response)> {
-        let client = self.clients.get(service)?;
+        let client = self.client(service)?;
         let response = NativeMsg::<Response>::new();
         // SAFETY: rcl made the client, with this type; a request's header is plain numbers; both outlive the call.
         let (code, header) = unsafe {
@@ -134,7 +143,7 @@ impl Drop for Participant {
         // SAFETY: each was initialized for rcl, is finalized once, before the structures it depends on, and is not used
         // afterwards. rcl ignores structures that it has not initialized.
         unsafe {
-            for client in &mut self.clients {
+            for client in self.clients.iter_mut().flatten() {
                 rcl::rcl_client_fini(&raw mut *client, &raw mut *self.node);
             }
             if rcl::rcl_node_is_valid_except_context(&raw const *self.node) {
