@@ -2,8 +2,6 @@
 //! loom's types of the same names. Loom runs every interleaving of the threads.
 
 #[cfg(feature = "ros")]
-pub(crate) use std::sync::Condvar;
-#[cfg(any(test, feature = "ros"))]
-pub(crate) use std::sync::MutexGuard;
+pub(crate) use std::sync::{Condvar, MutexGuard};
 pub(crate) use std::sync::{Mutex, PoisonError, atomic, mpsc};
 pub(crate) use std::thread;

@@ -39,7 +39,7 @@ assert values[1].string_value == "a.xml" and values[2].type == ParameterType.PAR
 assert list(wait(client.get_parameter_types(["rate", "nobody"])).types) == [3, 0]
 
 descriptors = wait(client.describe_parameters(["rate", "frame"])).descriptors
-assert descriptors[0].description == "ticks a second"
+assert descriptors[0].description == "ticks a second Default: 100."
 assert descriptors[0].floating_point_range[0].to_value == 1000.0
 assert descriptors[1].read_only
 
