@@ -11,6 +11,7 @@ from support.executable import Executable, ProcessStack
 from support.fixtures import DEFAULTS
 from support.graph import PATIENCE, wait_for
 from support.lifecycle import LifecycleClient
+from support.servers import Behaviour
 
 #: Uses only the planner, so a goal on the controller is not affected.
 PLAN = """
@@ -77,6 +78,24 @@ def test_g3_goal_of_a_killed_node_is_cancelled_before_its_discovery_lease_ends(s
     assert [event.detail for event in ended] == ["canceled"]
     assert ended[0].time - killed < TAKEOVER, node.output
     assert "another node on the graph is named" not in node.output
+
+
+#: Uses a server that no default tree uses.
+DRIVE = """
+<root BTCPP_format="4"><BehaviorTree ID="Drive"><DriveOnHeading dist_to_travel="5.0"/></BehaviorTree></root>
+"""
+
+
+def test_g3_goal_of_a_killed_node_is_cancelled_on_a_server_that_no_tree_of_its_successor_uses(stack, request, tmp_path):
+    tree = tmp_path / "drive.xml"
+    tree.write_text(DRIVE)
+    behaviors = stack.robot.add("drive_on_heading", Behaviour(duration=None))
+    stack.navigation.send(2.0, 0.0, tree=tree)
+    wait_for(behaviors.executing, PATIENCE, "the behavior to execute")
+    stack.node.kill()
+    node = Executable("navtree", stack.domain, DEFAULTS)
+    request.addfinalizer(node.close)
+    stopped_by(node, behaviors)
 
 
 def test_goal_of_a_killed_node_is_not_cancelled_if_the_parameter_says_so(stack, request, tmp_path):

@@ -89,6 +89,11 @@ impl GoalIds {
         })
     }
 
+    /// The mark of all ids; see [`GoalId::mark`].
+    pub fn mark(&self) -> u32 {
+        GoalId(self.prefix.to_be_bytes()).mark()
+    }
+
     /// Returns the next id.
     pub fn next_id(&mut self) -> GoalId {
         let id = GoalId((self.prefix | u128::from(self.next & COUNTER_MASK)).to_be_bytes());

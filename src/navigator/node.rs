@@ -287,6 +287,7 @@ impl Node {
             library: Arc::clone(&parameters.library),
             navigator: ticks.handle().clone(),
             goal_tracker: goal_tracker.handle().clone(),
+            endpoints,
             jobs: jobs.clone(),
             bond,
         };

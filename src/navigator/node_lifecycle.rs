@@ -7,7 +7,7 @@ use super::{Handle, TreeLibrary, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
 use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
-use crate::ros::{Bond, GoalTrackerHandle, LifecycleHandler, ParameterStore};
+use crate::ros::{Bond, Endpoints, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 
 /// Time limit of a deactivation. Nav2 has no limit and hangs with a tree that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,6 +25,7 @@ pub(crate) struct NodeLifecycle {
     pub(crate) library: Arc<TreeLibrary>,
     pub(crate) navigator: Handle,
     pub(crate) goal_tracker: GoalTrackerHandle,
+    pub(crate) endpoints: Endpoints,
     pub(crate) jobs: JobRegistry,
     /// The heartbeat for a lifecycle manager; `None` if its period is zero.
     pub(crate) bond: Option<Bond>,
@@ -48,7 +49,7 @@ impl LifecycleHandler for NodeLifecycle {
             }
             Transition::Activate => {
                 self.navigator.open();
-                self.goal_tracker.set_active(true);
+                self.endpoints.set_active(true);
                 if let Some(bond) = &self.bond {
                     bond.begin();
                 }
@@ -57,7 +58,7 @@ impl LifecycleHandler for NodeLifecycle {
             }
             Transition::Deactivate | Transition::ShutDown => {
                 self.navigator.shut();
-                self.goal_tracker.set_active(false);
+                self.endpoints.set_active(false);
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }

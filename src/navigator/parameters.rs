@@ -174,8 +174,8 @@ impl Parameters {
             "stop_goals_of_earlier_run",
             true,
             "Cancel goals of an earlier run of this node that still execute on the servers.\nThe node cancels them \
-             while it is active and no other node of its name is on the graph. It looks on the servers that the \
-             default trees and the trees of later goals use.",
+             while it is active and no other node of its name is on the graph. It looks on the servers that its trees \
+             use, and in its first 30 s of activity on all action servers of the graph.",
         )?;
         let robot_id = read.text(
             "robot_id",

@@ -174,6 +174,7 @@ impl GoalTrackerThread {
         options: GoalOptions,
     ) -> Result<Self, RosError> {
         let (sender, receiver) = channel();
+        let ids = ros.goal_ids(robot, "");
         let handle = GoalTrackerHandle {
             message_sender: MessageSender {
                 inputs: InputSender(sender),
@@ -182,13 +183,13 @@ impl GoalTrackerThread {
             outbox: None,
             board: Arc::default(),
             servers: Arc::default(),
-            takeover: Arc::new(Takeover::new()),
+            takeover: Arc::new(Takeover::new(ids.mark())),
             guarded: Arc::default(),
             clock: clock.clone(),
             ros: ros.clone(),
         };
         let owner = Owner {
-            goal_tracker: GoalTracker::new(ros.goal_ids(robot, ""), options),
+            goal_tracker: GoalTracker::new(ids, options),
             ros: ros.clone(),
             clock: clock.clone(),
             board: Arc::clone(&handle.board),
@@ -335,10 +336,8 @@ impl GoalTrackerHandle {
         self.submit(Input::HaltAll(reason));
     }
 
-    /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see [`Command::Adopt`]),
-    /// and only if no other node on the graph has its name.
-    pub fn set_active(&self, active: bool) {
-        self.takeover.set_active(active, self);
+    pub(super) fn takeover(&self) -> &Takeover {
+        &self.takeover
     }
 
     /// Shuts down at the end of the process (G8): halts every leaf, starts no more requests, and reports and abandons

@@ -89,6 +89,26 @@ impl Endpoints {
         }
     }
 
+    /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see [`Command::Adopt`]),
+    /// and only if no other node on the graph has its name.
+    pub fn set_active(&self, active: bool) {
+        self.goal_tracker.takeover().set_active(active, self);
+    }
+
+    pub(super) fn goal_tracker(&self) -> &GoalTrackerHandle {
+        &self.goal_tracker
+    }
+
+    /// Whether goals of an earlier run are cancelled.
+    pub(super) fn adopts_goals(&self) -> bool {
+        self.lock().adopt.is_some()
+    }
+
+    /// Opens an action server that no leaf uses.
+    pub(super) fn open_action(&self, name: &str, type_name: &str) {
+        self.open(EndpointKind::Action, name, type_name);
+    }
+
     /// The node of all endpoints.
     pub(super) fn ros(&self) -> &RosHandle {
         self.goal_tracker.ros()

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! `ros-listen` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two
-//! more threads only write: `answers` repeats answers that the middleware refused, and `console` writes the log.
+//! more threads only write: `answers` repeats answers that the middleware refused, and `console` writes the log. In the
+//! first half minute of activity, `ros-search` looks for goals of an earlier run.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] gives access to it.
 //! - [`GoalTrackerThread`] and [`Endpoints`]: for trees; [`RosLink`] is the `Link` of one world.
@@ -33,6 +34,7 @@ mod console;
 pub mod convert;
 mod deferred_send;
 mod dry_run;
+mod earlier_goals;
 mod error;
 mod executor;
 mod exit;
