@@ -44,11 +44,7 @@ const GUARANTEES: [Guarantee; 11] = [
         text: "`halt` returns at once. The goal behind it is tracked until its server reports its end, the server is gone, or \
                a deadline has passed and was reported. A goal that is accepted after its leaf was halted is cancelled. \
                A goal that another client cancels ends the navigation, and no other goal of the tree is sent.",
-        kept_in: &[
-            "src/goal/action.rs",
-            "src/goal/tracker",
-            "src/ros/goal_tracker_thread.rs",
-        ],
+        kept_in: &["src/goal/action.rs", "src/goal/tracker", "src/ros/goal_tracker"],
     },
     Guarantee {
         number: 4,

@@ -8,7 +8,7 @@ use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, actio
 use rustc_hash::FxHashMap;
 
 use super::convert::Convert;
-use super::goal_tracker_thread::{Input, InputSender};
+use super::goal_tracker::{Input, InputSender};
 use super::interfaces::ActionTransport;
 use super::spin::Task;
 use super::{Caller, Lives, PendingRequests, RosError, RosNode};

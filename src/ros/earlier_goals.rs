@@ -13,7 +13,7 @@ use r2r::{QosProfile, action_msgs};
 use rustc_hash::FxHashSet;
 
 use super::executor::second_node;
-use super::goal_tracker_fault_tests::guarded;
+use super::goal_tracker::guarded;
 use super::interfaces::knows_action;
 use super::link::Endpoints;
 use super::node_thread::NodeThread;

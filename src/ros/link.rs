@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::goal_tracker_thread::Input;
+use super::goal_tracker::Input;
 use super::inbox::{Inbox, LINK_SHIFT};
 use super::interfaces;
 use super::shared_subscription::SharedSubscription;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use r2r::WrappedServiceTypeSupport;
 
-use super::goal_tracker_thread::InputSender;
+use super::goal_tracker::InputSender;
 use super::interfaces::{ServiceCodec, ServiceTransport};
 use super::{Caller, PendingRequests, RosError, RosNode};
 use crate::goal::{ServerId, Ticket, WireEvent};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::earlier_goals::EarlierGoals;
-use super::goal_tracker_thread::Input;
+use super::goal_tracker::Input;
 use super::interrupt::Interrupt;
 use super::node::Gid;
 use super::{Endpoints, TimerTrigger};

@@ -11,7 +11,7 @@ use crate::msg::action::actions;
 use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::action_client::ActionClient;
 use crate::ros::convert::{ActionType, ActionWire, Convert};
-use crate::ros::goal_tracker_thread::InputSender;
+use crate::ros::goal_tracker::InputSender;
 use crate::ros::spin::Task;
 use crate::ros::{PendingRequests, RosError, RosNode};
 

@@ -10,7 +10,7 @@ use crate::msg::Service;
 use crate::msg::service::services;
 use crate::nav::{Form, LinkError, Part, Payload};
 use crate::ros::convert::{Convert, ServiceType, ServiceWire};
-use crate::ros::goal_tracker_thread::InputSender;
+use crate::ros::goal_tracker::InputSender;
 use crate::ros::service_client::ServiceClient;
 use crate::ros::{PendingRequests, RosError, RosNode};
 

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::goal_tracker_thread::Input;
-use super::interfaces::ActionTransport;
+use super::Input;
 use crate::bt::panic_text;
 use crate::goal::{CancelCode, CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
 use crate::nav::Payload;
+use crate::ros::interfaces::ActionTransport;
 
 /// The clients of action servers.
 pub(super) type Actions = FxHashMap<ServerId, Box<dyn ActionTransport>>;
 
 /// Calls `act`, and logs a panic. `None` after a panic.
-pub(super) fn guarded<T>(what: &str, act: impl FnOnce() -> T) -> Option<T> {
+pub(in crate::ros) fn guarded<T>(what: &str, act: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(act))
         .map_err(|panic| tracing::error!("{what} has panicked: {}", panic_text(&*panic)))
         .ok()

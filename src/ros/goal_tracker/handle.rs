@@ -1,0 +1,207 @@
+//! Access to the GoalTracker from other threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::input::{Input, InputSender};
+use super::outbox::{MessageSender, Outbox, Outgoing};
+use crate::bt::HaltReason;
+use crate::goal::{Phase, ServerId, Ticket};
+use crate::ros::goals_view::{GoalsBoard, GoalsView};
+use crate::ros::guardian::GuardedGoals;
+use crate::ros::servers_board::{KnownServer, ServersBoard};
+use crate::ros::takeover::Takeover;
+use crate::ros::{Clock, RosHandle, Wake};
+
+/// Access to the GoalTracker from any thread. Cheap to clone.
+#[derive(Clone)]
+pub struct GoalTrackerHandle {
+    pub(super) message_sender: MessageSender,
+    pub(super) outbox: Option<Arc<Outbox>>,
+    pub(super) board: Arc<GoalsBoard>,
+    pub(super) servers: Arc<ServersBoard>,
+    pub(super) takeover: Arc<Takeover>,
+    /// The number of goals in the guardian's list.
+    pub(super) guarded: Arc<AtomicUsize>,
+    pub(super) clock: Clock,
+    pub(super) ros: RosHandle,
+}
+
+impl std::fmt::Debug for GoalTrackerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GoalTrackerHandle")
+    }
+}
+
+impl GoalTrackerHandle {
+    pub(in crate::ros) fn inputs(&self) -> &InputSender {
+        &self.message_sender.inputs
+    }
+
+    /// The node's clock.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(in crate::ros) fn ros(&self) -> &RosHandle {
+        &self.ros
+    }
+
+    /// A handle for the tick thread: messages sent through it or a clone leave with [`GoalTrackerHandle::hand_over`].
+    /// Each message to a sleeping thread wakes it, and the woken thread may take the processor from the tick.
+    #[must_use]
+    pub fn with_outbox(&self) -> Self {
+        Self {
+            outbox: Some(Arc::new(Outbox::new(self.message_sender.clone()))),
+            ..self.clone()
+        }
+    }
+
+    /// A handle for all other threads: messages leave at once.
+    #[must_use]
+    pub fn without_outbox(&self) -> Self {
+        Self {
+            outbox: None,
+            ..self.clone()
+        }
+    }
+
+    /// Sends the messages of a tick, at its end.
+    pub fn hand_over(&self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.hand_over();
+        }
+    }
+
+    /// Sends an input, at once or at the end of a tick.
+    pub(in crate::ros) fn put(&self, input: Input) {
+        self.say(Outgoing::ToGoalTracker(input));
+    }
+
+    fn say(&self, said: Outgoing) {
+        match &self.outbox {
+            Some(outbox) => outbox.hold(said),
+            None => self.message_sender.put(said),
+        }
+    }
+
+    /// Like [`GoalTrackerHandle::submit`], but always at once: for inputs that must arrive before any message of a
+    /// server.
+    pub(in crate::ros) fn submit_at_once(&self, input: Input) {
+        self.board.count_in();
+        self.inputs().send(input);
+    }
+
+    /// Sends an input that changes goals. It is counted, so [`GoalTrackerHandle::is_settled`] knows when it was
+    /// handled.
+    pub(in crate::ros) fn submit(&self, input: Input) {
+        self.board.count_in();
+        self.put(input);
+    }
+
+    /// Sends a message on this thread, after earlier messages, so a tick does not wait for the middleware (G1).
+    pub fn send(&self, send: impl FnOnce() + Send + 'static) {
+        self.put(Input::Send(Box::new(send)));
+    }
+
+    /// Like [`GoalTrackerHandle::send`], for messages that may wait until the next topic message arrives. No thread is
+    /// woken for them. If another node listens to topics, slow sends do not delay goals. Without topic messages, they
+    /// leave with the next one of their kind, or within half a second.
+    pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
+        self.say(Outgoing::Along(Box::new(send)));
+    }
+
+    /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick. Leaves
+    /// are not notified (G4). Halt the tree at its next tick, which then finds nothing to stop.
+    pub fn halt_all(&self, reason: HaltReason) {
+        self.submit(Input::HaltAll(reason));
+    }
+
+    pub(in crate::ros) fn takeover(&self) -> &Takeover {
+        &self.takeover
+    }
+
+    /// Shuts down at the end of the process (G8): halts every leaf, starts no more requests, and reports and abandons
+    /// goals that have not ended after `patience`. [`GoalsView::idle`] tells when all are done.
+    pub fn shut_down(&self, patience: Duration) {
+        self.submit(Input::ShutDown(patience));
+    }
+
+    /// Whether all inputs so far were handled and no goal with a ticket of the session keeps it from ending; see
+    /// [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up).
+    pub fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+        self.board.is_settled(of_session)
+    }
+
+    /// A counter that grows when the thread begins to work and when it waits again; odd while it works.
+    pub fn beats(&self) -> u64 {
+        self.board.beats()
+    }
+
+    /// Whether there may be goals on servers, even if the thread has stalled before it published them: a goal is in the
+    /// guardian's list before its request leaves.
+    pub fn may_have_goals(&self) -> bool {
+        !self.board.view().live.is_empty() || self.guarded.load(Ordering::Acquire) > 0
+    }
+
+    /// The state of the goals, as of a moment ago. Never waits for the thread that owns them.
+    pub fn view(&self) -> GoalsView {
+        self.board.view().clone()
+    }
+
+    /// The state of some servers, in the given order, as of a moment ago. Never waits.
+    pub fn servers(&self, servers: &[ServerId]) -> Vec<KnownServer> {
+        self.servers.of(servers)
+    }
+
+    /// The goals that have not stopped when a session ends, one text per goal; see
+    /// [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by). Includes the session's abandoned goals.
+    pub fn unsettled(&self, of_session: impl Fn(Ticket) -> bool) -> Vec<String> {
+        let view = self.board.view();
+        let abandoned = view.abandoned.iter();
+        let abandoned = abandoned
+            .filter(|(goal, _)| goal.is_left_by(&of_session))
+            .map(|(goal, server)| format!("{server}: goal of {} (given up)", goal.leaf));
+        view.live
+            .iter()
+            .zip(&view.servers)
+            .filter(|(goal, _)| goal.is_left_by(&of_session))
+            .map(|(goal, server)| {
+                let leaf = if goal.leaf.is_empty() {
+                    "an earlier activation or run"
+                } else {
+                    &goal.leaf
+                };
+                format!("{server}: goal of {leaf} ({})", words(goal.phase))
+            })
+            .chain(abandoned)
+            .collect()
+    }
+
+    /// Maintains a list of the goals on servers, for a guardian. Call it before anything is opened.
+    pub fn guard(&self, mut goals: GuardedGoals) {
+        goals.count_in(Arc::clone(&self.guarded));
+        self.inputs().send(Input::Guard(goals));
+    }
+
+    /// Wakes `wake` whenever the set of live goals has changed.
+    pub fn ring_on_change(&self, wake: Wake) {
+        self.board.ring_on_change(wake);
+    }
+}
+
+fn words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Queued => "waiting for another goal to stop",
+        Phase::Absent => "waiting for its server",
+        Phase::Sent => "not answered",
+        Phase::Executing => "executing",
+        Phase::Finishing => "waiting for its result",
+        Phase::Replaced => "replaced by a newer goal",
+        Phase::CancelPending => "cancelled, but not accepted yet",
+        Phase::Canceling => "being cancelled",
+        Phase::Unreachable => "server gone",
+        Phase::Ended => "over",
+    }
+}

@@ -1,0 +1,68 @@
+//! The inputs of the thread, from other threads.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use crate::bt::HaltReason;
+use crate::goal::{Command, ServerId, WireEvent};
+use crate::nav::{Payload, TopicId};
+use crate::ros::RosNode;
+use crate::ros::guardian::GuardedGoals;
+use crate::ros::inbox::Inbox;
+use crate::ros::interfaces::{ActionTransport, Publish, ServiceTransport};
+use crate::ros::spin::Task;
+
+/// The inputs of the thread.
+pub(in crate::ros) enum Input {
+    Commands(Vec<Command<Payload>>),
+    Wire(WireEvent<Payload>),
+    Action(ServerId, Box<dyn ActionTransport>),
+    /// A task for the node's thread.
+    Task(Task),
+    /// Keeps every goal on a server in this list from now on.
+    Guard(GuardedGoals),
+    /// A leaf needs the feedback of its goals on this server.
+    Hear(ServerId),
+    Service(ServerId, Box<dyn ServiceTransport>),
+    Publisher(TopicId, Box<dyn Publish>),
+    Publish {
+        topic: TopicId,
+        payload: Payload,
+        depth: u16,
+    },
+    Named(ServerId, Arc<str>),
+    Link(u16, Arc<Inbox>),
+    Unlink(u16),
+    HaltAll(HaltReason),
+    Send(Box<dyn FnOnce() + Send>),
+    ShutDown(Duration),
+    End,
+}
+
+/// Sends inputs to the thread, for transports and links.
+#[derive(Clone)]
+pub(in crate::ros) struct InputSender(pub(super) Sender<Input>);
+
+impl InputSender {
+    pub(in crate::ros) fn wire(&self, event: WireEvent<Payload>) {
+        self.send(Input::Wire(event));
+    }
+
+    /// Calls `then` on the node's thread with whether at most one server answers `service`, by the graph at the time of
+    /// this call. If there are several, a client gets the answer of one of them.
+    pub(in crate::ros) fn ask_whether_alone(
+        self,
+        service: String,
+        then: impl FnOnce(&Self, bool) + Send + 'static,
+    ) {
+        let to = self.clone();
+        let look = move |node: &mut RosNode| then(&self, node.servers(&service) <= 1);
+        to.send(Input::Task(Box::new(look)));
+    }
+
+    /// An input is lost only if the thread has ended; it is then of no use.
+    pub(in crate::ros) fn send(&self, input: Input) {
+        let _ = self.0.send(input);
+    }
+}

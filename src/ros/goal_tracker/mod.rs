@@ -1,0 +1,203 @@
+//! The thread that owns the GoalTracker and all clients and publishers.
+
+mod effects;
+mod handle;
+mod input;
+mod outbox;
+mod owner;
+mod panics;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+pub use handle::GoalTrackerHandle;
+pub(super) use input::{Input, InputSender};
+pub(super) use panics::guarded;
+
+use super::deferred_send::DeferredSend;
+use super::takeover::Takeover;
+use super::{Clock, RosError, RosHandle};
+use crate::bt::panic_text;
+use crate::goal::GoalOptions;
+use outbox::MessageSender;
+use owner::Owner;
+
+/// The thread that owns the GoalTracker. It handles the commands of ticks, the messages of servers and deadlines, and
+/// sends the resulting messages at once, so no cancel waits for a tick.
+#[derive(Debug)]
+pub struct GoalTrackerThread {
+    handle: GoalTrackerHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl GoalTrackerThread {
+    /// Starts the thread. `robot`: see [`RosHandle::goal_ids`]. `options` are for goals that were found, not started,
+    /// by this node.
+    ///
+    /// # Errors
+    /// [`RosError::Context`] if the thread cannot be started.
+    pub fn start(
+        ros: &RosHandle,
+        clock: &Clock,
+        robot: &str,
+        options: GoalOptions,
+    ) -> Result<Self, RosError> {
+        let (sender, receiver) = channel();
+        let ids = ros.goal_ids(robot, "");
+        let handle = GoalTrackerHandle {
+            message_sender: MessageSender {
+                inputs: InputSender(sender),
+                along: DeferredSend::default(),
+            },
+            outbox: None,
+            board: Arc::default(),
+            servers: Arc::default(),
+            takeover: Arc::new(Takeover::new(ids.mark())),
+            guarded: Arc::default(),
+            clock: clock.clone(),
+            ros: ros.clone(),
+        };
+        let owner = Owner::new(ids, options, &handle);
+        let along = handle.message_sender.along.clone();
+        ros.whenever_awake(move || along.carry());
+        let fault = ros.clone();
+        let thread = std::thread::Builder::new()
+            .name("goal-tracker".to_owned())
+            .spawn(move || {
+                let mut owner = owner;
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
+                    let mut left = owner.left_goals();
+                    left.cancel(&mut owner.actions);
+                    fault.fail(&format!("error in the GoalTracker: {}", panic_text(&*panic)));
+                    left.serve_until_the_end(&mut owner.actions, &receiver);
+                }
+            })
+            .map_err(|error| RosError::Context(error.to_string()))?;
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+        })
+    }
+
+    /// Access to the GoalTracker.
+    pub fn handle(&self) -> &GoalTrackerHandle {
+        &self.handle
+    }
+}
+
+impl Drop for GoalTrackerThread {
+    fn drop(&mut self) {
+        self.handle.inputs().send(Input::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Sender;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::goal::{CancelTag, Command, GoalId, Selection, ServerId, Ticket, WireEvent};
+    use crate::nav::Payload;
+    use crate::ros::interfaces::ActionTransport;
+    use crate::ros::spin::Task;
+    use crate::ros::{PendingRequests, guardian};
+
+    const SERVER: ServerId = ServerId(1);
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// The state visible to other threads while a goal request leaves.
+    #[derive(PartialEq, Eq, Debug)]
+    struct Seen {
+        is_at_work: bool,
+        is_in_view: bool,
+        may_have_goals: bool,
+    }
+
+    /// A fake client of an action server: reads the owner's handle while it sends.
+    struct Client {
+        handle: GoalTrackerHandle,
+        seen: Sender<Seen>,
+    }
+
+    impl ActionTransport for Client {
+        fn hear_feedback(&self) -> Task {
+            Box::new(|_| ())
+        }
+        fn send_goal(&mut self, _: GoalId, _: &Payload) -> Result<(), RosError> {
+            let seen = Seen {
+                is_at_work: !self.handle.beats().is_multiple_of(2),
+                is_in_view: !self.handle.view().live.is_empty(),
+                may_have_goals: self.handle.may_have_goals(),
+            };
+            self.seen.send(seen).unwrap();
+            Ok(())
+        }
+        fn cancel(&mut self, _: CancelTag, _: Selection) -> Result<(), RosError> {
+            Ok(())
+        }
+        fn request_result(&mut self, _: GoalId) -> Result<(), RosError> {
+            Ok(())
+        }
+        fn forget(&mut self, _: GoalId) {}
+        fn pending_requests(&self) -> PendingRequests {
+            PendingRequests::default()
+        }
+    }
+
+    fn start() -> GoalTrackerThread {
+        let (ros, clock) = (RosHandle::of_nobody(), Clock::new(false));
+        GoalTrackerThread::start(&ros, &clock, "", GoalOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn g11_a_goal_whose_request_stalls_is_known_although_it_was_not_shown_yet() {
+        let thread = start();
+        let handle = thread.handle();
+        assert!(!handle.may_have_goals());
+        handle.guard(guardian::list_of_goals("/bt_navigator"));
+        let (seen, look) = channel();
+        let client = Client {
+            handle: handle.clone(),
+            seen,
+        };
+        handle.put(Input::Named(SERVER, Arc::from("/spin")));
+        handle.put(Input::Action(SERVER, Box::new(client)));
+        handle.inputs().wire(WireEvent::ServerBack { server: SERVER });
+        handle.submit(Input::Commands(vec![Command::Start {
+            ticket: Ticket(1),
+            server: SERVER,
+            leaf: Arc::from("leaf"),
+            payload: Payload::new(()),
+            options: GoalOptions::default(),
+        }]));
+        let stalled = Seen {
+            is_at_work: true,
+            is_in_view: false,
+            may_have_goals: true,
+        };
+        assert_eq!(look.recv_timeout(PATIENCE), Ok(stalled));
+    }
+
+    /// A message that is not a command of a tick: here a result for a client.
+    #[test]
+    fn g3_whatever_the_thread_sends_counts_as_work_until_it_waits_again() {
+        let thread = start();
+        let handle = thread.handle();
+        let (seen, look) = channel();
+        let looking = handle.clone();
+        handle.send(move || seen.send(looking.beats()).unwrap());
+        let at_work = look.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(at_work % 2, 1);
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while handle.beats() == at_work && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(handle.beats(), at_work + 1, "it waits");
+    }
+}

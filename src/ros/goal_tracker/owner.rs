@@ -1,0 +1,328 @@
+//! The loop of the thread, with everything that it owns.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::handle::GoalTrackerHandle;
+use super::input::Input;
+use super::panics::{Actions, LeftGoals, guarded};
+use crate::bt::{HaltReason, Time};
+use crate::fault;
+use crate::goal::{
+    AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, Phase, ServerId, Ticket, WireEvent,
+};
+use crate::nav::{Payload, TopicId};
+use crate::ros::goals_view::{GoalsBoard, GoalsView};
+use crate::ros::guardian::GuardedGoals;
+use crate::ros::inbox::{Inbox, LINK_SHIFT};
+use crate::ros::interfaces::{Publish, ServiceTransport};
+use crate::ros::servers_board::ServersBoard;
+use crate::ros::{Clock, PendingRequests, RosHandle};
+
+/// The maximum number of inputs handled before their effects are carried out. Within a batch, many feedback messages
+/// become one notice, and a goal that one of the inputs halts is not sent. A cancel waits for one batch at most. A
+/// batch should have room for all leaves halted in one tick, because the list of goals is published after each batch.
+const BATCH: usize = 256;
+
+/// The number of unanswered requests from which on a warning is logged.
+const MANY: usize = 100;
+
+pub(super) struct Owner {
+    pub(super) goal_tracker: GoalTracker<Payload>,
+    ros: RosHandle,
+    clock: Clock,
+    pub(super) board: Arc<GoalsBoard>,
+    servers: Arc<ServersBoard>,
+    pub(super) abandoned: AbandonedGoals,
+    pub(super) actions: Actions,
+    /// Servers whose feedback is requested and whose client does not exist yet.
+    unheard: FxHashSet<ServerId>,
+    pub(super) services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
+    publishers: FxHashMap<TopicId, Box<dyn Publish>>,
+    /// Messages published before their publisher existed.
+    unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
+    pub(super) links: FxHashMap<u16, Arc<Inbox>>,
+    names: FxHashMap<ServerId, Arc<str>>,
+    /// The number of unanswered requests in the last warning.
+    warned: FxHashMap<ServerId, usize>,
+    /// Servers for which refused requests were logged.
+    pub(super) refused: FxHashSet<ServerId>,
+    pub(super) guarded: Option<GuardedGoals>,
+    pub(super) effects: Vec<Effect<Payload>>,
+    /// Whether the view is out of date.
+    pub(super) changed: bool,
+}
+
+impl Owner {
+    pub(super) fn new(ids: GoalIds, options: GoalOptions, handle: &GoalTrackerHandle) -> Self {
+        Self {
+            goal_tracker: GoalTracker::new(ids, options),
+            ros: handle.ros.clone(),
+            clock: handle.clock.clone(),
+            board: Arc::clone(&handle.board),
+            servers: Arc::clone(&handle.servers),
+            abandoned: AbandonedGoals::default(),
+            actions: FxHashMap::default(),
+            unheard: FxHashSet::default(),
+            services: FxHashMap::default(),
+            publishers: FxHashMap::default(),
+            unpublished: FxHashMap::default(),
+            links: FxHashMap::default(),
+            names: FxHashMap::default(),
+            warned: FxHashMap::default(),
+            refused: FxHashSet::default(),
+            guarded: None,
+            effects: Vec::new(),
+            changed: false,
+        }
+    }
+
+    pub(super) fn run(&mut self, inputs: &Receiver<Input>) {
+        loop {
+            let first = match self.goal_tracker.next_deadline() {
+                None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => {
+                    // A deadline that is still due after it was handled must not cause a busy loop.
+                    let left = due.since(self.clock.steady()).max(Duration::from_micros(500));
+                    inputs.recv_timeout(left)
+                }
+            };
+            let next = match first {
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            // All work until the next wait may stall in the middleware.
+            self.board.beat();
+            let goes_on = self.work(next, inputs);
+            self.board.beat();
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Handles one batch of inputs at most, and due deadlines. Returns false on a request to end.
+    fn work(&mut self, mut next: Option<Input>, inputs: &Receiver<Input>) -> bool {
+        fault::point();
+        let now = self.clock.steady();
+        let (mut taken, mut handled) = (0, 0);
+        while let Some(input) = next {
+            if matches!(input, Input::End) {
+                // Send the earlier requests all the same: without its cancel, a goal would continue.
+                self.carry_out(now);
+                return false;
+            }
+            handled += u64::from(self.take(input, now));
+            taken += 1;
+            next = if taken < BATCH {
+                inputs.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        self.goal_tracker.advance(now, &mut self.effects);
+        self.carry_out(now);
+        if self.changed || handled > 0 {
+            self.show();
+        }
+        self.board.count_out(handled);
+        true
+    }
+
+    /// Returns whether the input was one of the counted ones.
+    fn take(&mut self, input: Input, now: Time) -> bool {
+        match input {
+            Input::Commands(commands) => {
+                for command in commands {
+                    self.goal_tracker.command(command, now, &mut self.effects);
+                }
+                return true;
+            }
+            Input::Wire(event) => {
+                self.changed |= !matches!(event, WireEvent::Feedback { .. });
+                self.abandoned.wire(&event);
+                match event {
+                    WireEvent::ServerBack { server } => self.servers.seen(server, true),
+                    WireEvent::ServerGone { server } => self.servers.seen(server, false),
+                    _ => {}
+                }
+                self.goal_tracker.wire(event, now, &mut self.effects);
+            }
+            Input::Action(server, transport) => {
+                if self.unheard.remove(&server) {
+                    self.ros.post(transport.hear_feedback());
+                }
+                self.name_cancel_service(server);
+                self.actions.insert(server, transport);
+            }
+            Input::Hear(server) => {
+                if let Some(transport) = self.actions.get(&server) {
+                    self.ros.post(transport.hear_feedback());
+                } else {
+                    self.unheard.insert(server);
+                }
+            }
+            Input::Task(task) => {
+                self.ros.post(task);
+            }
+            Input::Guard(guarded) => self.guarded = Some(guarded),
+            Input::Service(server, transport) => {
+                self.services.insert(server, transport);
+            }
+            Input::Publisher(topic, publisher) => {
+                for payload in self.unpublished.remove(&topic).into_iter().flatten() {
+                    publish(&*publisher, &payload);
+                }
+                self.publishers.insert(topic, publisher);
+            }
+            Input::Publish {
+                topic,
+                payload,
+                depth,
+            } => {
+                self.carry_out(now);
+                self.publish(topic, payload, depth);
+            }
+            Input::Named(server, name) => {
+                self.servers.opened(server, Arc::clone(&name));
+                self.names.insert(server, name);
+            }
+            Input::Link(id, inbox) => {
+                self.links.insert(id, inbox);
+            }
+            Input::Unlink(id) => {
+                self.links.remove(&id);
+                let gone = |ticket: Ticket| ticket.0 >> LINK_SHIFT == u64::from(id);
+                self.halt(gone, HaltReason::TreeSwapped, now);
+                return true;
+            }
+            Input::HaltAll(reason) => {
+                self.halt(|_| true, reason, now);
+                return true;
+            }
+            Input::Send(send) => {
+                // Earlier requests have left by then: when a client reads its result, the cancels were sent.
+                self.carry_out(now);
+                guarded("a message", send);
+            }
+            Input::ShutDown(patience) => {
+                let deadline = now + patience;
+                self.goal_tracker
+                    .command(Command::ShutDown { deadline }, now, &mut self.effects);
+                return true;
+            }
+            Input::End => {}
+        }
+        false
+    }
+
+    /// If the publisher does not exist yet, keeps as many messages as the topic's depth.
+    fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16) {
+        if let Some(publisher) = self.publishers.get(&topic) {
+            return publish(&**publisher, &payload);
+        }
+        let waiting = self.unpublished.entry(topic).or_default();
+        if waiting.len() >= usize::from(depth.max(1)) {
+            waiting.pop_front();
+        }
+        waiting.push_back(payload);
+    }
+
+    fn halt(&mut self, which: impl Fn(Ticket) -> bool, reason: HaltReason, now: Time) {
+        let open = self.goal_tracker.open_tickets().into_iter();
+        for ticket in open.filter(|ticket| which(*ticket)) {
+            let halt = Command::Halt { ticket, reason };
+            self.goal_tracker.command(halt, now, &mut self.effects);
+        }
+    }
+
+    /// The GoalTracker has panicked: returns every goal that it knew of or that the last view contained.
+    pub(super) fn left_goals(&self) -> LeftGoals {
+        let known = guarded("the list of goals", || self.goal_tracker.live_goals());
+        let shown = self.board.view().live.clone();
+        let goals = known.into_iter().flatten().chain(shown);
+        LeftGoals::new(goals.map(|goal| (goal.goal, goal.server)))
+    }
+
+    pub(super) fn name(&self, server: ServerId) -> Arc<str> {
+        self.names.get(&server).map_or_else(|| Arc::from("?"), Arc::clone)
+    }
+
+    /// Adds the name of the cancel service to the guardian's list.
+    fn name_cancel_service(&mut self, server: ServerId) {
+        let Some(guarded) = &mut self.guarded else { return };
+        let name = self.names.get(&server).map_or("?", |name| name);
+        guarded.name_service(server, self.ros.service(&format!("{name}/_action/cancel_goal")));
+    }
+
+    /// Counts the unanswered requests of all clients. Logs a warning for a server with a hundred, and at every factor
+    /// of ten.
+    fn pending_requests(&mut self) -> PendingRequests {
+        let actions = self
+            .actions
+            .iter()
+            .map(|(server, client)| (*server, client.pending_requests()));
+        let services = self
+            .services
+            .iter()
+            .map(|(server, client)| (*server, client.pending_requests()));
+        let mut sum = PendingRequests::default();
+        let mut many = Vec::new();
+        for (server, pending_requests) in actions.chain(services) {
+            let warn_at = self
+                .warned
+                .get(&server)
+                .map_or(MANY, |told| told.saturating_mul(10));
+            if pending_requests.unanswered >= warn_at {
+                many.push((server, pending_requests.unanswered));
+            }
+            sum += pending_requests;
+        }
+        for (server, unanswered) in many {
+            let name = self.name(server);
+            tracing::warn!(
+                "{name}: {unanswered} requests are unanswered, and each uses memory; check the server"
+            );
+            self.warned.insert(server, unanswered);
+        }
+        sum
+    }
+
+    fn show(&mut self) {
+        self.changed = false;
+        let live = self.goal_tracker.live_goals();
+        if let Some(guarded) = &mut self.guarded {
+            let may_live = |phase: Phase| phase.may_execute() || phase == Phase::Unreachable;
+            let alive = live.iter().filter(|goal| may_live(goal.phase));
+            let abandoned = self.abandoned.goals().map(|goal| (goal.server, goal.goal));
+            guarded.set(alive.map(|goal| (goal.server, goal.goal)).chain(abandoned));
+        }
+        let servers = live.iter().map(|goal| self.name(goal.server)).collect();
+        let abandoned = self
+            .abandoned
+            .goals()
+            .map(|goal| (goal.clone(), self.name(goal.server)))
+            .collect();
+        let pending_requests = self.pending_requests();
+        self.board.show(GoalsView {
+            live,
+            servers,
+            abandoned,
+            idle: self.goal_tracker.is_idle(),
+            counters: self.goal_tracker.counters(),
+            pending_requests,
+            ..GoalsView::default()
+        });
+    }
+}
+
+fn publish(publisher: &dyn Publish, payload: &Payload) {
+    if let Some(Err(error)) = guarded("a publisher", || publisher.publish(payload)) {
+        tracing::error!("message not published: {error}");
+    }
+}
