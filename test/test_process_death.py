@@ -7,9 +7,10 @@ import time
 
 import pytest
 from lifecycle_msgs.msg import Transition
+from std_msgs.msg import Int32, String
 from support.executable import Executable, ProcessStack
 from support.fixtures import DEFAULTS
-from support.graph import PATIENCE, wait_for
+from support.graph import PATIENCE, Graph, wait_for
 from support.lifecycle import LifecycleClient
 from support.servers import Behaviour
 
@@ -93,6 +94,12 @@ def test_g3_goal_of_a_killed_node_is_cancelled_on_a_server_that_no_tree_of_its_s
     stack.navigation.send(2.0, 0.0, tree=tree)
     wait_for(behaviors.executing, PATIENCE, "the behavior to execute")
     stack.node.kill()
+    # A topic with two types, the last of the graph. r2r's list of topics reads beyond its memory there.
+    other = Graph(stack.domain)
+    request.addfinalizer(other.close)
+    for topic in ("/zzzz/a", "/zzzz/b"):
+        stack.graph.node.create_publisher(String, topic, 1)
+        other.node.create_subscription(Int32, topic, print, 1)
     node = Executable("navtree", stack.domain, DEFAULTS)
     request.addfinalizer(node.close)
     stopped_by(node, behaviors)

@@ -288,6 +288,7 @@ impl Node {
             navigator: ticks.handle().clone(),
             goal_tracker: goal_tracker.handle().clone(),
             endpoints,
+            earlier_goals: None,
             jobs: jobs.clone(),
             bond,
         };

@@ -7,7 +7,7 @@ use super::{Handle, TreeLibrary, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
 use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
-use crate::ros::{Bond, Endpoints, GoalTrackerHandle, LifecycleHandler, ParameterStore};
+use crate::ros::{Bond, EarlierGoals, Endpoints, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 
 /// Time limit of a deactivation. Nav2 has no limit and hangs with a tree that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,6 +26,7 @@ pub(crate) struct NodeLifecycle {
     pub(crate) navigator: Handle,
     pub(crate) goal_tracker: GoalTrackerHandle,
     pub(crate) endpoints: Endpoints,
+    pub(crate) earlier_goals: Option<EarlierGoals>,
     pub(crate) jobs: JobRegistry,
     /// The heartbeat for a lifecycle manager; `None` if its period is zero.
     pub(crate) bond: Option<Bond>,
@@ -49,7 +50,8 @@ impl LifecycleHandler for NodeLifecycle {
             }
             Transition::Activate => {
                 self.navigator.open();
-                self.endpoints.set_active(true);
+                self.goal_tracker.set_active(true);
+                self.earlier_goals = EarlierGoals::search(&self.endpoints);
                 if let Some(bond) = &self.bond {
                     bond.begin();
                 }
@@ -58,7 +60,7 @@ impl LifecycleHandler for NodeLifecycle {
             }
             Transition::Deactivate | Transition::ShutDown => {
                 self.navigator.shut();
-                self.endpoints.set_active(false);
+                self.goal_tracker.set_active(false);
                 if let Some(bond) = &self.bond {
                     bond.end();
                 }
@@ -77,6 +79,8 @@ impl LifecycleHandler for NodeLifecycle {
                 if outcome.is_err() {
                     tracing::error!("goals or jobs did not stop within {PATIENCE:?}; still cancelling them");
                 }
+                // Waits for its thread, so it comes after the robot has stopped.
+                self.earlier_goals = None;
                 TransitionResult::Success
             }
         }

@@ -5,19 +5,18 @@
 //! status of every action server on the graph. It opens those with such a goal, so that the GoalTracker cancels the
 //! goal ([`Command::Adopt`](crate::goal::Command::Adopt)).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use r2r::{QosProfile, action_msgs};
-use rustc_hash::FxHashSet;
+use r2r::action_msgs;
 
-use super::executor::second_node;
 use super::goal_tracker::guarded;
 use super::interfaces::knows_action;
-use super::link::Endpoints;
-use super::node_thread::NodeThread;
-use super::{RosError, RosNode, is_name};
+use super::rcl_node::{LatchedSubscription, RclNode};
+use super::{Endpoints, RosError, arguments, is_name};
 use crate::goal::{GoalId, GoalStatus};
 
 const THREAD: &str = "ros-search";
@@ -28,135 +27,114 @@ const FEEDBACK_SUFFIX: &str = "_FeedbackMessage";
 
 /// The length of a search. Participants of Fast DDS repeat their announcement every three seconds.
 const LENGTH: Duration = Duration::from_secs(30);
+/// The period of the checks for servers and their goals.
+const LOOK: Duration = Duration::from_millis(250);
 /// The maximum number of servers in a search. Servers in the node's namespace come first.
 const MOST_SERVERS: usize = 256;
 
-/// Searches while the cancels of such goals are allowed, for [`LENGTH`].
-pub(super) struct EarlierGoals {
-    endpoints: Endpoints,
-    /// The first bytes of the ids of this node's goals.
-    mark: u32,
-    search: Search,
-}
-
-enum Search {
-    NotStarted,
-    Running(Running),
-    Over,
-}
-
-/// A search. r2r destroys no subscription before its node, so a search has a node of its own.
-struct Running {
-    node: NodeThread,
+/// A search on a thread of its own, with a node and a participant of its own: each further subscription makes every
+/// wait of an r2r node slower, and r2r destroys none before its node. It ends after [`LENGTH`] or on drop.
+#[derive(Debug)]
+pub struct EarlierGoals {
+    end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    until: Instant,
-    servers: FxHashSet<String>,
 }
 
 impl EarlierGoals {
-    pub(super) fn new(endpoints: Endpoints, mark: u32) -> Self {
-        Self {
-            endpoints,
-            mark,
-            search: Search::NotStarted,
+    /// Starts a search when the node becomes active. `None` if goals of an earlier run are not cancelled.
+    pub fn search(endpoints: &Endpoints) -> Option<Self> {
+        if !endpoints.adopts_goals() {
+            return None;
         }
-    }
-
-    /// Starts, continues or ends the search. Call it on the node's thread, again and again. A new search starts when
-    /// the cancels are allowed again.
-    pub(super) fn search(&mut self, graph: &r2r::Node, is_allowed: bool, now: Instant) {
-        match &mut self.search {
-            _ if !is_allowed => self.search = Search::NotStarted,
-            Search::Over => {}
-            Search::NotStarted => {
-                self.search = match Running::start(&self.endpoints, now + LENGTH) {
-                    Ok(running) => Search::Running(running),
-                    Err(error) => {
-                        tracing::warn!(
-                            "goals of an earlier run are cancelled only on servers that a tree uses: {error}"
-                        );
-                        Search::Over
-                    }
-                };
-            }
-            Search::Running(running) if now >= running.until => self.search = Search::Over,
-            Search::Running(running) => {
-                // r2r panics on a name of another program that is not UTF-8.
-                let topics = match guarded("the list of topics", || graph.get_topic_names_and_types()) {
-                    Some(Ok(topics)) => topics,
-                    Some(Err(_)) => return,
-                    None => {
-                        self.search = Search::Over;
-                        return;
-                    }
-                };
-                for (name, type_name) in action_servers(&topics, self.endpoints.ros().namespace()) {
-                    running.add(name, type_name, self.mark, &self.endpoints);
-                }
-            }
-        }
-    }
-}
-
-impl Running {
-    fn start(endpoints: &Endpoints, until: Instant) -> Result<Self, RosError> {
-        let (node, thread) = second_node(endpoints.ros(), "search", THREAD)?;
-        Ok(Self {
-            node,
-            thread: Some(thread),
-            until,
-            servers: FxHashSet::default(),
-        })
-    }
-
-    /// Subscribes to the status of a server, once.
-    fn add(&mut self, name: String, type_name: String, mark: u32, endpoints: &Endpoints) {
-        if self.servers.len() >= MOST_SERVERS || !self.servers.insert(name.clone()) {
-            return;
-        }
-        if self.servers.len() == MOST_SERVERS {
-            tracing::warn!(
-                "more than {MOST_SERVERS} action servers are on the graph: goals of an earlier run are searched on \
-                 the first {MOST_SERVERS} only"
-            );
-        }
+        let (end, ended) = channel();
         let endpoints = endpoints.clone();
-        self.node.give(Some(Box::new(move |node: &mut RosNode| {
-            let server = name.clone();
-            let mut is_found = false;
-            let subscribed = node.subscribe::<action_msgs::msg::GoalStatusArray>(
-                &format!("{name}{STATUS}"),
-                QosProfile::default().keep_last(1).transient_local(),
-                move |list| {
-                    if is_found || !list.status_list.iter().any(|goal| is_ours_and_active(goal, mark)) {
-                        return;
-                    }
-                    is_found = true;
-                    if knows_action(&type_name, true) {
-                        endpoints.open_action(&name, &type_name);
-                    } else {
-                        tracing::error!(
-                            "{name}: a goal of an earlier run executes there and is not cancelled: this build has \
-                             no {type_name}; cancel it with another program"
-                        );
-                    }
-                },
-            );
-            if let Err(error) = subscribed {
-                tracing::error!("goals of an earlier run are not searched on {server}: {error}");
+        let run = move || {
+            if let Some(Err(error)) = guarded("the search", || search(&endpoints, &ended)) {
+                tracing::error!(
+                    "goals of an earlier run are cancelled only on servers that a tree uses: {error}"
+                );
             }
-        })));
+        };
+        match std::thread::Builder::new().name(THREAD.to_owned()).spawn(run) {
+            Ok(thread) => Some(Self {
+                end: Some(end),
+                thread: Some(thread),
+            }),
+            Err(error) => {
+                tracing::error!("{THREAD}: {error}");
+                None
+            }
+        }
     }
 }
 
-impl Drop for Running {
+impl Drop for EarlierGoals {
     fn drop(&mut self) {
-        self.node.give(None);
+        drop(self.end.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
+
+/// The state of a server in the search.
+enum Server<'a> {
+    Watched(LatchedSubscription<'a, StatusList>),
+    Done,
+}
+
+fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
+    let (ros, mark) = (endpoints.ros(), endpoints.goal_tracker().mark());
+    let name = format!("_{}_search", ros.name());
+    let arguments = arguments::without_nodes(std::env::args_os());
+    let arguments = arguments.into_iter().map(OsString::into_encoded_bytes);
+    let node = RclNode::new(&name, ros.namespace(), arguments)?;
+    let until = Instant::now() + LENGTH;
+    let mut servers: BTreeMap<String, Server<'_>> = BTreeMap::new();
+    while Instant::now() < until && ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        for (name, type_name) in action_servers(&node.topics()?, ros.namespace()) {
+            if !servers.contains_key(&name) && servers.len() < MOST_SERVERS {
+                let server = match LatchedSubscription::new(&node, &format!("{name}{STATUS}")) {
+                    Ok(subscription) => Server::Watched(subscription),
+                    Err(error) => {
+                        tracing::error!("{name}: goals of an earlier run are not searched: {error}");
+                        Server::Done
+                    }
+                };
+                servers.insert(name.clone(), server);
+            }
+            let Some(server) = servers.get_mut(&name) else {
+                continue;
+            };
+            let Server::Watched(subscription) = server else {
+                continue;
+            };
+            if !subscription
+                .take()
+                .is_some_and(|list| list.status_list.iter().any(|goal| is_ours_and_active(goal, mark)))
+            {
+                continue;
+            }
+            *server = Server::Done;
+            if knows_action(&type_name, true) {
+                endpoints.open_action(&name, &type_name);
+            } else {
+                tracing::error!(
+                    "{name}: a goal of an earlier run executes there and is not cancelled: this build has no \
+                     {type_name}; cancel it with another program"
+                );
+            }
+        }
+    }
+    if servers.len() >= MOST_SERVERS {
+        tracing::warn!(
+            "goals of an earlier run were searched on {MOST_SERVERS} action servers; there may be more"
+        );
+    }
+    Ok(())
+}
+
+type StatusList = action_msgs::msg::GoalStatusArray;
 
 fn is_ours_and_active(entry: &action_msgs::msg::GoalStatus, mark: u32) -> bool {
     GoalId::from_slice(&entry.goal_info.goal_id.uuid).is_some_and(|goal| goal.mark() == mark)
@@ -164,7 +142,7 @@ fn is_ours_and_active(entry: &action_msgs::msg::GoalStatus, mark: u32) -> bool {
 }
 
 /// The action servers among topics with their types: full name and type of each. Those in `namespace` come first.
-fn action_servers(topics: &HashMap<String, Vec<String>>, namespace: &str) -> Vec<(String, String)> {
+fn action_servers(topics: &[(String, Vec<String>)], namespace: &str) -> Vec<(String, String)> {
     let mut servers: Vec<(String, String)> = topics
         .iter()
         .filter_map(|(topic, types)| {
@@ -184,7 +162,7 @@ mod tests {
 
     #[test]
     fn g3_action_servers_are_found_by_their_feedback_topics() {
-        let topics: HashMap<String, Vec<String>> = [
+        let topics = [
             ("/tf", "tf2_msgs/msg/TFMessage"),
             (
                 "/robot2/spin/_action/feedback",
@@ -201,8 +179,7 @@ mod tests {
                 "nav2_msgs/action/Spin_FeedbackMessage",
             ),
         ]
-        .map(|(name, type_name)| (name.to_owned(), vec![type_name.to_owned()]))
-        .into();
+        .map(|(name, type_name)| (name.to_owned(), vec![type_name.to_owned()]));
         let found = |namespace| action_servers(&topics, namespace);
         let spin = |robot: &str| (format!("/{robot}/spin"), "nav2_msgs/action/Spin".to_owned());
         assert_eq!(found("/"), [spin("robot1"), spin("robot2")]);

@@ -68,8 +68,7 @@ impl Executor {
         namespace: &str,
         listening: Listening,
     ) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
-        let context = create_context()?;
-        let node = create_node(&context, name, namespace)?;
+        let (context, node) = create(name, namespace)?;
         let full_name = node.fully_qualified_name().unwrap_or_default();
         let overrides = super::parameters::overrides(&full_name)?;
         let names = Names::of(&node);
@@ -91,7 +90,7 @@ impl Executor {
             }
         };
         if apart {
-            let listener = create_node(&context, &format!("_{}_listener", shared.names.node), namespace)?;
+            let (_, listener) = create(&format!("_{}_listener", shared.names.node), namespace)?;
             let (listener, its_start) = NodeThread::open(RosNode::new(listener))?;
             start.node().listen_through(&listener);
             let thread = its_start.run(LISTEN, &context, end(&shared))?;
@@ -142,63 +141,31 @@ fn run_bits() -> u64 {
     hasher.finish()
 }
 
-/// Starts a thread with another node of this process, `_NAME_PURPOSE`, which `ros2 node list` does not show. Its
-/// entities are destroyed with it. The sender of `None` ends it; join the thread before the process ends.
-///
-/// # Errors
-/// [`RosError::Node`], also if a remapping rule of the command line would rename the node or would not apply to it.
-pub(super) fn second_node(
-    ros: &RosHandle,
-    purpose: &str,
-    thread: &str,
-) -> Result<(NodeThread, JoinHandle<()>), RosError> {
-    let name = format!("_{}_{purpose}", ros.name());
-    if !arguments::allow_a_second_node(&ros.shared.names.arguments) {
-        let reason = "a remapping rule of the command line is for one node or names all nodes".to_owned();
-        return Err(RosError::Node { name, reason });
-    }
-    // The process has its context already: no panic to catch.
-    let context = r2r::Context::create().map_err(|error| RosError::Context(error.to_string()))?;
-    let node = create_node(&context, &name, ros.namespace())?;
-    let (node, start) = NodeThread::open(RosNode::new(node))?;
-    let title = thread.to_owned();
-    let thread = start.run(thread, &context, move |end| {
-        if let Err(fault) = end {
-            tracing::error!("{title}: {fault}");
-        }
-    })?;
-    Ok((node, thread))
-}
-
-/// The context of this process. r2r panics on an argument that it cannot read; this returns an error instead.
-fn create_context() -> Result<r2r::Context, RosError> {
+/// r2r panics on an argument that it cannot read; this returns an error instead.
+fn create(name: &str, namespace: &str) -> Result<(r2r::Context, r2r::Node), RosError> {
     if std::env::args_os().any(|argument| argument.to_str().is_none()) {
         return Err(RosError::Context("the arguments are not UTF-8".to_owned()));
     }
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let context = catch_unwind(r2r::Context::create);
-    std::panic::set_hook(hook);
-    match context {
-        Ok(Ok(context)) => Ok(context),
-        Ok(Err(error)) => Err(RosError::Context(error.to_string())),
-        Err(panic) => Err(RosError::Context(panic_text(&*panic))),
-    }
-}
-
-/// Like [`create_context`], for a node.
-fn create_node(context: &r2r::Context, name: &str, namespace: &str) -> Result<r2r::Node, RosError> {
     if name.contains('\0') || namespace.contains('\0') {
         return Err(RosError::Node {
             name: name.replace('\0', "␀"),
             reason: "the name contains a zero byte".to_owned(),
         });
     }
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let context = catch_unwind(r2r::Context::create);
+    std::panic::set_hook(hook);
+    let context = match context {
+        Ok(Ok(context)) => context,
+        Ok(Err(error)) => return Err(RosError::Context(error.to_string())),
+        Err(panic) => return Err(RosError::Context(panic_text(&*panic))),
+    };
     let made = catch_unwind(AssertUnwindSafe(|| {
         r2r::Node::create(context.clone(), name, namespace).map_err(|error| error.to_string())
     }));
     let reason = match made {
-        Ok(Ok(node)) => return Ok(node),
+        Ok(Ok(node)) => return Ok((context, node)),
         Ok(Err(reason)) => reason,
         Err(panic) => panic_text(&*panic),
     };

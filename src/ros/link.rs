@@ -89,12 +89,6 @@ impl Endpoints {
         }
     }
 
-    /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see [`Command::Adopt`]),
-    /// and only if no other node on the graph has its name.
-    pub fn set_active(&self, active: bool) {
-        self.goal_tracker.takeover().set_active(active, self);
-    }
-
     pub(super) fn goal_tracker(&self) -> &GoalTrackerHandle {
         &self.goal_tracker
     }

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::earlier_goals::EarlierGoals;
-use super::goal_tracker::Input;
+use super::goal_tracker::{GoalTrackerHandle, Input};
 use super::interrupt::Interrupt;
 use super::node::Gid;
-use super::{Endpoints, TimerTrigger};
+use super::{RosHandle, TimerTrigger};
 use crate::goal::Command;
 
 /// The time from the first endpoint of a robot on the graph to its last: participants of Fast DDS repeat their
@@ -36,14 +35,11 @@ pub(super) struct Takeover {
     active: Arc<AtomicBool>,
     watching: AtomicBool,
     trigger: TimerTrigger,
-    /// The first bytes of the ids of this node's goals; see [`GoalId::mark`](crate::goal::GoalId::mark).
-    mark: u32,
 }
 
 impl Takeover {
-    pub(super) fn new(mark: u32) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            mark,
             active: Arc::default(),
             watching: AtomicBool::new(false),
             trigger: TimerTrigger::default(),
@@ -51,21 +47,19 @@ impl Takeover {
     }
 
     /// Sets whether the node is active. The checks of the graph begin with the first activation.
-    pub(super) fn set_active(&self, active: bool, endpoints: &Endpoints) {
+    pub(super) fn set_active(&self, active: bool, goal_tracker: &GoalTrackerHandle) {
         self.active.store(active, Ordering::Release);
         self.trigger.give();
+        let ros = goal_tracker.ros();
         if self.watching.swap(true, Ordering::AcqRel) {
             // The node's thread checks when it is awake.
-            endpoints.ros().post(|_| {});
+            ros.post(|_| {});
         } else {
-            self.watch(endpoints);
+            self.watch(ros, goal_tracker.without_outbox());
         }
     }
 
-    fn watch(&self, endpoints: &Endpoints) {
-        let (ros, goal_tracker) = (endpoints.ros(), endpoints.goal_tracker().without_outbox());
-        let adopts = endpoints.adopts_goals();
-        let mut earlier_goals = adopts.then(|| EarlierGoals::new(endpoints.clone(), self.mark));
+    fn watch(&self, ros: &RosHandle, goal_tracker: GoalTrackerHandle) {
         let (active, trigger) = (Arc::clone(&self.active), self.trigger.clone());
         let (name, own) = (
             ros.full_name(),
@@ -98,9 +92,6 @@ impl Takeover {
                 told = allowed;
                 let allow = Command::AllowAdoption { allowed };
                 goal_tracker.submit_at_once(Input::Commands(vec![allow]));
-            }
-            if let Some(earlier_goals) = &mut earlier_goals {
-                earlier_goals.search(node, allowed, Instant::now());
             }
             LOOK
         };

@@ -24,6 +24,7 @@ pub struct GoalTrackerHandle {
     pub(super) takeover: Arc<Takeover>,
     /// The number of goals in the guardian's list.
     pub(super) guarded: Arc<AtomicUsize>,
+    pub(super) mark: u32,
     pub(super) clock: Clock,
     pub(super) ros: RosHandle,
 }
@@ -118,8 +119,15 @@ impl GoalTrackerHandle {
         self.submit(Input::HaltAll(reason));
     }
 
-    pub(in crate::ros) fn takeover(&self) -> &Takeover {
-        &self.takeover
+    /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see
+    /// [`Command::Adopt`](crate::goal::Command::Adopt)), and only if no other node on the graph has its name.
+    pub fn set_active(&self, active: bool) {
+        self.takeover.set_active(active, self);
+    }
+
+    /// The first bytes of the ids of this node's goals; see [`GoalId::mark`](crate::goal::GoalId::mark).
+    pub(in crate::ros) fn mark(&self) -> u32 {
+        self.mark
     }
 
     /// Shuts down at the end of the process (G8): halts every leaf, starts no more requests, and reports and abandons

@@ -54,8 +54,9 @@ impl GoalTrackerThread {
             outbox: None,
             board: Arc::default(),
             servers: Arc::default(),
-            takeover: Arc::new(Takeover::new(ids.mark())),
+            takeover: Arc::new(Takeover::new()),
             guarded: Arc::default(),
+            mark: ids.mark(),
             clock: clock.clone(),
             ros: ros.clone(),
         };
