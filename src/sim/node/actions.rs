@@ -55,7 +55,7 @@ impl<A: ServedAction> GoalHandler<A> {
     fn pass_on(&self, arrival: Arrival<A>) {
         // At the end of the process there is no receiver. A goal is then refused by its drop.
         let _ = self.arrivals.send(arrival);
-        self.wake.ring();
+        self.wake.notify();
     }
 }
 
@@ -278,7 +278,7 @@ where
             let _ = goal.feedback(&feedback);
         }
         if plan.wrong_id.contains(number.0) {
-            goal.mislead(&feedback);
+            goal.publish_foreign_goals(&feedback);
         }
         self.goals.insert(number, (goal, plan));
     }
@@ -297,9 +297,9 @@ where
         let name = E::Action::code_name(code).unwrap_or("");
         tracing::debug!("{}: goal {} {status:?} {code} {name}", E::SERVER, number.0);
         let ended = if plan.lose_result.contains(number.0) {
-            goal.finish_unsaid(status, result).map(|_| ())
+            goal.finish_without_result(status, result).map(|_| ())
         } else if plan.late_answer.contains(number.0) {
-            let results = goal.finish_unsaid(status, result);
+            let results = goal.finish_without_result(status, result);
             results.map(|results| {
                 let due = now + plan.answer_delay;
                 self.held.push((due, Box::new(move || results.send())));

@@ -65,8 +65,8 @@ pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let ending = end_on_signals(&wake)?;
     let node = Node::open(&ros, simulation, &settings, changed, &wake)?;
     ros.serve_parameters()?;
-    let mourner = wake.clone();
-    ros.handle().on_thread_exit(move || mourner.ring());
+    let on_exit = wake.clone();
+    ros.handle().on_thread_exit(move || on_exit.notify());
     tracing::info!("nav_sim is ready");
     node.run(&ros, &ending, &wake)
 }
@@ -204,7 +204,7 @@ fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
                 }
             });
             let _ = ended.send(());
-            wake.ring();
+            wake.notify();
         })
         .map_err(NodeError::Signals)?;
     Ok(ending)

@@ -75,7 +75,7 @@ impl Outbox {
         serve_service::<S>(node, name, move |call| {
             // At the end of the process there is no receiver.
             let _ = outbox.tasks.send(Box::new(Asked { call, work, which }));
-            outbox.wake.ring();
+            outbox.wake.notify();
         })
     }
 }
