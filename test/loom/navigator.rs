@@ -211,7 +211,7 @@ fn a_goal_admitted_before_goals_are_refused_never_runs_after_it() {
         let asked = request(&results, &tree);
         let letting_in = threads::spawn(move || {
             if let Some(pass) = handle.admit() {
-                pass.hand_in(asked);
+                pass.submit(asked);
             }
         });
         thread.handle().shut();
