@@ -1,19 +1,19 @@
-//! The cost of a tick of a whole navigation tree, its ports read and written.
+//! Measures a tick of a whole navigation tree, including port reads and writes.
 //!
-//! `cargo bench --no-default-features --bench cruise` prints nanoseconds and heap allocations a tick: the least of 20
-//! samples, because on a shared machine only the minimum repeats. A case's name and a number of ticks as arguments run
-//! just that, for callgrind.
+//! `cargo bench --no-default-features --bench cruise` prints nanoseconds and heap allocations per tick: the minimum of
+//! 20 samples, because on a shared machine only the minimum is reproducible. With a case's name and a number of ticks as
+//! arguments, only this case runs, for callgrind.
 //!
-//! - `cruising` and `replanning` are what BehaviorTree.CPP's figures mean (3,282 ns and 24 allocations; 7,493 ns and
-//!   42): the 38 nodes of Nav2's default tree, leaves that read and write the ports that Nav2's do and answer by
-//!   themselves. Cruising, nothing is due: 10 nodes are visited, FollowPath reads five ports and writes one. Replanning,
-//!   the rate is due in every tick: 17 nodes are visited, ComputePathToPose reads the goal and the planner's name,
-//!   writes path, error code and message and succeeds, and FollowPath goes on, all in that tick.
-//! - `cruising_with_goals` and `replanning_with_goals` are this package's own default tree with its real leaves, over a
-//!   link that answers between two ticks. Replanning, every other tick sends a goal to the planner; the one after it
-//!   takes its path in, which is another one each time, and hands that to the controller as a goal in the place of the
-//!   one in work. The messages are built in memory that earlier ones left behind: the link has dropped those. Turning
-//!   them into the middleware's own is the GoalTracker's, outside the tick.
+//! - `cruising` and `replanning` correspond to the figures of BehaviorTree.CPP (3,282 ns and 24 allocations; 7,493 ns
+//!   and 42): the 38 nodes of Nav2's default tree. Its leaves read and write the same ports as Nav2's and answer
+//!   themselves. While cruising, nothing is due: 10 nodes are visited, and FollowPath reads five ports and writes one.
+//!   While replanning, the rate is due in every tick: 17 nodes are visited. ComputePathToPose reads the goal and the
+//!   planner's name, writes path, error code and message, and succeeds; FollowPath continues, all in that tick.
+//! - `cruising_with_goals` and `replanning_with_goals` are this package's default tree with its real leaves, over a link
+//!   that answers between two ticks. While replanning, every other tick sends a goal to the planner. The following tick
+//!   receives its path, a different one each time, and passes it to the controller as a goal that replaces the active
+//!   one. The messages reuse memory of earlier ones, which the link has dropped. The GoalTracker converts them to the
+//!   middleware's messages, outside the tick.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,12 +23,12 @@ mod robot;
 
 use robot::{cases, tick};
 
-/// Counts what is allocated.
+/// Counts allocations.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);

@@ -1,11 +1,10 @@
-//! Nav2's default tree of 38 nodes, its leaves stand-ins that read and write their ports (`shared/nav2.rs`): a tick of
-//! one run, making a run, its memory, and a sweep over ten thousand runs.
+//! Nav2's default tree of 38 nodes with stub leaves that read and write their ports (`shared/nav2.rs`). Measures a tick
+//! of one run, the creation of a run, its memory, and a sweep over ten thousand runs.
 //!
-//! `cargo bench --no-default-features --bench instances` prints the figures: times are the least of 20 samples, and
-//! every tick begins with a read of the clock, but in sweeps, which read it once; sweeps are told without and with
-//! `Tree::preload`. Memory is what the process grows by
-//! with ten thousand runs, each ticked once, a run's share. A case's name and a number of ticks as arguments run just
-//! that, for callgrind.
+//! `cargo bench --no-default-features --bench instances` prints the figures. Times are the minimum of 20 samples. Every
+//! tick begins with a read of the clock; a sweep reads it once. Sweeps are measured with and without `Tree::preload`.
+//! Memory is the growth of the process with ten thousand runs, each ticked once, divided by their number. With a case's
+//! name and a number of ticks as arguments, only this case runs, for callgrind.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -64,7 +63,7 @@ fn tick(tree: &mut Tree, now: Time) {
     assert!(matches!(black_box(status), Ok(NodeStatus::Running)), "it drives");
 }
 
-/// Nanoseconds to make a run; dropping it is not counted.
+/// Nanoseconds to create a run, without its drop.
 fn making(def: &Arc<TreeDef>) -> f64 {
     const BATCH: u32 = 1000;
     let mut made = Vec::with_capacity(BATCH as usize);
@@ -92,7 +91,7 @@ fn many(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) {
     measure::tell("instance_memory", grown as f64 / f64::from(MANY), "bytes");
     let in_order: Vec<usize> = (0..MANY as usize).collect();
     let mut shuffled = in_order.clone();
-    // Fisher and Yates, with numbers that are the same in every run.
+    // A Fisher-Yates shuffle with the same random numbers in every run.
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     for last in (1..shuffled.len()).rev() {
         state ^= state << 13;
@@ -123,13 +122,13 @@ fn many(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) {
     }
 }
 
-/// Bytes of memory that the process holds.
+/// Resident memory of the process, in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = status
         .split(' ')
         .nth(1)
         .and_then(|pages| pages.parse::<u64>().ok());
-    // Pages of 4 kB: what Linux has on all machines this runs on.
+    // The page size is 4 kB on all supported machines.
     pages.unwrap_or_default() * 4096
 }

@@ -1,12 +1,13 @@
-//! The cost of a tree file, from text to a tree that can be ticked: read, checked whole (all warnings that
-//! `navtree check` gives included), compiled, and one run made of it.
+//! Measures the load of a tree file, from text to a tree that can be ticked: the file is read, checked with all warnings
+//! of `navtree check`, compiled, and one run is created.
 //!
 //! `cargo bench --no-default-features --bench load` prints, for files of 1,000 to 1,000,000 nodes, milliseconds (the
-//! least of several samples, because on a shared machine only the minimum repeats), nanoseconds and heap allocations a
-//! node, and what dropping it all takes. A number of nodes and one of loads as arguments run just that, for callgrind.
+//! minimum of several samples, because on a shared machine only the minimum is reproducible), nanoseconds and heap
+//! allocations per node, and the time of the drop. With a number of nodes and a number of loads as arguments, only this
+//! case runs, for callgrind.
 //!
-//! The files are shaped like those that the peers' figures were taken with: a sequence over sections of sequences,
-//! fallbacks and leaves, two leaves in three with two ports each, 50 blackboard keys, 25 bytes a node.
+//! The files have the shape of those of the peers' figures: a sequence over sections of sequences, fallbacks and leaves,
+//! two leaves in three with two ports each, 50 blackboard keys, 25 bytes per node.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
@@ -18,12 +19,12 @@ use std::time::{Duration, Instant};
 use navtree::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick, Tree};
 use navtree::xml::Loader;
 
-/// Counts what is allocated.
+/// Counts allocations.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
@@ -69,12 +70,12 @@ fn registry() -> Registry {
     registry
 }
 
-/// A file of so many nodes.
+/// A file with the given number of nodes.
 fn file(nodes: usize) -> String {
     let mut text = String::from("<root BTCPP_format=\"4\">\n<BehaviorTree ID=\"Main\">\n<Sequence>\n");
     let mut written = 1;
     while written < nodes {
-        // Ten nodes a section: two controls and eight leaves.
+        // Ten nodes per section: two controls and eight leaves.
         let section = (nodes - written).min(10);
         let leaf = |text: &mut String, number: usize| {
             let result = if number.is_multiple_of(3) {
@@ -100,7 +101,7 @@ fn file(nodes: usize) -> String {
     text
 }
 
-#[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
+#[allow(clippy::panic)] // without a valid tree there is nothing to measure
 fn load(loader: &Loader<'_>, text: &str) -> Tree {
     match loader.load_text("bench.xml", text, Path::new("."), None) {
         Ok(loaded) => Tree::new(loaded.def),

@@ -1,8 +1,8 @@
-//! The cost of a port read from within a leaf.
+//! Measures the read of a port by a leaf.
 //!
-//! `cargo bench --no-default-features --bench ports` prints nanoseconds a read: the least of 20 samples. Nothing is
-//! copied: a text and a path are looked at where they are, or shared (their counter goes up and down again). A case's
-//! name and a number of ticks of a thousand reads as arguments run just that, for callgrind.
+//! `cargo bench --no-default-features --bench ports` prints nanoseconds per read: the minimum of 20 samples. No value is
+//! copied: texts and paths are borrowed, or shared by a reference count. With a case's name and a number of ticks of a
+//! thousand reads as arguments, only this case runs, for callgrind.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use navtree::msg::{Header, Path, Pose};
 #[path = "shared/measure.rs"]
 mod measure;
 
-/// Reads in one tick.
+/// The number of reads in one tick.
 const READS: u32 = 1000;
 
-/// Reads its port, time and again.
+/// Reads its port repeatedly.
 struct Reads<T, F> {
     port: Input<T>,
     read: F,
@@ -66,7 +66,7 @@ fn registry() -> Result<Registry, RegistryError> {
     Ok(registry)
 }
 
-#[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
+#[allow(clippy::panic)] // without a valid tree there is nothing to measure
 fn main() {
     let arguments = measure::arguments();
     let registry = match registry() {
@@ -82,7 +82,7 @@ fn main() {
         ("port_path_10000", "{path}"),
         ("port_path_10000_shared", "{path}"),
     ] {
-        // Two leaves: one alone would be the root, and no board has a single entry.
+        // Two leaves: a single one would be the root, and no real blackboard has a single entry.
         let root = node("Sequence").children([
             leaf("Script").port("code", "other := 1"),
             leaf(id).port("from", key),

@@ -1,5 +1,4 @@
-//! A robot for benches and for the test that counts allocations: whole navigation trees, and a link that answers at
-//! once.
+//! A robot for the benches and the test of allocations: whole navigation trees, and a link that answers at once.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use navtree::nav::{
 };
 use navtree::xml::Loader;
 
-/// A planner that answers in the same instant, each time with another path, and a controller that never arrives.
+/// A planner that answers at once, with a new path each time, and a controller that never arrives.
 struct Instantly {
     events: Vec<Event>,
     paths: [Payload; 2],
@@ -93,8 +92,8 @@ impl Link for Instantly {
     }
 }
 
-/// What the peers were measured with in the place of Nav2's leaves: they read and write the ports that those do, say
-/// always the same, and know no ROS. The selectors are the real ones.
+/// The stub leaves of the peers' measurements: they read and write the same ports as Nav2's leaves, always return the
+/// same status, and do not use ROS. The selectors are the real ones.
 struct WithoutRos;
 
 impl Substitute for WithoutRos {
@@ -125,7 +124,7 @@ impl Substitute for WithoutRos {
     }
 }
 
-/// What all action clients write.
+/// The outputs of all action clients.
 struct Outputs {
     error_code: Output<u16>,
     error_message: Output<Text>,
@@ -192,8 +191,8 @@ impl Behavior for Fails {
 /// This package's default tree.
 const DEFAULT: &str = include_str!("../behavior_trees/navigate_to_pose.xml");
 
-/// A tree of the 38 nodes that Nav2's default tree has, in the same places: a tick that plans visits 17 of them, one
-/// that does not 10.
+/// A tree with the 38 nodes of Nav2's default tree in the same positions. A tick that plans visits 17 of them, another
+/// tick 10.
 const OF_NAV2: &str = r#"<root BTCPP_format="4"><BehaviorTree ID="LikeNav2">
   <RecoveryNode number_of_retries="6" name="Navigate">
     <PipelineSequence>
@@ -248,7 +247,7 @@ const OF_NAV2: &str = r#"<root BTCPP_format="4"><BehaviorTree ID="LikeNav2">
   </RecoveryNode>
 </BehaviorTree></root>"#;
 
-#[allow(clippy::panic)] // a tree that is broken has nothing to measure
+#[allow(clippy::panic)] // without a valid tree there is nothing to measure
 fn tree(text: &str, rate: &str, registry: &Registry) -> Tree {
     let text = text.replace("hz=\"1.0\"", &format!("hz=\"{rate}\""));
     let def = match Loader::new(registry).load_text("tree.xml", &text, FilePath::new("."), None) {
@@ -275,7 +274,7 @@ fn tree(text: &str, rate: &str, registry: &Registry) -> Tree {
     tree
 }
 
-/// One tick of a tree under way. The clock goes on by so much that a rate of 1 kHz is always due and one of 1 mHz never.
+/// One tick of a running tree. The clock advances so that a rate of 1 kHz is always due and one of 1 mHz never.
 pub(crate) fn tick(tree: &mut Tree, now: &mut u64) {
     *now += 1_000_000;
     let status = tree.tick_exactly_once(Time::from_nanos(*now));
@@ -285,7 +284,7 @@ pub(crate) fn tick(tree: &mut Tree, now: &mut u64) {
     );
 }
 
-/// What is measured, by name.
+/// The measured cases, by name.
 pub(crate) fn cases() -> [(&'static str, Tree); 4] {
     let registry = navtree::nav::registry();
     let mut without_ros = registry.clone();

@@ -1,8 +1,8 @@
-//! The cost of a visit.
+//! Measures the visit of a node.
 //!
-//! `cargo bench --no-default-features --bench visits` prints nanoseconds a visit, and a tick of the case that is told by
-//! the tick: the least of 20 samples. Instructions are counted by `test/instructions.rs`. A case's name and a number of
-//! ticks as arguments run just that, for callgrind.
+//! `cargo bench --no-default-features --bench visits` prints nanoseconds per visit, or per tick for the last case: the
+//! minimum of 20 samples. `test/instructions.rs` counts instructions. With a case's name and a number of ticks as
+//! arguments, only this case runs, for callgrind.
 
 use std::hint::black_box;
 use std::sync::Arc;

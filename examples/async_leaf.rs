@@ -1,8 +1,8 @@
 //! A leaf whose work is an `async fn`, with a cancellation token.
 //!
-//! The future runs on an executor of your choice: here a thread of its own, in a program with tokio the runtime's handle.
-//! The tick only looks whether the result is there. A halt cancels the token and returns at once; nothing that the
-//! future still does can reach the tree. The leaf does not start its next job before this one has ended.
+//! The future runs on an executor of your choice: here a separate thread, in a program with tokio the runtime's handle.
+//! The tick only polls the result. A halt cancels the token and returns at once; the future cannot change the tree any
+//! more. The leaf does not start its next job before this one has ended.
 
 use std::time::{Duration, Instant};
 
@@ -12,16 +12,16 @@ use navtree::bt::{
 use navtree::job::{self, AsyncNode, CancellationToken, Threads};
 use navtree::xml::Loader;
 
-/// Asks a store for an order.
+/// Fetches an order from a store.
 struct FetchOrder {
     shelf: Input<Text>,
     order: Output<Text>,
 }
 
 impl AsyncNode for FetchOrder {
-    /// What the work needs, by value: it never looks at the blackboard.
+    /// The inputs of the job, by value: the job never reads the blackboard.
     type Input = Text;
-    /// What it finds.
+    /// The result.
     type Output = Result<String, String>;
     const ID: &'static str = "FetchOrder";
     const DOC: &'static str = "Asks the store for the next order from a shelf.";
@@ -40,7 +40,7 @@ impl AsyncNode for FetchOrder {
     async fn run(shelf: Text, cancel: CancellationToken) -> Result<String, String> {
         match cancel.run(ask_the_store(&shelf)).await {
             Some(order) => order,
-            // Here is the place to tell the store that nobody waits any more.
+            // Notify the store here that the order is no longer needed.
             None => Err("cancelled".to_owned()),
         }
     }
@@ -56,7 +56,7 @@ impl AsyncNode for FetchOrder {
     }
 }
 
-/// Stands for a request on the network.
+/// Simulates a request on the network.
 async fn ask_the_store(shelf: &str) -> Result<String, String> {
     match shelf {
         "closed" => std::future::pending().await,

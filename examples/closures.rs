@@ -1,7 +1,7 @@
-//! Conditions and actions from closures: the shortest way to a node of one's own.
+//! Conditions and actions from closures: the shortest way to a custom node.
 //!
-//! A condition looks at something and answers at once. An action made of a closure does something that ends within its
-//! tick; what takes longer is a stateful leaf (`stateful_leaf.rs`) or an asynchronous one (`async_leaf.rs`).
+//! A condition checks something and returns at once. An action from a closure ends within its tick; use a stateful leaf
+//! (`stateful_leaf.rs`) or an asynchronous one (`async_leaf.rs`) for longer work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ const TREE: &str = r#"
 </root>"#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // What closures share with the program they share as any closure does. It must not make them wait.
+    // Closures share data with the program as usual. They must not wait for it.
     let charge = Arc::new(AtomicU32::new(80));
     let announced = Arc::new(AtomicU32::new(0));
 

@@ -1,13 +1,13 @@
-//! A control: a node with children in an order of its own.
+//! A control: a node that ticks its children in a custom order.
 //!
-//! This one ticks its children one after the other, for one tick each, round and round, until one of them completes.
+//! This one ticks its children in turn, one per tick, until one of them completes.
 
 use navtree::bt::builder::{forest, leaf, node, tree};
 use navtree::bt::{
     Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Registry, Tick, Time, Tree, compile,
 };
 
-/// Shares the ticks out.
+/// Ticks its children in turn.
 struct TakeTurns;
 
 impl Node for TakeTurns {
@@ -15,7 +15,7 @@ impl Node for TakeTurns {
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str =
         "Ticks one child a tick, each in its turn, and returns what the first to complete returns.";
-    /// Fewest and most children: a file with others is refused.
+    /// The minimum and maximum number of children: a file with another number is rejected.
     const CHILDREN: (usize, usize) = (2, usize::MAX);
 
     fn bind(_ports: &mut Ports<'_>) -> Self {
@@ -24,7 +24,7 @@ impl Node for TakeTurns {
 }
 
 impl Behavior for TakeTurns {
-    /// `memory.index` is the child whose turn it is.
+    /// `memory.index` is the next child to tick.
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         cx.set_status(NodeStatus::Running);
         let turn = cx.memory().index;
@@ -32,7 +32,7 @@ impl Behavior for TakeTurns {
         let status = cx.tick_child(turn as usize)?;
         if status.is_completed() {
             cx.memory().index = 0;
-            // Those that still run have lost their turn: each is halted once, in this tick.
+            // The children that still run are halted, each once, in this tick.
             cx.halt_children(HaltReason::Preempted);
         }
         Ok(if status.is_completed() {
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while tree.tick(Time::from_millis(ticks * 10))? == NodeStatus::Running {
         ticks += 1;
     }
-    // `fast` was ticked in every second tick: started at 20 ms, over at 60 ms.
+    // `fast` was ticked in every second tick: started at 20 ms, ended at 60 ms.
     assert_eq!(ticks, 6);
     Ok(())
 }

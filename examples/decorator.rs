@@ -1,6 +1,6 @@
 //! A decorator: a node with one child.
 //!
-//! This one lets its child through only so often in a run, and skips it from then on.
+//! This one ticks its child a limited number of times in a run, and skips it from then on.
 
 use navtree::bt::builder::{forest, leaf, node, sequence, tree};
 use navtree::bt::{
@@ -8,7 +8,7 @@ use navtree::bt::{
     Tick, Time, Tree, compile,
 };
 
-/// Ticks its child at most `times` times to the end.
+/// Lets its child complete at most `times` times.
 struct AtMost {
     times: Input<u32>,
 }
@@ -27,7 +27,7 @@ impl Node for AtMost {
 
 impl Behavior for AtMost {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        // `memory` is zero when the tree begins and stays the node's own.
+        // `memory` is zero when the tree starts and belongs to this node.
         if cx.memory().count >= self.times.require(cx)? {
             return Ok(NodeStatus::Skipped);
         }
@@ -35,15 +35,15 @@ impl Behavior for AtMost {
         let status = cx.tick_child(0)?;
         if status.is_completed() {
             cx.memory().count += 1;
-            // A child that has completed is reset, so that it begins anew next time.
+            // Reset a completed child, so that it starts again next time.
             cx.halt_child(0, HaltReason::ParentFinished);
         }
         Ok(status)
     }
 
-    // `halt` is not needed: its default stops the child, and the count is to survive it.
+    // `halt` is not needed: its default halts the child, and the count must survive a halt.
 
-    /// What it may return, for the warnings of `navtree check`: what its child does, or SKIPPED.
+    /// The possible results, for the warnings of `navtree check`: those of its child, or SKIPPED.
     fn node_effects(&self, _kind: NodeKind, children: &[NodeEffects]) -> NodeEffects {
         NodeEffects::around(children, |child| child | Outcomes::SKIPPED).at_times()
     }

@@ -1,10 +1,10 @@
-//! What becomes of leaves that misbehave, to try it out: one that panics, one that comes back late, one that never does,
-//! one whose job does not end when it is cancelled, one whose job cleans up then, one that is not made before a file is
-//! there, while its tree is read, and one that writes a text which no ROS message can hold.
+//! Leaves with faults, to try out how the node handles them: a leaf that panics, one that returns late, one that never
+//! returns, one whose job does not end when it is cancelled, one whose job cleans up when it is cancelled, one whose
+//! creation waits for a file while its tree is loaded, and one that writes a text that no ROS message can contain.
 //!
 //! Built with the feature `ros`, this program is a `bt_navigator`. A goal whose tree has one of these leaves fails with
-//! the leaf's path in its result, or the leaf is reported as hanging; the robot stops, the node takes the next goal, and
-//! ends when it is told to.
+//! the leaf's path in its result, or the watchdog reports that the leaf blocks. The robot stops, the node accepts the
+//! next goal, and shuts down when it is told to.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -54,10 +54,10 @@ fn registry() -> Result<Registry, RegistryError> {
     Ok(registry)
 }
 
-/// Stands for an arm that is brought to rest.
+/// Simulates an arm that is brought to rest.
 const CLEANING_UP: Duration = Duration::from_millis(500);
 
-/// Stands for a device that is waited for where it answers: much longer than a tick.
+/// Simulates a blocking wait for a device, much longer than a tick.
 const DAWDLING: Duration = Duration::from_secs(3);
 
 struct WritesZeroByte {
@@ -81,7 +81,7 @@ impl Behavior for Done {
     }
 }
 
-/// Stands for a map that a leaf reads when it is made, on a disk that lets it wait.
+/// Simulates a map that a leaf reads from a slow disk when it is created.
 fn wait_for(path: &Path) {
     if !path.exists() {
         eprintln!("IsMadeLate waits for {}", path.display());
@@ -91,7 +91,7 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// Stands for a device that does not answer.
+/// Simulates a device that does not answer.
 fn sleep_for_ever() {
     loop {
         std::thread::park();

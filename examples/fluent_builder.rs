@@ -1,13 +1,13 @@
-//! A tree in Rust instead of XML: functions whose nesting looks like the tree.
+//! A tree in Rust instead of XML: nested functions in the shape of the tree.
 //!
-//! It is compiled and checked exactly as a file is. Functions of one's own extend the notation.
+//! It is compiled and checked like a file. Custom functions extend the notation.
 
 use navtree::bt::builder::{
     NodeBuilder, fallback, forest, inverter, leaf, reactive_sequence, retry, sequence, subtree, timeout, tree,
 };
 use navtree::bt::{NodeStatus, Registry, Time, Tree, compile};
 
-/// A word of our own: drives somewhere, twice if need be, for a minute at most.
+/// A custom function: drives to a place, with one retry, for a minute at most.
 fn drive_to(place: &str) -> NodeBuilder {
     timeout(
         60_000,

@@ -1,6 +1,6 @@
-//! Many trees over one definition: a file is read and compiled once, and each robot has a run of its own.
+//! Many trees with one definition: a file is read and compiled once, and each robot has its own run.
 //!
-//! Making a run reads nothing and parses nothing; what it holds is its nodes' statuses and its blackboard.
+//! The creation of a run reads and parses nothing; a run contains the statuses of its nodes and its blackboard.
 
 use std::sync::Arc;
 
@@ -33,13 +33,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tree.set("rounds", robot % 5)?;
         fleet.push(tree);
     }
-    // One sweep over all of them is one tick of each; the time is the caller's.
+    // A sweep ticks each of them once; the caller passes the time.
     let mut now = Time::ZERO;
     let mut running = fleet.len();
     while running > 0 {
         running = 0;
         for tree in &mut fleet {
-            // None of so many is in the processor's cache: better to wait for all of it at once.
+            // So many runs do not fit in the processor's cache: `preload` loads all parts of a run at once.
             tree.preload();
             if tree.root_status() != NodeStatus::Success && tree.tick(now)? == NodeStatus::Running {
                 running += 1;

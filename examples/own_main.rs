@@ -1,18 +1,18 @@
-//! The whole `main` of a robot with nodes of its own: every command knows them, and so does the ROS node.
+//! The complete `main` of a robot with custom nodes: all commands and the ROS node know them.
 //!
-//! Built with the feature `ros`, this program is a `bt_navigator`; `own_main check my_tree.xml` checks a tree with its
+//! Built with the feature `ros`, this program is a `bt_navigator`. `own_main check my_tree.xml` checks a tree with these
 //! nodes, and `own_main models` writes their palette.
 
 use std::process::ExitCode;
 
 use navtree::bt::{NodeStatus, Registry, RegistryError};
 
-/// Every node that our trees may use.
+/// Registers all nodes that the trees may use.
 fn registry() -> Result<Registry, RegistryError> {
     let mut registry = navtree::nav::registry();
     registry.condition("IsDoorOpen", |_| NodeStatus::Success)?;
     registry.action("RingTheBell", |_| Ok(NodeStatus::Success))?;
-    // What our program writes to the blackboard, so that nobody is warned of a key that nothing writes.
+    // The keys that this program writes to the blackboard; without them, `check` warns that no node writes them.
     registry.provide_key("door");
     Ok(registry)
 }

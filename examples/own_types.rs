@@ -1,4 +1,4 @@
-//! A type of one's own on the blackboard.
+//! A custom type on the blackboard.
 //!
 //! Large values are shared, never copied: a port of type `Arc<T>` reads the same object that another node wrote.
 
@@ -16,7 +16,7 @@ struct Place {
     level: u32,
 }
 
-/// How a file writes it: `aisle;level`.
+/// Its text in a file: `aisle;level`.
 fn parse(text: &str) -> Result<Place, String> {
     let numbers: Vec<u32> = text
         .split(';')
@@ -31,12 +31,12 @@ fn parse(text: &str) -> Result<Place, String> {
     }
 }
 
-// Its name, its name in C++ (for Groot), how to read it, and how monitors show it.
+// Its name, its name in C++ (for Groot), its parser, and its text for monitors.
 navtree::object!(Place, "Place", "warehouse::Place", parse, |place| {
     serde_json::json!({"aisle": place.aisle, "level": place.level})
 });
 
-/// The place above.
+/// Computes the place above.
 struct Above {
     place: Input<Arc<Place>>,
     above: Output<Arc<Place>>,
@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tree.get("place").and_then(Value::downcast::<Place>);
     assert_eq!(place.as_deref(), Some(&Place { aisle: 7, level: 3 }));
 
-    // Literals are read when the tree is, so a slip of the pen is found before anything moves.
+    // Literals are parsed when the tree is loaded, so an error is found before the robot moves.
     let wrong = TREE.replace("7;1", "7");
     let refused = Loader::new(&registry).load_text("wrong", &wrong, ".".as_ref(), None);
     println!("{}", refused.err().ok_or("it should not load")?);

@@ -1,7 +1,7 @@
-//! A leaf that runs for more than one tick, with ports of its own.
+//! A leaf with ports that runs for more than one tick.
 //!
-//! The type holds what the file says (its ports) and is shared by all runs of the tree. What changes while one tree runs
-//! is that run's: `cx.memory()` for a few counters, `cx.state::<T>()` for anything larger.
+//! The type contains the ports from the file and is shared by all runs of the tree. The state of one run is in
+//! `cx.memory()` for a few counters, and in `cx.state::<T>()` for anything larger.
 
 use navtree::bt::{
     Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Output, Ports, Registry, Text, Tick,
@@ -9,7 +9,7 @@ use navtree::bt::{
 };
 use navtree::xml::Loader;
 
-/// Lifts the fork, a little in each tick.
+/// Lifts the fork by a step in each tick.
 struct Lift {
     height: Input<f64>,
     speed: Input<f64>,
@@ -17,7 +17,7 @@ struct Lift {
     log: Output<Text>,
 }
 
-/// What one run remembers.
+/// The state of one run.
 #[derive(Default)]
 struct Fork {
     height: f64,
@@ -28,8 +28,8 @@ impl Node for Lift {
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "Lifts the fork. FAILURE where it cannot go that high.";
 
-    /// Each port is declared and bound in one expression. From these declarations come the checks of files, the palette
-    /// for Groot and the reference page.
+    /// Each port is declared and bound in one expression. The checks of files, the palette for Groot and the reference
+    /// page use these declarations.
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
             height: ports.input("height").unit("m").required().doc("how high").bind(),
@@ -51,7 +51,7 @@ impl Node for Lift {
 
 impl Behavior for Lift {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        // A port that cannot be read fails the tree, with a message that names node, port and place.
+        // A port that cannot be read fails the tree, with a message that names the node, the port and the location.
         let height = self.height.require(cx)?;
         let speed = self.speed.require(cx)?;
         if height > 2.0 {
@@ -69,7 +69,7 @@ impl Behavior for Lift {
         })
     }
 
-    /// Called exactly once for each activation that lost its turn. It must not wait.
+    /// Called exactly once for each halted activation. It must not wait.
     fn halt(&self, cx: &mut Context<'_>, _reason: HaltReason) {
         println!("{}: stopped at {:.1} m", cx.path(), cx.state::<Fork>().height);
     }
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut registry = Registry::builtin();
     registry.register::<Lift>()?;
 
-    // A wrong file is refused as a whole, with every problem and its place.
+    // A wrong file is rejected as a whole, with all its errors and their locations.
     let wrong = TREE.replace("height=\"0.5\"", "hight=\"0.5\"");
     let refused = Loader::new(&registry).load_text("wrong", &wrong, ".".as_ref(), None);
     println!("{}", refused.err().ok_or("it should not load")?);

@@ -1,7 +1,7 @@
-//! A loop of one's own: the tree is ticked at a fixed rate, shown as it runs, told what happens outside, and stopped.
+//! A custom loop: ticks the tree at a fixed rate, prints its state, emits events from outside, and halts it.
 //!
-//! The engine has no clock and no thread: the time of each tick comes from whoever ticks. Between ticks the loop may do
-//! what it likes; an action that runs goes on meanwhile, until it is done or halted.
+//! The engine has no clock and no thread: the caller passes the time of each tick. The loop is free between ticks; a
+//! running action continues until it completes or is halted.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const TREE: &str = r#"
   </BehaviorTree>
 </root>"#;
 
-/// What the leaves of this robot work on: no global variable, and each tree has its own.
+/// The data of the leaves of this robot. It is no global variable: each tree has its own.
 #[derive(Default)]
 struct Robot {
     driven: Duration,
@@ -36,7 +36,7 @@ impl Resource for Robot {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut registry = Registry::builtin();
     registry.action("Patrol", |cx| {
-        // The context of a tick: its number, the time since the one before, and what the user has put there.
+        // The context of a tick: its number, the time since the previous tick, and the user's data.
         let (number, passed) = (cx.tick_number(), cx.since_last_tick());
         if let Some(robot) = cx.resource::<Robot>() {
             robot.driven += passed;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .load_text("loop", TREE, ".".as_ref(), None)?
         .def;
 
-    // Down through the tree and up again.
+    // A traversal of the tree, down and up again.
     let outline = std::cell::RefCell::new(String::new());
     def.walk(
         NodeIndex::ROOT,
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     assert_eq!(outline.into_inner(), "Parallel(Signal(AlwaysSuccess())Patrol())");
 
-    // A function for every activation that begins, one for every one that ends.
+    // Hooks for the start and the end of each activation.
     let live = Arc::new(Mutex::new(LiveTree::new(&def)));
     let mut tree = Tree::new(Arc::clone(&def));
     let (begun, ended) = (Arc::clone(&live), Arc::clone(&live));
@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if status != NodeStatus::Running {
             break status;
         }
-        // What happens outside is an event of the next tick.
+        // An external event is seen by the next tick.
         if tree.ticks() == 5 {
             tree.emit("button.red", Value::Int(1));
         }
@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     assert_eq!((status, tree.ticks()), (NodeStatus::Success, 6));
     assert_eq!(tree.get("button"), Some(&Value::text("button.red")));
-    // Whoever stops before the tree is done says so: what runs is halted, once.
+    // Halt the tree to stop before it completes: each running node is halted once.
     tree.tick(now())?;
     tree.halt(HaltReason::ShuttingDown, now());
     assert_eq!(tree.root_status(), NodeStatus::Idle);

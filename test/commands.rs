@@ -88,7 +88,7 @@ fn check_ends_with_0_1_or_2() {
 }
 
 #[test]
-fn a_problem_of_a_file_that_others_include_is_told_once() {
+fn a_problem_of_an_included_file_is_reported_once() {
     let folder = Folder::new("once");
     folder.file("lib.xml", &GOOD.replace("'M'", "'L'"));
     for (main, lib) in [("a", "lib.xml"), ("b", "./lib.xml")] {
@@ -113,7 +113,7 @@ fn a_problem_of_a_file_that_others_include_is_told_once() {
 }
 
 #[test]
-fn a_file_that_another_one_includes_is_looked_at_there() {
+fn an_included_file_is_checked_with_its_including_file() {
     let folder = Folder::new("parts");
     let root = |attributes: &str, content: &str| format!("<root {attributes}>{content}</root>");
     let tree = |id: &str, node: &str| format!("<BehaviorTree ID='{id}'>{node}</BehaviorTree>");
@@ -166,7 +166,7 @@ fn a_file_that_another_one_includes_is_looked_at_there() {
 }
 
 #[test]
-fn problems_are_told_to_programs_too() {
+fn problems_are_printed_as_json_and_sarif() {
     let folder = Folder::new("formats");
     folder.file("unknown.xml", GOOD);
     let (_, json) = folder.ends("check --format json unknown.xml");
@@ -273,7 +273,7 @@ fn check_tries_trees_on_the_interfaces_of_the_build_as_the_node_does() {
 }
 
 #[test]
-fn what_a_node_refuses_is_marked_where_it_stands() {
+fn an_attribute_that_a_node_rejects_is_marked_in_the_source() {
     let folder = Folder::new("marked");
     for (node, place, code) in [
         (
@@ -366,7 +366,7 @@ fn a_trace_is_one_object_a_tick() {
 }
 
 #[test]
-fn mocks_take_every_leaf_they_fit_and_say_which_fits_none() {
+fn mocks_replace_each_matching_leaf_and_unused_ones_are_reported() {
     let folder = Folder::new("mocks");
     folder.file(
         "tree.xml",
@@ -416,7 +416,7 @@ fn mocks_take_every_leaf_they_fit_and_say_which_fits_none() {
 }
 
 #[test]
-fn of_the_mocks_that_fit_a_leaf_the_most_exact_counts() {
+fn the_most_specific_matching_mock_is_used() {
     let folder = Folder::new("exact");
     folder.file(
         "tree.xml",
@@ -445,7 +445,7 @@ fn of_the_mocks_that_fit_a_leaf_the_most_exact_counts() {
 }
 
 #[test]
-fn a_trace_tells_siblings_of_one_name_apart_and_counts_its_ticks() {
+fn a_trace_distinguishes_siblings_of_one_name_and_counts_ticks() {
     let folder = Folder::new("siblings");
     folder.file(
         "tree.xml",
@@ -476,7 +476,7 @@ fn a_trace_tells_siblings_of_one_name_apart_and_counts_its_ticks() {
 }
 
 #[test]
-fn scenarios_are_told_to_junit() {
+fn scenario_results_are_written_as_junit() {
     let folder = Folder::new("junit");
     folder.file("tree.xml", GOOD);
     folder.file(
@@ -541,7 +541,7 @@ fn trees_are_shown_in_every_form() {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_with_its_place() {
+fn an_unusable_argument_is_reported_with_its_location() {
     let folder = Folder::new("misuse");
     folder.file("clean.xml", CLEAN);
     folder.file("mocks.yaml", "Go: RUNNING\nStop: [SUCCESS, DONE]");
@@ -593,7 +593,7 @@ fn what_cannot_be_used_is_said_with_its_place() {
 /// Whoever reads what it prints may have seen enough while the robot is on its way: the goal is still cancelled at its time.
 #[cfg(feature = "ros")]
 #[test]
-fn a_drive_that_nobody_reads_goes_on_to_its_end() {
+fn a_run_whose_output_is_closed_continues_to_its_end() {
     let folder = Folder::new("unread");
     folder.file("clean.xml", CLEAN);
     let mut command = Command::new(env!("CARGO_BIN_EXE_navtree"));
@@ -617,7 +617,7 @@ fn a_drive_that_nobody_reads_goes_on_to_its_end() {
 
 /// Two links to the directory that they are in make as many paths as there are numbers of forty bits.
 #[test]
-fn links_in_a_circle_are_followed_once() {
+fn circular_links_are_followed_once() {
     let folder = Folder::new("links");
     folder.file("clean.xml", CLEAN);
     for name in ["a", "b"] {

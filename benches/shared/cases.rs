@@ -1,11 +1,11 @@
-//! The trees of the table in `docs/performance.md` that need the engine only.
+//! The trees of the table in `docs/performance.md` that need only the engine.
 
 use std::sync::Arc;
 
 use navtree::bt::builder::{NodeBuilder, forest, leaf, node, tree};
 use navtree::bt::{Compiled, NodeStatus, Registry, TreeDef, compile};
 
-/// Name, visits a tick (for the last the tick counts), definition.
+/// Name, visits per tick (the last case is measured per tick), definition.
 pub(crate) fn cases() -> Vec<(&'static str, u32, Arc<TreeDef>)> {
     let conditions = |count: usize| (0..count).map(|_| leaf("Holds"));
     let reactive = conditions(20).chain([leaf("GoesOn")]);
@@ -30,7 +30,7 @@ pub(crate) fn cases() -> Vec<(&'static str, u32, Arc<TreeDef>)> {
     ]
 }
 
-#[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
+#[allow(clippy::panic)] // without a valid tree there is nothing to measure
 fn define(root: NodeBuilder) -> Arc<TreeDef> {
     let mut registry = Registry::builtin();
     let registered = registry

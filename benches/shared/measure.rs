@@ -1,8 +1,8 @@
-//! How all benches measure, and how they say it.
+//! Measures and prints the figures of all benches.
 
 use std::time::{Duration, Instant};
 
-/// The arguments, without cargo's own.
+/// The arguments, without those of cargo.
 pub(crate) fn arguments() -> Vec<String> {
     std::env::args()
         .skip(1)
@@ -10,8 +10,8 @@ pub(crate) fn arguments() -> Vec<String> {
         .collect()
 }
 
-/// Nanoseconds an iteration of `work`, which is told how many to do: the least of 20 samples, because on a shared
-/// machine only the minimum repeats.
+/// Nanoseconds per iteration of `work`, which gets the number of iterations: the minimum of 20 samples, because on a
+/// shared machine only the minimum is reproducible.
 pub(crate) fn least_time(mut work: impl FnMut(u32)) -> f64 {
     let mut sample = |count: u32| {
         let start = Instant::now();
@@ -26,7 +26,7 @@ pub(crate) fn least_time(mut work: impl FnMut(u32)) -> f64 {
     least.as_secs_f64() * 1e9 / f64::from(count)
 }
 
-/// One figure: what `scripts/bench` reads, and people.
+/// Prints one figure, for `scripts/bench` and for people.
 pub(crate) fn tell(case: &str, value: f64, unit: &str) {
     println!("{case:<34} {value:>12.2} {unit}");
 }

@@ -1,6 +1,6 @@
-//! Nav2's default tree with stand-ins for its leaves, as the peers were measured with: they decide nothing, and read
-//! and write the ports that the real ones do in such a tick. Controls and decorators are the real ones; every port of
-//! every leaf is declared and has its place on the blackboard.
+//! Nav2's default tree with stub leaves, as in the peers' measurements: they have no logic, and read and write the same
+//! ports as the real leaves in such a tick. Controls and decorators are the real ones; every port of every leaf is
+//! declared and has an entry on the blackboard.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use navtree::bt::{
 use navtree::msg::{Header, Path, Pose, PoseStamped};
 use navtree::xml::Loader;
 
-/// The tree; its rate is to be put in.
+/// The tree, with a placeholder for its rate.
 pub(crate) const SHAPE: &str = include_str!("nav2.xml");
 
-/// A rate in Hz that is never due again, and one that always is.
+/// A rate in Hz that is never due again.
 pub(crate) const CRUISING: &str = "0.001";
-/// See [`CRUISING`].
+/// A rate in Hz that is always due.
 pub(crate) const REPLANNING: &str = "1e9";
 
-/// Puts the stand-ins in.
+/// Registers the stub leaves.
 #[derive(Debug)]
 struct StandIns {
-    /// What is planned, time and again.
+    /// The path of each plan.
     path: Arc<Path>,
 }
 
@@ -82,7 +82,7 @@ impl Behavior for Selects {
     }
 }
 
-/// Reads five ports, writes one, and goes on.
+/// Reads five ports, writes one, and returns RUNNING.
 struct Follows {
     path: Input<Arc<Path>>,
     texts: [Input<Text>; 4],
@@ -103,7 +103,7 @@ impl Behavior for Follows {
     }
 }
 
-/// Reads a goal and the planner's name, writes a path and a code, and is done.
+/// Reads a goal and the planner's name, writes a path and a code, and succeeds.
 struct Plans {
     goal: Input<Arc<PoseStamped>>,
     planner: Input<Text>,
@@ -123,7 +123,7 @@ impl Behavior for Plans {
     }
 }
 
-/// Everything that a tick without trouble only asks.
+/// The leaves that a tick without failures only checks.
 struct Fails;
 
 impl Behavior for Fails {
@@ -132,8 +132,8 @@ impl Behavior for Fails {
     }
 }
 
-/// The definition, planning at a rate.
-#[allow(clippy::panic)] // a bench whose tree is broken has nothing to measure
+/// The definition, with the given rate of planning.
+#[allow(clippy::panic)] // without a valid tree there is nothing to measure
 pub(crate) fn define(rate: &str) -> Arc<TreeDef> {
     let poses = (0..200).map(|x| Pose::planar(f64::from(x) * 0.05, 0.0, 0.0));
     let path = Arc::new(Path::through(Header::in_frame("map"), poses));
@@ -147,14 +147,14 @@ pub(crate) fn define(rate: &str) -> Arc<TreeDef> {
     }
 }
 
-/// A robot's run of it, its goal set.
+/// A robot's run of it, with its goal set.
 pub(crate) fn instance(def: &Arc<TreeDef>, goal: &Arc<PoseStamped>) -> Tree {
     let mut tree = Tree::new(Arc::clone(def));
     assert!(tree.set("goal", Arc::clone(goal)).is_ok(), "the key is free");
     tree
 }
 
-/// Where all robots go.
+/// The goal of all robots.
 pub(crate) fn goal() -> Arc<PoseStamped> {
     Arc::new(PoseStamped::in_frame("map", Pose::planar(10.0, 0.0, 0.0)))
 }

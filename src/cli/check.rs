@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         Colour::Never
     };
     let (mut errors, mut warnings) = (0, 0);
-    let mut told = Told::default();
+    let mut summary = Summary::default();
     let mut values = Vec::new();
     let loader = Loader::new(&registry).levels(levels).beside(&files);
     #[cfg(feature = "ros")]
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
             mut diagnostics,
             sources,
         } = loader.check_files(&[file]);
-        diagnostics.regrade(|found| told.is_new(found, &sources).then_some(found.severity));
+        diagnostics.regrade(|found| summary.is_new(found, &sources).then_some(found.severity));
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);
         match arguments.format {
@@ -100,13 +100,13 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
 
 /// The problems reported so far: a file that several others include is read again with each of them.
 #[derive(Default)]
-struct Told {
+struct Summary {
     problems: HashSet<(Code, String, PathBuf, Range<u32>)>,
     /// The unique name of each file.
     files: HashMap<String, PathBuf>,
 }
 
-impl Told {
+impl Summary {
     fn is_new(&mut self, found: &Diagnostic, sources: &Sources) -> bool {
         let place = found.primary.span;
         let Some(file) = sources.get(place.file) else {

@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_node_is_told_the_whole_path_of_a_file() {
+    fn the_node_receives_the_absolute_path_of_a_file() {
         let here = std::env::current_dir().unwrap();
         for (given, told) in [
             ("a.xml", here.join("a.xml")),

@@ -102,14 +102,15 @@ struct Expect {
 impl Expect {
     /// The first expectation that needs a running tree.
     fn beside_refused(&self) -> Option<&'static str> {
-        let said = [
+        let parts = [
             ("root", self.root.is_some()),
             ("nodes", !self.nodes.is_empty()),
             ("halted", self.halted.is_some()),
             ("blackboard", !self.blackboard.is_empty()),
             ("error", self.error.is_some()),
         ];
-        said.into_iter()
+        parts
+            .into_iter()
             .find_map(|(name, is_said)| is_said.then_some(name))
     }
 }
@@ -479,7 +480,7 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
     }
 
     #[test]
-    fn a_scenario_that_does_not_hold_shows_both_in_full() {
+    fn a_failed_scenario_shows_expected_and_actual() {
         let message = run(&PATROL.replace("root: R R F", "root: R S F")).unwrap_err();
         assert_eq!(
             message,
@@ -488,7 +489,7 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
     }
 
     #[test]
-    fn what_can_never_be_seen_is_refused_with_its_place() {
+    fn an_impossible_expectation_is_rejected_with_its_location() {
         let head = "- {name: x, xml: a}\n- name: y\n  xml: a\n";
         for (text, message) in [
             (
@@ -533,7 +534,7 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
     }
 
     #[test]
-    fn what_stands_twice_is_refused() {
+    fn duplicates_are_rejected() {
         let twice = "invalid type: integer `2`, expected each key once: this key is already set above";
         for (before, path, after) in [
             ("set: {x: 1, x: ", "set.x", "}"),
@@ -555,7 +556,7 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
     }
 
     #[test]
-    fn a_halt_that_nobody_expects_is_reported() {
+    fn an_unexpected_halt_is_reported() {
         let message = run(&PATROL.replace("{3: [drive]}", "{}")).unwrap_err();
         assert_eq!(message, "halted in tick 3: expected [], got [drive]");
     }

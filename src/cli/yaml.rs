@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_begins_with_its_place() {
+    fn an_error_begins_with_its_location() {
         let error = serde_yaml::from_str::<Vec<u8>>("[1,\n 2, x]").unwrap_err();
         let message = fault(Path::new("a.yaml"), &error);
         assert!(message.starts_with("a.yaml:2:5: [2]: invalid type"), "{message}");

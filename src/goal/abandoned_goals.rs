@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_what_was_given_up_is_remembered_until_its_server_shows_that_it_is_over() {
+    fn g3_an_abandoned_goal_is_kept_until_its_server_shows_its_end() {
         let (executing, over) = (GoalStatus::Executing, GoalStatus::Succeeded);
         assert_eq!(after(&status(SERVER, &[(GOAL, executing)])), 1);
         assert_eq!(after(&status(ServerId(2), &[])), 1, "another server's list");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_goal_tracker_has_again_and_what_it_only_complains_of_is_not_given_up() {
+    fn a_goal_tracked_again_or_only_reported_is_not_abandoned() {
         let mut abandoned = AbandonedGoals::default();
         abandoned.report(&report(GOAL, IncidentKind::NotStoppedInTime));
         assert_eq!(abandoned.goals().len(), 0);

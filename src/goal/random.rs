@@ -444,7 +444,7 @@ proptest! {
 
     /// The world of the model checker with larger limits, at random and not exhaustively.
     #[test]
-    fn g3_g4_g5_g6_a_long_walk_through_a_bad_world(
+    fn g3_g4_g5_g6_a_long_random_walk_with_faults(
         choices in prop::collection::vec(any::<u16>(), 0..200),
         cancel_first in any::<bool>(),
     ) {

@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_nobody_will_ask_for_is_kept_for_less_and_never_for_more() {
+    fn a_result_without_a_client_is_kept_for_a_shorter_time() {
         let mut table = table();
         let second = Duration::from_secs(1);
         table.keep_for(A, second);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_a_future_where_it_stands() {
+    fn a_token_cancels_a_waiting_future() {
         let executor = Local::new();
         let cancel = CancellationToken::new();
         let token = cancel.clone();

@@ -36,8 +36,8 @@ struct Entry {
     ended: bool,
     /// Whether it did not end in time after its cancel and is no longer waited for.
     abandoned: bool,
-    in_one_step: StallDetector,
-    after_cancel: StallDetector,
+    poll_stall: StallDetector,
+    cancel_stall: StallDetector,
 }
 
 impl Entry {
@@ -47,12 +47,12 @@ impl Entry {
 }
 
 /// A guard that a future holds until its end.
-struct UntilEnd {
+struct EndGuard {
     job_registry: JobRegistry,
     beats: Arc<AtomicU64>,
 }
 
-impl Drop for UntilEnd {
+impl Drop for EndGuard {
     /// Also runs when the future panicked or its executor dropped it.
     fn drop(&mut self) {
         let mut entries = self.job_registry.entries();
@@ -64,7 +64,7 @@ impl Drop for UntilEnd {
         entry.ended = true;
         let token = std::mem::take(&mut entry.cancel);
         // The watchdog keeps an entry that it has reported until it has reported the end.
-        if !entry.in_one_step.has_said() && !entry.after_cancel.has_said() {
+        if !entry.poll_stall.has_reported() && !entry.cancel_stall.has_reported() {
             entries.remove(index);
         }
         drop(entries);
@@ -74,7 +74,7 @@ impl Drop for UntilEnd {
 }
 
 /// A poll that takes this many times the watchdog's limit is reported. A job may block its own thread; a leaf may not.
-const STEP: u32 = 10;
+const POLL_FACTOR: u32 = 10;
 
 impl JobRegistry {
     /// Creates an empty registry.
@@ -114,11 +114,11 @@ impl JobRegistry {
             beats: Arc::clone(&beats),
             ended: false,
             abandoned: false,
-            in_one_step: StallDetector::default(),
-            after_cancel: StallDetector::default(),
+            poll_stall: StallDetector::default(),
+            cancel_stall: StallDetector::default(),
         });
         // Created here and not at the first poll, so a future that is dropped before its first poll also ends.
-        let end = UntilEnd {
+        let end = EndGuard {
             job_registry: self.clone(),
             beats,
         };
@@ -175,8 +175,8 @@ impl JobRegistry {
 
     /// Reports jobs that have not ended `limit` after their cancel, jobs whose poll takes ten times as long, and the
     /// end of these. Must be called periodically.
-    pub fn look(&self, now: Time, limit: Duration) -> Vec<String> {
-        let mut said = Vec::new();
+    pub fn check(&self, now: Time, limit: Duration) -> Vec<String> {
+        let mut reports = Vec::new();
         self.entries().retain_mut(|entry| {
             let ended = entry.ended;
             let leaf = &entry.leaf;
@@ -185,28 +185,28 @@ impl JobRegistry {
             } else {
                 entry.beats.load(Ordering::Relaxed)
             };
-            match entry.in_one_step.look(beats, now, limit * STEP) {
+            match entry.poll_stall.check(beats, now, limit * POLL_FACTOR) {
                 Some(StallNotice::Stalled(time)) => {
-                    said.push(format!(
+                    reports.push(format!(
                         "job of leaf `{leaf}` has blocked its thread for {time:.1?}"
                     ));
                 }
                 Some(StallNotice::Recovered(time)) => {
-                    said.push(format!(
+                    reports.push(format!(
                         "job of leaf `{leaf}` released its thread after {time:.1?}"
                     ));
                 }
                 None => {}
             }
             let wanted = u64::from(entry.is_stopping());
-            match entry.after_cancel.look(wanted, now, limit) {
+            match entry.cancel_stall.check(wanted, now, limit) {
                 Some(StallNotice::Stalled(time)) => {
-                    said.push(format!(
+                    reports.push(format!(
                         "job of leaf `{leaf}` still runs {time:.1?} after it was cancelled"
                     ));
                 }
                 Some(StallNotice::Recovered(time)) => {
-                    said.push(format!(
+                    reports.push(format!(
                         "job of leaf `{leaf}` ended {time:.1?} after it was cancelled"
                     ));
                 }
@@ -214,7 +214,7 @@ impl JobRegistry {
             }
             !ended
         });
-        said
+        reports
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(1);
 
     #[test]
-    fn jobs_that_have_ended_leave_nothing_although_no_watchdog_looks() {
+    fn ended_jobs_are_removed_without_a_watchdog() {
         let executor = Local::new();
         let mut registry = Registry::builtin();
         register_function(&mut registry, "Quick", executor.clone(), |_| async {
@@ -268,7 +268,7 @@ mod tests {
 
     /// A job that blocks its thread and checks no token. It hangs until the test releases it.
     #[test]
-    fn a_job_that_goes_on_after_its_cancel_is_named() {
+    fn a_job_that_continues_after_its_cancel_is_reported() {
         let (let_go, gate) = channel::<()>();
         let (entered, inside) = channel();
         let gate = Arc::new(Mutex::new(gate));
@@ -289,7 +289,7 @@ mod tests {
         run.insert_resource(job_registry.clone());
         assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
         inside.recv_timeout(Duration::from_secs(60)).unwrap();
-        let at = |milliseconds| job_registry.look(Time::from_millis(milliseconds), LIMIT);
+        let at = |milliseconds| job_registry.check(Time::from_millis(milliseconds), LIMIT);
         assert!(at(0).is_empty());
         assert!(at(9_000).is_empty(), "a job may take its time");
         assert_eq!(at(10_000), ["job of leaf `arm` has blocked its thread for 10.0s"]);
@@ -299,7 +299,10 @@ mod tests {
             at(11_200),
             ["job of leaf `arm` still runs 1.1s after it was cancelled"]
         );
-        assert!(at(11_300).is_empty(), "said once, and again when it has doubled");
+        assert!(
+            at(11_300).is_empty(),
+            "reported once, and again when it has doubled"
+        );
         assert_eq!(job_registry.len(), 1);
         let_go.send(()).unwrap();
         let deadline = std::time::Instant::now() + Duration::from_secs(60);

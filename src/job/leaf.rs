@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_takes_its_inputs_along_and_its_outputs_come_with_a_tick() {
+    fn a_job_owns_its_inputs_and_a_tick_writes_its_outputs() {
         let (mut tree, executor) = run(add());
         tree.set("a", 1).unwrap();
         assert_eq!(tree.tick(Time::ZERO).unwrap(), NodeStatus::Running);
@@ -304,7 +304,7 @@ mod tests {
 
     /// Guarantee G4 for jobs: a job that ends after the halt changes nothing, not even the next activation.
     #[test]
-    fn g4_a_halted_job_is_cancelled_and_its_result_goes_nowhere() {
+    fn g4_a_halted_job_is_cancelled_and_its_result_is_dropped() {
         let (mut tree, executor) = run(reactive_sequence([
             leaf("ScriptCondition").port("code", "go"),
             add(),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn g5_a_leaf_whose_last_job_still_cleans_up_waits_before_it_starts_the_next() {
+    fn g5_a_leaf_waits_for_its_stopping_job_before_it_starts_the_next() {
         let (mut run, executor, gate, under_way) = cleans_up();
         let at = Time::from_millis;
         assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn g4_what_a_job_finds_that_was_cancelled_without_its_leaf_is_not_looked_at() {
+    fn g4_the_result_of_an_externally_cancelled_job_is_ignored() {
         let (mut run, executor, gate, under_way) = cleans_up();
         let job_registry = JobRegistry::new();
         run.insert_resource(job_registry.clone());
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_does_not_end_holds_up_the_next_for_the_cancel_timeout_and_no_longer() {
+    fn a_job_that_does_not_end_delays_the_next_for_the_cancel_timeout() {
         let (mut run, executor, _gate, under_way) = cleans_up();
         let at = Time::from_millis;
         assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
@@ -438,14 +438,14 @@ mod tests {
             std::future::pending()
         };
         register_function(&mut registry, "Slow", Local::new(), slow).unwrap();
-        let (tokens, told) = (Arc::clone(&loser), Arc::clone(&seen));
+        let (tokens, result) = (Arc::clone(&loser), Arc::clone(&seen));
         let executor = move |future: BoxFuture| {
             let cancelled = tokens
                 .lock()
                 .unwrap()
                 .as_ref()
                 .map(CancellationToken::is_cancelled);
-            *told.lock().unwrap() = cancelled;
+            *result.lock().unwrap() = cancelled;
             drop(future);
         };
         let urgent = |_| std::future::pending();

@@ -20,26 +20,26 @@ pub(crate) enum StallNotice {
 pub(crate) struct StallDetector {
     beats: u64,
     since: Time,
-    said: Option<Duration>,
+    last_report: Option<Duration>,
 }
 
 impl StallDetector {
     /// Whether a stall was reported and its end was not.
-    pub(crate) fn has_said(&self) -> bool {
-        self.said.is_some()
+    pub(crate) fn has_reported(&self) -> bool {
+        self.last_report.is_some()
     }
 
-    pub(crate) fn look(&mut self, beats: u64, now: Time, limit: Duration) -> Option<StallNotice> {
+    pub(crate) fn check(&mut self, beats: u64, now: Time, limit: Duration) -> Option<StallNotice> {
         let time = now.since(self.since);
         if beats != self.beats {
             self.beats = beats;
             self.since = now;
-            return self.said.take().map(|_| StallNotice::Recovered(time));
+            return self.last_report.take().map(|_| StallNotice::Recovered(time));
         }
         let is_busy = !beats.is_multiple_of(2);
-        let due = self.said.map_or(limit, |said| said * 2);
+        let due = self.last_report.map_or(limit, |last_report| last_report * 2);
         (is_busy && time >= due).then(|| {
-            self.said = Some(time);
+            self.last_report = Some(time);
             StallNotice::Stalled(time)
         })
     }
@@ -50,10 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_does_not_go_on_is_suspected() {
+    fn only_an_operation_that_does_not_end_is_a_stall() {
         let mut stall_detector = StallDetector::default();
         let second = |seconds: u64| Time::from_millis(seconds * 1000);
-        let mut at = |seconds, beats| stall_detector.look(beats, second(seconds), Duration::from_secs(1));
+        let mut at = |seconds, beats| stall_detector.check(beats, second(seconds), Duration::from_secs(1));
         assert_eq!(at(5, 0), None, "nothing is being done");
         assert_eq!(at(6, 1), None);
         assert_eq!(at(7, 3), None, "another one");

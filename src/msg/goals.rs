@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_as_new_as_its_header_says_or_its_newest_pose() {
+    fn the_stamp_of_a_list_is_that_of_its_header_or_newest_pose() {
         let stamp = |sec| Stamp { sec, nanosec: 0 };
         let pose = |sec| PoseStamped {
             header: Header::new(stamp(sec), "map"),

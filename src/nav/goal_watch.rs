@@ -76,7 +76,7 @@ pub(crate) fn same<T: PartialEq>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool
 ///
 /// `last` is the number of the tick in which the node was last ticked. This function updates it.
 #[inline]
-pub(crate) fn begins_anew(cx: &Context<'_>, last: &mut u64, latch_on_activation: bool) -> bool {
+pub(crate) fn is_restarted(cx: &Context<'_>, last: &mut u64, latch_on_activation: bool) -> bool {
     let tick = cx.tick_number();
     let gap = *last == 0 || tick.saturating_sub(*last) > 1;
     *last = tick;

@@ -192,19 +192,19 @@ mod tests {
                 let Loaded {
                     warnings, sources, ..
                 } = loaded.unwrap();
-                let said: Vec<_> = warnings
+                let reports: Vec<_> = warnings
                     .iter()
                     .map(|warning| warning.one_line(&sources))
                     .collect();
-                assert_eq!(said.len(), expected, "{condition} {said:?}");
+                assert_eq!(reports.len(), expected, "{condition} {reports:?}");
                 let place = format!("t.xml:2:20: warning[NT0702]: `{condition}` can never fire");
-                assert!(said.iter().all(|said| said.starts_with(&place)), "{said:?}");
+                assert!(reports.iter().all(|line| line.starts_with(&place)), "{reports:?}");
             }
         }
     }
 
     /// The problems of a tree of one node with such keys.
-    fn said(node: &str, keys: ProvidedKeys<'_>) -> String {
+    fn report(node: &str, keys: ProvidedKeys<'_>) -> String {
         let mut registry = registry();
         keys.declare(&mut registry);
         let text =
@@ -254,11 +254,11 @@ mod tests {
                 "nav_msgs/Path",
             ),
         ] {
-            let said = said(node, ProvidedKeys::DEFAULT);
+            let line = report(node, ProvidedKeys::DEFAULT);
             let expected = format!(
                 "t.xml:3:{column}: error[NT0404]: the key `{key}` is of type {is} and this port of type {port}"
             );
-            assert!(said.starts_with(&expected), "{said}");
+            assert!(line.starts_with(&expected), "{line}");
         }
         for node in [
             "<ComputePathThroughPoses goals=\"{goals}\" path=\"{path}\"/>",
@@ -266,7 +266,7 @@ mod tests {
             "<Sleep msec=\"{number_recoveries}\"/>",
             "<SetBlackboard value=\"{goal}\" output_key=\"other\"/>",
         ] {
-            assert_eq!(said(node, ProvidedKeys::DEFAULT), "");
+            assert_eq!(report(node, ProvidedKeys::DEFAULT), "");
         }
     }
 
@@ -277,10 +277,13 @@ mod tests {
             error_codes: &["code"],
             ..ProvidedKeys::DEFAULT
         };
-        assert_eq!(said("<Sleep msec=\"{goal}\"/>", keys), "");
-        assert_eq!(said("<FollowPath path=\"{follow_path_error_code}\"/>", keys), "");
-        assert!(said("<Sleep msec=\"{target}\"/>", keys).contains("NT0404"));
-        assert!(said("<FollowPath path=\"{code}\"/>", keys).contains("uint16"));
+        assert_eq!(report("<Sleep msec=\"{goal}\"/>", keys), "");
+        assert_eq!(
+            report("<FollowPath path=\"{follow_path_error_code}\"/>", keys),
+            ""
+        );
+        assert!(report("<Sleep msec=\"{target}\"/>", keys).contains("NT0404"));
+        assert!(report("<FollowPath path=\"{code}\"/>", keys).contains("uint16"));
     }
 
     #[test]
@@ -290,10 +293,10 @@ mod tests {
             <BehaviorTree ID=\"B\"><FollowPath path=\"{way}\"/></BehaviorTree></root>";
         let registry = registry();
         let loaded = Loader::new(&registry).load_text("t.xml", text, FilePath::new("."), None);
-        let said = loaded.unwrap_err().one_line();
+        let line = loaded.unwrap_err().one_line();
         assert!(
-            said.starts_with("t.xml:3:40: error[NT0404]: the key `goal`"),
-            "{said}"
+            line.starts_with("t.xml:3:40: error[NT0404]: the key `goal`"),
+            "{line}"
         );
     }
 

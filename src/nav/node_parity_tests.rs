@@ -212,16 +212,16 @@ fn ports_without_field_in_jazzy_are_reported_at_load() {
         let loaded = crate::xml::Loader::new(&registry)
             .load_text("t.xml", &text, std::path::Path::new("."), None)
             .unwrap();
-        let said = loaded
+        let reports = loaded
             .warnings
             .iter()
             .map(|warning| warning.one_line(&loaded.sources));
-        let said: Vec<String> = said.filter(|line| line.contains("NT0407")).collect();
-        assert_eq!(said.len(), 1, "{node}: {said:?}");
+        let reports: Vec<String> = reports.filter(|line| line.contains("NT0407")).collect();
+        assert_eq!(reports.len(), 1, "{node}: {reports:?}");
         assert!(
-            said[0].starts_with("t.xml:3:") && said[0].contains(port),
+            reports[0].starts_with("t.xml:3:") && reports[0].contains(port),
             "{}",
-            said[0]
+            reports[0]
         );
     }
 }

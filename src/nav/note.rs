@@ -26,21 +26,21 @@ pub(super) struct Notes {
     /// Messages that have not been taken.
     waiting: Vec<Note>,
     /// The messages of the last second, with their times.
-    said: Vec<(Note, Time)>,
+    recent: Vec<(Note, Time)>,
 }
 
 impl Notes {
     /// Adds a message of a leaf.
     pub(super) fn add(&mut self, leaf: &Arc<str>, text: String, now: Time) {
-        self.said.retain(|(_, at)| now.since(*at) < PAUSE);
+        self.recent.retain(|(_, at)| now.since(*at) < PAUSE);
         let is_repeated =
             |(note, _): &(Note, Time)| note.leaf == *leaf && differs_in_numbers(&note.text, &text);
-        if self.said.iter().any(is_repeated) || self.said.len() >= MOST || self.waiting.len() >= MOST {
+        if self.recent.iter().any(is_repeated) || self.recent.len() >= MOST || self.waiting.len() >= MOST {
             return;
         }
         let leaf = Arc::clone(leaf);
         let note = Note { leaf, text };
-        self.said.push((note.clone(), now));
+        self.recent.push((note.clone(), now));
         self.waiting.push(note);
     }
 
@@ -51,7 +51,7 @@ impl Notes {
 
     /// Clears the history of messages, for a new goal.
     pub(super) fn forget(&mut self) {
-        self.said.clear();
+        self.recent.clear();
     }
 }
 
@@ -67,7 +67,7 @@ fn differs_in_numbers(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn said(notes: &mut Notes, leaf: &str, text: &str, milliseconds: u64) -> usize {
+    fn add(notes: &mut Notes, leaf: &str, text: &str, milliseconds: u64) -> usize {
         notes.add(&leaf.into(), text.to_owned(), Time::from_millis(milliseconds));
         notes.take().len()
     }
@@ -76,22 +76,22 @@ mod tests {
     fn a_repeated_message_is_logged_once_per_second() {
         let mut notes = Notes::default();
         let count: usize = (0..250)
-            .map(|tick| said(&mut notes, "a", &format!("it is 1.{tick:03} s old"), 10 * tick))
+            .map(|tick| add(&mut notes, "a", &format!("it is 1.{tick:03} s old"), 10 * tick))
             .sum();
         assert_eq!(count, 3);
         assert_eq!(
-            said(&mut notes, "b", "it is 1.000 s old", 2_500),
+            add(&mut notes, "b", "it is 1.000 s old", 2_500),
             1,
             "another leaf"
         );
         assert_eq!(
-            said(&mut notes, "a", "it does not exist", 2_500),
+            add(&mut notes, "a", "it does not exist", 2_500),
             1,
             "another text"
         );
         notes.forget();
         assert_eq!(
-            said(&mut notes, "a", "it does not exist", 2_500),
+            add(&mut notes, "a", "it does not exist", 2_500),
             1,
             "another goal"
         );

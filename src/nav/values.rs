@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_passed_on_as_a_pointer() {
+    fn a_message_is_shared_not_copied() {
         use crate::bt::NodeStatus::Success;
         use crate::msg::action::{ComputePathToPose, ComputePathToPoseResult, FollowPath};
         use crate::nav::testing::{Bench, Plan};

@@ -710,7 +710,7 @@ mod tests {
     use crate::nav::testing::{Bench, Plan};
 
     /// The messages to the servers when `Spin` preempts `BackUp` under a reactive parent.
-    fn change_over(halt_order: HaltOrder) -> Vec<String> {
+    fn preempt(halt_order: HaltOrder) -> Vec<String> {
         let settings = Settings {
             halt_order,
             ..Settings::default()
@@ -732,7 +732,7 @@ mod tests {
 
     #[test]
     fn g2_the_preempted_goal_is_cancelled_before_the_new_one_is_sent() {
-        let order = change_over(HaltOrder::BeforeStarts);
+        let order = preempt(HaltOrder::BeforeStarts);
         assert_eq!(order, ["goal to backup", "cancel to backup", "goal to spin"]);
     }
 
@@ -801,7 +801,7 @@ mod tests {
     }
 
     #[test]
-    fn g2_the_cancel_of_a_preempted_goal_leaves_before_a_job_is_started() {
+    fn g2_the_cancel_of_a_preempted_goal_is_sent_before_a_job_is_started() {
         let order = Order::default();
         let mut registry = crate::nav::registry();
         let executor = {
@@ -830,7 +830,7 @@ mod tests {
 
     #[test]
     fn the_old_order_sends_the_new_goal_first() {
-        let order = change_over(HaltOrder::AsTicked);
+        let order = preempt(HaltOrder::AsTicked);
         assert_eq!(order, ["goal to backup", "goal to spin", "cancel to backup"]);
     }
 }

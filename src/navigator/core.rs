@@ -332,12 +332,12 @@ impl Navigator {
 
     /// Halts the current tree and waits for its goals and jobs without blocking.
     fn stop(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
-        self.wind_up(reason, Then::Tell(report), now);
+        self.stop_tree(reason, Then::Tell(report), now);
         self.poll(now);
     }
 
     /// Halts the current tree: its session is stopping.
-    fn wind_up(&mut self, reason: HaltReason, then: Then, now: Time) {
+    fn stop_tree(&mut self, reason: HaltReason, then: Then, now: Time) {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
                 self.halt_tree(&session, reason, now);
@@ -350,7 +350,7 @@ impl Navigator {
                     (then, _) => then,
                 };
                 if let Some(heartbeat) = &self.heartbeat {
-                    heartbeat.pursue_nothing();
+                    heartbeat.clear_goal();
                 }
                 let deadline = self.steady + self.options.stop_timeout;
                 self.state = NavigationState::Stopping {
@@ -382,7 +382,7 @@ impl Navigator {
             .map(|tree| Arc::clone(tree.definition()));
         match &mut self.state {
             NavigationState::Running(session) if session.kind() == kind => {
-                self.wind_up(HaltReason::TreeSwapped, Then::Resume(Arc::clone(def)), now);
+                self.stop_tree(HaltReason::TreeSwapped, Then::Resume(Arc::clone(def)), now);
             }
             NavigationState::Stopping {
                 session,
@@ -658,7 +658,7 @@ impl Navigator {
                         tree.renew_sources();
                         let goal = session.id();
                         if let Some(heartbeat) = &self.heartbeat {
-                            heartbeat.pursue(goal);
+                            heartbeat.set_goal(goal);
                         }
                         goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
                         let robot = Robot::of(tree).pose;
@@ -668,7 +668,7 @@ impl Navigator {
                     None => {
                         request.run_accepted = session.run_accepted();
                         let replaced = NavigationResult::aborted(0, REPLACED);
-                        self.wind_up(HaltReason::TreeSwapped, Then::Tell(replaced), now);
+                        self.stop_tree(HaltReason::TreeSwapped, Then::Tell(replaced), now);
                         if let NavigationState::Stopping { next, .. } = &mut self.state {
                             *next = Some(request);
                         }
@@ -716,7 +716,7 @@ impl Navigator {
         self.current = request.kind;
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.follow(tree.current_node());
-            heartbeat.pursue(request.client.id());
+            heartbeat.set_goal(request.client.id());
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {
@@ -811,7 +811,7 @@ impl Navigator {
     /// Ends a session whose tree has ended. Its client gets the result at once, or when all remaining goals and jobs of
     /// the tree have stopped.
     fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
-        self.wind_up(reason, Then::Tell(report), now);
+        self.stop_tree(reason, Then::Tell(report), now);
         if let NavigationState::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]
         {

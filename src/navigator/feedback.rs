@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_estimated_for_a_robot_that_stands() {
+    fn no_time_remaining_for_a_standing_robot() {
         assert_eq!(time_remaining(5.0, 0.005), Duration::ZERO);
         assert_eq!(time_remaining(5.0, 0.5), Duration::from_secs(10));
     }

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_transforms_of_many_times_are_looked_up_in_several_turns_and_each_once() {
+    fn g1_transforms_at_many_times_are_looked_up_once_over_several_ticks() {
         let mut rig = Rig::new();
         rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
         let world = World::new(rig.bench.link(), Settings::default());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_what_was_expressed_is_not_looked_up_again_while_a_transform_is_missing() {
+    fn g1_transformed_poses_are_not_looked_up_again_while_a_transform_is_missing() {
         let mut rig = Rig::new();
         rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
         let world = World::new(rig.bench.link(), Settings::default());
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_poses_without_a_stamp_cost_one_lookup_in_a_turn_while_a_transform_is_missing() {
+    fn g1_poses_without_a_stamp_cost_one_lookup_per_tick_while_a_transform_is_missing() {
         let mut rig = Rig::new();
         let mut goal = request(1, &load(&registry(), "<AlwaysSuccess/>"), &rig.clients);
         for number in 0..100 {
@@ -281,7 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn g1_a_goal_that_takes_several_turns_begins_after_them_and_its_patience_counts_only_what_is_missing() {
+    fn g1_a_goal_transformed_in_several_ticks_starts_after_them_and_its_timeout_counts_missing_transforms_only()
+     {
         let options = Options {
             arrival_patience: Duration::ZERO,
             ..Options::default()
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_names_no_frame_is_aborted_and_goes_nowhere() {
+    fn a_goal_without_a_frame_is_aborted() {
         let mut rig = Rig::new();
         rig.bench.transform("map", "base_link", Pose::default());
         let tree = load(&registry(), "<AlwaysSuccess/>");

@@ -94,20 +94,20 @@ mod tests {
     use crate::msg::Pose;
 
     #[test]
-    fn a_beginning_says_from_where_to_where_and_by_which_tree() {
+    fn the_log_of_a_start_names_start_goal_and_tree() {
         let tree = load(&registry(), "<AlwaysSuccess/>");
         let pose = |x: f64| PoseStamped::in_frame("map", Pose::planar(x, 0.5, 0.0));
-        let says = |robot: Option<&PoseStamped>, poses: &[PoseStamped]| {
+        let line = |robot: Option<&PoseStamped>, poses: &[PoseStamped]| {
             beginning(NavigatorKind::ToPose, GoalId::ZERO, robot, poses, &tree)
         };
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
         assert_eq!(
-            says(Some(&pose(1.0)), &[pose(2.0)]),
+            line(Some(&pose(1.0)), &[pose(2.0)]),
             format!(
                 "{goal}: begin navigating from (1.00, 0.50) to (2.00, 0.50) with tree `Main` (main.xml:1:49)"
             )
         );
-        let through = says(None, &[pose(1.0), pose(2.0), pose(3.0)]);
+        let through = line(None, &[pose(1.0), pose(2.0), pose(3.0)]);
         assert!(
             through.contains("from an unknown location through 3 poses to (3.00, 0.50)"),
             "{through}"
@@ -115,20 +115,20 @@ mod tests {
     }
 
     #[test]
-    fn an_end_says_how_and_why() {
-        let says = |report: &NavigationResult| ending(NavigatorKind::ToPose, GoalId::ZERO, report);
+    fn the_log_of_an_end_names_its_reason() {
+        let line = |report: &NavigationResult| ending(NavigatorKind::ToPose, GoalId::ZERO, report);
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
-        assert_eq!(says(&NavigationResult::succeeded()), format!("{goal} succeeded"));
+        assert_eq!(line(&NavigationResult::succeeded()), format!("{goal} succeeded"));
         assert_eq!(
-            says(&NavigationResult::canceled("")),
+            line(&NavigationResult::canceled("")),
             format!("{goal} was canceled")
         );
         assert_eq!(
-            says(&NavigationResult::aborted(206, "Plan failed")),
+            line(&NavigationResult::aborted(206, "Plan failed")),
             format!("{goal} failed (error code 206): Plan failed")
         );
         assert_eq!(
-            says(&NavigationResult::aborted(0, REPLACED)),
+            line(&NavigationResult::aborted(0, REPLACED)),
             format!("{goal} was preempted: {REPLACED}")
         );
     }

@@ -86,7 +86,7 @@ where
         };
         match fault {
             Some(reason) => goal.refuse_now(NavigationError::Unknown, &reason),
-            None => permit.hand_in(goal),
+            None => permit.submit(goal),
         }
     }
 

@@ -17,20 +17,20 @@ struct HeartbeatInner {
     /// The current node of the running tree.
     current_node: Mutex<Option<CurrentNode>>,
     goals: Mutex<Goals>,
-    /// Whether [`Goals::cancelled_without`] is set. Read before each tick.
-    is_cancelled_without: AtomicBool,
+    /// Whether [`Goals::cancelled_externally`] is set. Read before each tick.
+    is_cancelled_externally: AtomicBool,
 }
 
 /// The navigation goals that a watchdog needs.
 #[derive(Debug, Default)]
 struct Goals {
     /// The goal whose tree runs.
-    pursued: Option<GoalId>,
+    active_goal: Option<GoalId>,
     /// Goals with a cancel request that the thread has not processed.
     cancels: Vec<GoalId>,
     /// The goal for which the watchdog has cancelled all goals and jobs of the tree. The thread has not processed this
     /// yet.
-    cancelled_without: Option<GoalId>,
+    cancelled_externally: Option<GoalId>,
 }
 
 impl Heartbeat {
@@ -65,17 +65,17 @@ impl Heartbeat {
     }
 
     /// Sets the goal whose tree is about to run.
-    pub(crate) fn pursue(&self, goal: GoalId) {
-        self.goals().pursued = Some(goal);
+    pub(crate) fn set_goal(&self, goal: GoalId) {
+        self.goals().active_goal = Some(goal);
     }
 
     /// No tree runs any more. The following work of the thread belongs to no goal that can be cancelled.
-    pub(crate) fn pursue_nothing(&self) {
-        self.goals().pursued = None;
+    pub(crate) fn clear_goal(&self) {
+        self.goals().active_goal = None;
     }
 
     /// Adds a cancel request.
-    pub(crate) fn cancel_asked(&self, goal: GoalId) {
+    pub(crate) fn cancel_requested(&self, goal: GoalId) {
         let mut goals = self.goals();
         if !goals.cancels.contains(&goal) {
             goals.cancels.push(goal);
@@ -83,35 +83,35 @@ impl Heartbeat {
     }
 
     /// Removes a cancel request, which the thread has processed.
-    pub(crate) fn cancel_taken(&self, goal: GoalId) {
+    pub(crate) fn cancel_processed(&self, goal: GoalId) {
         self.goals().cancels.retain(|asked| *asked != goal);
     }
 
     /// The active goal, if its cancel waits for the thread. A cancel of another goal is no reason to stop this one.
     pub(super) fn waiting_cancel(&self) -> Option<GoalId> {
         let goals = self.goals();
-        goals.pursued.filter(|goal| goals.cancels.contains(goal))
+        goals.active_goal.filter(|goal| goals.cancels.contains(goal))
     }
 
     /// Records that the goals and jobs of the leaves were cancelled without the thread, because of a cancel of this
     /// goal.
-    pub(crate) fn cancelled_without(&self, goal: GoalId) {
-        self.goals().cancelled_without = Some(goal);
-        self.0.is_cancelled_without.store(true, Ordering::Release);
+    pub(crate) fn cancelled_externally(&self, goal: GoalId) {
+        self.goals().cancelled_externally = Some(goal);
+        self.0.is_cancelled_externally.store(true, Ordering::Release);
     }
 
     /// Returns whether the thread has not processed that record. Costs one load.
-    pub(super) fn is_cancelled_without(&self) -> bool {
-        self.0.is_cancelled_without.load(Ordering::Acquire)
+    pub(super) fn is_cancelled_externally(&self) -> bool {
+        self.0.is_cancelled_externally.load(Ordering::Acquire)
     }
 
     /// Takes that record.
-    pub(crate) fn take_cancelled_without(&self) -> Option<GoalId> {
-        if !self.is_cancelled_without() {
+    pub(crate) fn take_cancelled_externally(&self) -> Option<GoalId> {
+        if !self.is_cancelled_externally() {
             return None;
         }
-        self.0.is_cancelled_without.store(false, Ordering::Release);
-        self.goals().cancelled_without.take()
+        self.0.is_cancelled_externally.store(false, Ordering::Release);
+        self.goals().cancelled_externally.take()
     }
 
     pub(super) fn beats(&self) -> u64 {

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_named_by_id_is_the_same_until_a_file_that_has_a_say_changes() {
+    fn a_tree_named_by_id_stays_until_one_of_its_files_changes() {
         let folder = Folder::new("one-of-files");
         folder.write("a.xml", "<root");
         folder.tree("b.xml", "Wanted", "<AlwaysSuccess/>");
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_needs_several_files_is_looked_for_again_when_any_changes() {
+    fn a_tree_of_several_files_is_read_again_when_one_changes() {
         let folder = Folder::new("several-files");
         folder.tree("a.xml", "Wanted", r#"<SubTree ID="Below"/>"#);
         folder.tree("b.xml", "Below", "<AlwaysSuccess/>");
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_is_read_for_each_goal_is_another_one_when_a_letter_changed_and_only_then() {
+    fn with_always_reload_a_tree_changes_only_with_its_file() {
         let folder = with_include("always-reload", "<AlwaysSuccess/>");
         let main = folder.path("main.xml");
         for name in ["", "Wanted", &main] {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_only_touched_or_forgotten_leaves_the_default_what_it_is() {
+    fn a_touched_or_evicted_file_does_not_change_the_default_tree() {
         let folder = with_include("touched", "<AlwaysSuccess/>");
         let library = folder.library(false);
         let main = folder.path("main.xml");
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_is_set_while_the_old_one_is_read_again_stays_set() {
+    fn a_default_tree_set_during_a_reload_stays_set() {
         let folder = Folder::new("set-meanwhile");
         folder.tree("a.xml", "A", "<AlwaysSuccess/>");
         folder.tree("b.xml", "B", "<AlwaysFailure/>");
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn g7_a_default_that_was_found_good_is_taken_as_it_was_then() {
+    fn g7_a_checked_default_tree_is_used_as_it_was_checked() {
         let folder = Folder::new("found-good");
         folder.tree("a.xml", "A", "<AlwaysSuccess/>");
         let library = folder.library(false);
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_goal_goes_on_with_the_tree_that_runs_also_where_it_is_read_for_each_goal() {
+    fn a_newer_goal_continues_the_running_tree_also_with_always_reload() {
         let folder = with_include("newer-goal", r#"<Spin spin_dist="1.0"/>"#);
         let main = folder.path("main.xml");
         for (always_reload, name) in [
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_begins_gets_a_tree_without_memories_where_it_is_read_for_each() {
+    fn a_new_goal_gets_a_fresh_tree_with_always_reload() {
         for (always_reload, turns) in [(false, 1), (true, 2)] {
             let options = Options {
                 always_reload,

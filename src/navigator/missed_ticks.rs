@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_misses_that_harm_no_navigation_are_one_line_a_minute_and_no_warning() {
+    fn g10_missed_ticks_without_a_navigation_are_one_log_line_per_minute() {
         let one_in_fifty = |tick: u64| (10 * tick, u64::from(tick % 50 == 7));
         let told = lines((0..13_000).map(one_in_fifty));
         let line = |count: u64, of: u64| {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_a_tree_that_is_too_slow_is_told_as_such() {
+    fn g10_a_slow_tree_is_reported() {
         let mut missed = MissedTicks::default();
         missed.note(12, PERIOD, Duration::from_millis(125));
         let summary = missed.summary(Time::ZERO).unwrap();

@@ -57,7 +57,7 @@ fn a_sequence_with_memory_begins_each_navigation_with_its_first_child() {
 }
 
 #[test]
-fn a_sequence_with_memory_begins_anew_where_what_failed_was_the_goal_before() {
+fn a_sequence_with_memory_restarts_if_it_failed_for_the_earlier_goal() {
     let xml = format!("<SequenceWithMemory>{PLAN}{FOLLOW}<Wait/></SequenceWithMemory>");
     let tree = load(&registry(), &xml);
     let mut rig = rig(Delays::default());
@@ -108,7 +108,7 @@ fn smoothing() -> (Rig, Arc<TreeDef>) {
 }
 
 #[test]
-fn a_path_that_an_earlier_goal_left_is_not_followed() {
+fn a_path_of_an_earlier_goal_is_not_followed() {
     let (mut rig, tree) = smoothing();
     for (number, x, ending) in [
         (1, 1.0, TerminalStatus::Succeeded),

@@ -34,10 +34,10 @@ use crate::ros::{
 /// Time for the destruction of the remaining parts at the end of the process.
 const TEARDOWN: Duration = Duration::from_secs(3);
 /// Time limit for calls to the node's thread at start.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limits of the shutdown.
 #[derive(Clone, Copy, Debug)]
-struct Farewell {
+struct ShutdownTimeouts {
     /// The total: less than the five seconds after which `ros2 launch` escalates, and less than the three that a user
     /// waits without doubt.
     all: Duration,
@@ -48,8 +48,8 @@ struct Farewell {
     stop: Duration,
 }
 
-impl Farewell {
-    const IN_ORDER: Self = Self::of(2000, 1500, 1300);
+impl ShutdownTimeouts {
+    const REGULAR: Self = Self::of(2000, 1500, 1300);
     /// After a failed thread. If this thread receives from the servers, a longer wait has no use.
     const FAULT: Self = Self::of(1000, 700, 500);
 
@@ -185,7 +185,7 @@ impl Node {
         };
         ros.handle().on_thread_exit(tell.clone());
         // Called at the end of a thread that cannot report its end itself.
-        let mourn = |thread: &'static str| {
+        let on_panic_exit = |thread: &'static str| {
             let ros = ros.handle().clone();
             move || {
                 if std::thread::panicking() {
@@ -228,15 +228,15 @@ impl Node {
             let stop = move || stopping.halt_all(HaltReason::GoalCanceled);
             let mut stalled = StalledThreads::default();
             let (ros, is_guarded) = (ros.handle().clone(), guardian.is_some());
-            let look = move || stalled.look(&ros, &watched, is_guarded);
+            let check = move || stalled.check(&ros, &watched, is_guarded);
             Watchdog::start(
                 heartbeat.clone(),
                 jobs.clone(),
                 parameters.watchdog_timeout,
                 report,
                 stop,
-                look,
-                mourn("watchdog"),
+                check,
+                on_panic_exit("watchdog"),
             )?
         };
         let watched = heartbeat.clone();
@@ -274,7 +274,7 @@ impl Node {
         load_trees(
             Arc::clone(&parameters.library),
             ticks.handle().clone(),
-            mourn("trees"),
+            on_panic_exit("trees"),
         )?;
         let bond = (!parameters.bond_period.is_zero())
             .then(|| {
@@ -296,7 +296,7 @@ impl Node {
         if parameters.autostart {
             for transition in [Transition::Configure, Transition::Activate] {
                 // The handler has logged the reason. The user can fix it and configure the node.
-                if !lifecycle.handle().change(transition, PATIENCE)? {
+                if !lifecycle.handle().change(transition, TIMEOUT)? {
                     break;
                 }
             }
@@ -353,7 +353,7 @@ impl Node {
         let servers =
             self.ros
                 .handle()
-                .with_node_blocking(PATIENCE, move |node| -> Result<_, RosError> {
+                .with_node_blocking(TIMEOUT, move |node| -> Result<_, RosError> {
                     Ok(Servers {
                         to_pose: to
                             .map(|name| ActionServer::serve(node, name, &clock, retention, to_pose))
@@ -382,7 +382,7 @@ impl Node {
         );
         let mut ids = self.ros.handle().goal_ids(&parameters.robot_id, "/goal_topic");
         let topic = parameters.goal_topic.clone();
-        self.ros.handle().with_node_blocking(PATIENCE, move |node| {
+        self.ros.handle().with_node_blocking(TIMEOUT, move |node| {
             node.subscribe_topic::<PoseStamped>(&topic, move |pose| {
                 let Some(permit) = navigator.admit() else {
                     tracing::warn!("goal from the topic dropped: the node is not active");
@@ -398,7 +398,7 @@ impl Node {
                 };
                 let (listed, sender) = (goal.clone(), sender.clone());
                 let accepted = sender.clock().steady();
-                permit.hand_in(Request {
+                permit.submit(Request {
                     kind: NavigatorKind::ToPose,
                     poses: vec![pose],
                     tree: RequestedTree::Named(String::new()),
@@ -419,24 +419,24 @@ impl Node {
     fn run(mut self, signals: Signals) -> ExitCode {
         let fault = self.wait(signals);
         let started = Instant::now();
-        let (farewell, code) = match &fault {
-            None => (Farewell::IN_ORDER, 0),
-            Some(_) => (Farewell::FAULT, 1),
+        let (timeouts, code) = match &fault {
+            None => (ShutdownTimeouts::REGULAR, 0),
+            Some(_) => (ShutdownTimeouts::FAULT, 1),
         };
         // First of all, because the following calls may wait for a lock held by a thread that stalls in the middleware.
-        exit_within(farewell.all + TEARDOWN, code);
+        exit_within(timeouts.all + TEARDOWN, code);
         // Before the transition: its halt has a longer limit, and it may wait for another transition.
         self.ticks.handle().shut();
         let reason = HaltReason::ShuttingDown;
-        let halted = self.ticks.handle().halt_within(reason, farewell.stop);
+        let halted = self.ticks.handle().halt_within(reason, timeouts.stop);
         // The transition of a lifecycle manager, if none has requested it, with our own time limit.
         let lifecycle = self.lifecycle.handle();
         if lifecycle.state() != LifecycleState::Finalized
-            && lifecycle.change(Transition::ShutDown, farewell.tree).is_err()
+            && lifecycle.change(Transition::ShutDown, timeouts.tree).is_err()
         {
             tracing::error!("the transition `shutdown` did not end in time");
         }
-        let left = farewell.all.saturating_sub(started.elapsed());
+        let left = timeouts.all.saturating_sub(started.elapsed());
         self.goal_tracker.handle().shut_down(left);
         // The jobs of a tree that is blocked by a leaf are not cancelled yet.
         self.jobs.cancel_all();
@@ -444,7 +444,7 @@ impl Node {
         // When the GoalTracker has processed the shutdown, all earlier messages through it have left.
         let is_over =
             || goal_tracker.is_settled(|_| false) && goal_tracker.view().idle && self.jobs.is_empty();
-        while started.elapsed() < farewell.all && !is_over() {
+        while started.elapsed() < timeouts.all && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
         for job in self.jobs.give_up() {
@@ -452,7 +452,7 @@ impl Node {
         }
         // The tick thread has answered its clients. Goals that are just being accepted, and goals of a tree that is
         // blocked by a leaf, must not wait for it.
-        let reason = match halted.look() {
+        let reason = match halted.try_wait() {
             Ok(()) => SHUT,
             Err(Unacknowledged::NotYet) => "the node shut down while a leaf blocked the tick thread",
             Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",

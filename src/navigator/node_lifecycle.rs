@@ -10,7 +10,7 @@ use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
 use crate::ros::{Bond, EarlierGoals, Endpoints, GoalTrackerHandle, LifecycleHandler, ParameterStore};
 
 /// Time limit of a deactivation. Nav2 has no limit and hangs with a tree that hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for the goals and jobs of the tree to stop, even if `stop_timeout` is longer. After it, the client gets its
 /// result.
 const STOPPING: Duration = Duration::from_millis(4_800);
@@ -74,10 +74,10 @@ impl LifecycleHandler for NodeLifecycle {
                     // A leaf may block the tick thread, and the robot must still stop.
                     self.goal_tracker.halt_all(reason);
                     self.jobs.cancel_all();
-                    outcome = halted.wait(PATIENCE);
+                    outcome = halted.wait(TIMEOUT);
                 }
                 if outcome.is_err() {
-                    tracing::error!("goals or jobs did not stop within {PATIENCE:?}; still cancelling them");
+                    tracing::error!("goals or jobs did not stop within {TIMEOUT:?}; still cancelling them");
                 }
                 // Waits for its thread, so it comes after the robot has stopped.
                 self.earlier_goals = None;

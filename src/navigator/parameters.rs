@@ -627,7 +627,7 @@ mod tests {
     }
 
     #[test]
-    fn g6_nav2s_timeouts_lengthen_the_patience_with_a_server_and_never_shorten_it() {
+    fn g6_nav2_timeouts_lengthen_server_timeouts_and_never_shorten_them() {
         assert_eq!(patience(&[]), (1000, 1000));
         let stock = [("default_server_timeout", 20), ("wait_for_service_timeout", 1000)];
         assert_eq!(patience(&stock), (1000, 1000));

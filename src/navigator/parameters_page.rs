@@ -263,7 +263,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_page_is_what_is_declared() {
+fn the_parameters_page_is_current() {
     golden_file::check("docs/parameters.md", &page());
 }
 

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nav2s_own_plugins_are_ignored_and_others_are_refused_with_a_way_out() {
+    fn plugins_of_nav2_are_ignored_and_others_are_rejected_with_a_hint() {
         let store = ParameterStore::default();
         declare(&store).unwrap();
         assert_eq!(refuse_foreign(&store), Ok(()));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_navigator_that_is_not_there_is_refused_with_a_way_out() {
+    fn an_unknown_navigator_is_rejected_with_the_known_ones() {
         for (list, plugins, reason) in [
             (
                 &["navigate_to_pose", "coverage"][..],

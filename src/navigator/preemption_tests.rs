@@ -90,7 +90,7 @@ fn succeeded(number: u8) -> (u8, TerminalStatus, u16, String) {
 use NavigatorKind::{ThroughPoses, ToPose};
 
 #[test]
-fn a_transform_that_comes_late_brings_no_older_goal_to_the_place_of_a_newer_one() {
+fn a_late_transform_does_not_let_an_older_goal_replace_a_newer_one() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
     let turn = tree(TURN);
@@ -128,7 +128,7 @@ fn a_goal_waits_for_a_transform_until_other_nodes_are_discovered() {
 }
 
 #[test]
-fn of_goals_that_wait_for_one_transform_the_newest_is_taken_up() {
+fn of_goals_that_wait_for_one_transform_the_newest_starts() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
     for number in 1..=3 {
@@ -258,7 +258,7 @@ fn g3_the_client_of_a_tree_that_has_ended_reads_what_did_not_stop_behind_why_it_
 }
 
 #[test]
-fn the_code_of_a_tree_that_failed_stays_when_something_is_left() {
+fn the_error_code_of_a_failed_tree_stays_when_goals_do_not_stop() {
     let mut rig = Rig::driving(300);
     rig.bench
         .action::<FollowPath>("follow_path", |_| Plan::abort(105).after(50));
@@ -279,7 +279,7 @@ fn the_code_of_a_tree_that_failed_stays_when_something_is_left() {
 }
 
 #[test]
-fn g6_the_client_of_a_tree_that_is_skipped_as_a_whole_is_told_that_it_failed() {
+fn g6_the_client_of_a_skipped_tree_gets_a_failure() {
     for xml in [
         r#"<AlwaysSuccess _skipIf="true"/>"#,
         r#"<Sequence><AlwaysSuccess _skipIf="true"/><AlwaysFailure _skipIf="true"/></Sequence>"#,
@@ -294,7 +294,7 @@ fn g6_the_client_of_a_tree_that_is_skipped_as_a_whole_is_told_that_it_failed() {
 }
 
 #[test]
-fn a_client_is_told_in_the_tick_in_which_the_tree_ends_where_nothing_is_left() {
+fn a_client_gets_its_result_in_the_last_tick_if_no_goal_is_left() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::success().after(50));
     rig.goal(1, &tree(TURN));
@@ -544,7 +544,7 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
 }
 
 #[test]
-fn a_stop_timeout_of_nil_tells_clients_at_once_and_nothing_of_what_is_stopping() {
+fn a_stop_timeout_of_zero_sends_the_result_at_once_without_unstopped_goals() {
     let options = Options {
         stop_timeout: Duration::ZERO,
         ..Options::default()

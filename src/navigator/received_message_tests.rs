@@ -40,11 +40,11 @@ impl Rig {
     /// A goal without a stamp, as `ros2 action send_goal` sends it, accepted this number of milliseconds ago.
     fn unstamped(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         self.bench.transform("map", "base_link", Pose::default());
-        self.unlocated(number, x, tree, milliseconds);
+        self.goal_without_transform(number, x, tree, milliseconds);
     }
 
     /// The same for a robot whose pose may be unknown.
-    fn unlocated(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
+    fn goal_without_transform(&mut self, number: u8, x: f64, tree: &Arc<TreeDef>, milliseconds: u64) {
         let now = self.now();
         let accepted = Time::from_nanos(now.as_nanos() - milliseconds * 1_000_000);
         let request = Request {
@@ -72,7 +72,7 @@ impl Rig {
 }
 
 #[test]
-fn an_update_of_an_earlier_navigation_or_of_none_steers_no_later_one() {
+fn an_update_of_an_earlier_navigation_does_not_affect_a_later_one() {
     let (mut rig, mut known) = (rig(), 0);
     let tree = load(&registry(), UPDATED);
     rig.unstamped(1, 1.0, &tree, 0);
@@ -247,11 +247,11 @@ fn a_pause_while_its_goal_waits_for_a_transform_holds_up_the_goal_that_displaces
     let tree = load(&registry(), PAUSABLE);
     let now = rig.now();
     rig.navigator.prepare(ToPose, &tree, now);
-    rig.unlocated(1, 1.0, &tree, 0);
+    rig.goal_without_transform(1, 1.0, &tree, 0);
     rig.ticks(3);
     rig.bench.publish("pause", ());
     rig.ticks(3);
-    rig.unlocated(2, 2.0, &tree, 0);
+    rig.goal_without_transform(2, 2.0, &tree, 0);
     rig.ticks(3);
     assert!(!rig.navigator.is_running());
     rig.bench.transform("map", "base_link", Pose::default());

@@ -306,7 +306,7 @@ fn a_goal_that_a_node_writes_in_place_is_the_goal() {
 }
 
 #[test]
-fn a_goal_is_driven_to_where_the_tree_itself_makes_the_key_of_the_other_kind_of_it() {
+fn a_goal_is_reached_if_the_tree_converts_goal_to_goals() {
     let append = r#"<AppendGoalPoseToGoals goal_pose="{goal}" output_goals="{goals}"/>"#;
     let plan = r#"<ComputePathThroughPoses goals="{goals}" path="{path}"/>"#;
     let replanned = format!(
@@ -500,7 +500,7 @@ fn a_goal_that_comes_in_any_tick_is_sent_by_trees_that_send_the_robot_by_message
 }
 
 #[test]
-fn a_run_that_takes_its_goal_from_a_topic_is_one_of_the_new_goal() {
+fn a_goal_read_from_a_topic_counts_as_the_new_goal() {
     let xml = format!(
         r#"<Sequence><RosSubscribe topic_name="any_goal" message_type="a/msg/B" message.goal="{{goal}}"/>
              {PLAN}{FOLLOW}{WAIT}</Sequence>"#
@@ -607,7 +607,7 @@ fn a_call_that_repeats_a_goal_proves_no_drive() {
 }
 
 #[test]
-fn a_question_about_a_goal_or_an_event_that_carries_it_starts_no_tree_again() {
+fn a_service_call_or_message_with_the_goal_does_not_restart_the_tree() {
     for ask in [
         r#"<WasEntryUpdated entry="{goal}"/>"#,
         r#"<Emit event="goal" data="{goal}"/>"#,

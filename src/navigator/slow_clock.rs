@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_a_slow_clock_is_told_once_as_what_it_is() {
+    fn g10_a_slow_clock_is_reported_once() {
         assert_eq!(
             lines([25; 1000]),
             ["/clock advances every 25ms, slower than the tick period of 10ms: ticks follow the clock"]
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_a_clock_that_leaps_now_and_then_is_not_slow() {
+    fn g10_a_clock_with_occasional_jumps_is_not_slow() {
         let leaps = |tick: u64| if tick.is_multiple_of(30) { 5000 } else { 10 };
         assert!(lines((0..1000).map(leaps)).is_empty());
     }

@@ -40,7 +40,7 @@ impl Default for StalledThreads {
 
 impl StalledThreads {
     /// Checks once. Call it at least once in [`LATE`].
-    pub(super) fn look(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
+    pub(super) fn check(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
         if self.aborts {
             process::abort();
         }
@@ -52,7 +52,7 @@ impl StalledThreads {
             return;
         }
         for (thread, beats) in ros.beats().chain([("goal-tracker", goal_tracker.beats())]) {
-            let time = match self.verdict(thread, beats) {
+            let time = match self.detect_stall(thread, beats) {
                 Some(StallNotice::Stalled(time)) => time,
                 Some(StallNotice::Recovered(time)) => {
                     tracing::error!("watchdog: thread `{thread}` responds again after {time:.1?}");
@@ -76,13 +76,13 @@ impl StalledThreads {
     }
 
     /// The stall notice of a thread, if any.
-    fn verdict(&mut self, thread: &'static str, beats: u64) -> Option<StallNotice> {
+    fn detect_stall(&mut self, thread: &'static str, beats: u64) -> Option<StallNotice> {
         let index = self.threads.iter().position(|(known, _)| *known == thread);
         let index = index.unwrap_or_else(|| {
             self.threads.push((thread, StallDetector::default()));
             self.threads.len() - 1
         });
         let (_, stall_detector) = self.threads.get_mut(index)?;
-        stall_detector.look(beats, self.now, LIMIT)
+        stall_detector.check(beats, self.now, LIMIT)
     }
 }

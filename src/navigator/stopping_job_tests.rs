@@ -128,7 +128,7 @@ fn g3_another_tree_begins_when_the_job_of_the_old_one_has_ended() {
 }
 
 #[test]
-fn a_stop_timeout_of_nil_waits_for_no_job() {
+fn a_stop_timeout_of_zero_waits_for_no_job() {
     let mut braking = Braking::with(Options {
         stop_timeout: Duration::ZERO,
         ..Options::default()

@@ -203,7 +203,7 @@ fn g8_a_leaf_that_panics_fails_its_tree_and_nothing_else() {
 }
 
 #[test]
-fn g8_a_leaf_that_panics_when_it_is_halted_does_not_keep_others_from_stopping() {
+fn g8_a_panic_in_a_halt_does_not_keep_other_leaves_running() {
     let (mut rig, registry) = (Rig::new(), registry());
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
     // Halted in the order of the file: leaves after the faulty one are halted as well.
@@ -225,7 +225,7 @@ fn g8_a_leaf_that_panics_when_it_is_halted_does_not_keep_others_from_stopping() 
 }
 
 #[test]
-fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
+fn g8_a_panic_at_tree_creation_aborts_one_goal() {
     let (mut rig, registry) = (Rig::new(), registry());
     rig.goal(1, &load(&registry, "<PanicsInAttach/>"));
     let (_, report) = rig.report();
@@ -242,7 +242,7 @@ fn g8_a_leaf_that_panics_when_its_tree_is_made_costs_one_goal() {
 }
 
 #[test]
-fn g8_a_leaf_that_panics_when_its_tree_is_dropped_harms_nobody() {
+fn g8_a_panic_in_the_drop_of_a_tree_has_no_effect() {
     let (mut rig, registry) = (Rig::new(), registry());
     rig.goal(1, &load(&registry, "<PanicsInDrop/>"));
     rig.ticks(1);
@@ -260,7 +260,7 @@ fn g8_a_leaf_that_panics_when_its_tree_is_dropped_harms_nobody() {
 }
 
 #[test]
-fn each_tree_of_a_node_draws_its_own_lots_and_a_seed_repeats_them() {
+fn each_tree_has_its_own_random_numbers_and_a_seed_repeats_them() {
     let lot =
         "<Random><Script code=\"drawn := drawn * 2\"/><Script code=\"drawn := drawn * 2 + 1\"/></Random>";
     let tree = format!(

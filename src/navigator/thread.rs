@@ -104,7 +104,7 @@ impl<T> Pending<T> {
     ///
     /// # Errors
     /// [`Unacknowledged`].
-    pub fn look(&self) -> Result<T, Unacknowledged> {
+    pub fn try_wait(&self) -> Result<T, Unacknowledged> {
         self.0.try_recv().map_err(|error| match error {
             TryRecvError::Empty => Unacknowledged::NotYet,
             TryRecvError::Disconnected => Unacknowledged::Never,
@@ -142,7 +142,7 @@ pub struct AdmissionPermit {
 
 impl AdmissionPermit {
     /// Sends the goal. If goals were refused meanwhile, even for a short time, its client gets an error.
-    pub fn hand_in(self, request: Request) {
+    pub fn submit(self, request: Request) {
         match self.handle.queue.push(self.epoch, request) {
             Ok(()) => self.handle.wake(),
             Err(request) => request.refuse_now(NavigationError::None, SHUT),
@@ -154,7 +154,7 @@ impl Handle {
     /// Sends a goal that was accepted just now.
     pub fn goal(&self, request: Request) {
         match self.admit() {
-            Some(permit) => permit.hand_in(request),
+            Some(permit) => permit.submit(request),
             None => request.refuse_now(NavigationError::None, SHUT),
         }
     }
@@ -190,7 +190,7 @@ impl Handle {
             request.cancel_now();
             return;
         }
-        self.heartbeat.cancel_asked(goal);
+        self.heartbeat.cancel_requested(goal);
         let _ = self.sender.send(Message::Cancel(goal));
     }
 
@@ -256,7 +256,7 @@ fn refuse(requests: Vec<Request>) {
 }
 
 /// Time for the thread to end after the request. Only a leaf that hangs takes longer.
-const FAREWELL: Duration = Duration::from_millis(500);
+const JOIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Calls a function when it is dropped.
 pub(super) struct AtEnd<F: FnOnce()>(Option<F>);
@@ -364,7 +364,7 @@ impl TickThread {
 impl Drop for TickThread {
     fn drop(&mut self) {
         let _ = self.handle.sender.send(Message::Quit);
-        if let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(FAREWELL) {
+        if let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(JOIN_TIMEOUT) {
             tracing::error!("tick thread not joined: a leaf still blocks it");
             return;
         }
@@ -429,7 +429,7 @@ impl Loop {
             fault::point();
             self.heartbeat.begin();
             self.uncounted = self.clock.steady();
-            self.mend();
+            self.handle_external_cancel();
             let goes_on = match received {
                 Ok(message) => self.handle(message),
                 Err(RecvTimeoutError::Timeout) => true,
@@ -467,7 +467,7 @@ impl Loop {
         self.navigator.set_steady(self.clock.steady());
         match message {
             Message::Cancel(goal) => {
-                self.heartbeat.cancel_taken(goal);
+                self.heartbeat.cancel_processed(goal);
                 self.navigator.cancel(goal, now);
             }
             // A goal that starts is ticked in the same turn.
@@ -523,8 +523,8 @@ impl Loop {
 
     /// Ends the tree if the watchdog has cancelled the goals of all its leaves: these leaves would be RUNNING without
     /// end.
-    fn mend(&mut self) {
-        if let Some(goal) = self.heartbeat.take_cancelled_without() {
+    fn handle_external_cancel(&mut self) {
+        if let Some(goal) = self.heartbeat.take_cancelled_externally() {
             self.navigator.set_steady(self.clock.steady());
             self.navigator.leaves_were_halted(goal, self.clock.now());
         }
@@ -564,7 +564,7 @@ impl Loop {
         let began = self.clock.steady();
         self.navigator.set_steady(began);
         // Also after a message that took long: no tick comes before this call.
-        self.mend();
+        self.handle_external_cancel();
         let now = self.clock.now();
         if self.cut.is_some_and(|cut| began >= cut) {
             self.navigator.wait_no_longer();

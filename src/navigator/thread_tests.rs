@@ -21,7 +21,7 @@ use crate::nav::testing::{Bench, Plan};
 use crate::nav::{Settings, World};
 
 /// Maximum wait of a test on any machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The clock of a tick thread under test: the time of ticks, which a simulation may stop, the steady time, and whether
 /// the time of ticks is still unknown.
@@ -56,7 +56,7 @@ impl TickClock for VirtualClock {
 
     /// The thread checks the clock when it is woken.
     fn wall_time_until(&self, _: Time) -> Duration {
-        PATIENCE
+        TIMEOUT
     }
 }
 
@@ -140,12 +140,12 @@ impl Remote {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        let tick_status = self.thread.handle().tick_status().wait(PATIENCE).unwrap();
+        let tick_status = self.thread.handle().tick_status().wait(TIMEOUT).unwrap();
         tick_status.navigator.is_running
     }
 
     fn ticks(&self) -> u64 {
-        let tick_status = self.thread.handle().tick_status().wait(PATIENCE).unwrap();
+        let tick_status = self.thread.handle().tick_status().wait(TIMEOUT).unwrap();
         tick_status.statistics.durations.total()
     }
 
@@ -174,9 +174,9 @@ impl Remote {
 }
 
 /// A leaf whose tree takes half a second to create.
-struct LongInTheMaking(VirtualClock);
+struct SlowConstruction(VirtualClock);
 
-impl Behavior for LongInTheMaking {
+impl Behavior for SlowConstruction {
     fn tick(&self, _: &mut Context<'_>) -> Tick {
         Ok(NodeStatus::Running)
     }
@@ -191,27 +191,27 @@ fn g10_what_a_period_took_counts_all_that_the_thread_did_in_it() {
     let remote = Remote::new();
     let (mut registry, clock) = (registry(), remote.clock.clone());
     registry
-        .register_with("LongInTheMaking", NodeKind::Action, (0, 0), "", move |_| {
-            Box::new(LongInTheMaking(clock.clone()))
+        .register_with("SlowConstruction", NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(SlowConstruction(clock.clone()))
         })
         .unwrap();
-    remote.goal(1, &load(&registry, "<LongInTheMaking/>"));
-    let tick_status = remote.thread.handle().tick_status().wait(PATIENCE).unwrap();
+    remote.goal(1, &load(&registry, "<SlowConstruction/>"));
+    let tick_status = remote.thread.handle().tick_status().wait(TIMEOUT).unwrap();
     assert_eq!(tick_status.statistics.durations.total(), 1);
     assert!(tick_status.statistics.durations.longest() >= Duration::from_millis(500));
 }
 
 #[test]
-fn a_pause_is_acknowledged_when_nothing_is_ticked_any_more() {
+fn a_pause_is_acknowledged_after_the_last_tick() {
     let mut remote = Remote::new();
     remote.turn(Plan::endless);
-    remote.thread.handle().pause().wait(PATIENCE).unwrap();
+    remote.thread.handle().pause().wait(TIMEOUT).unwrap();
     let ticks = remote.ticks();
     assert!(ticks >= 3);
     remote.periods(5);
     assert_eq!(remote.ticks(), ticks);
     assert_eq!(remote.bench.active("spin"), 1, "its goal goes on");
-    remote.thread.handle().resume().wait(PATIENCE).unwrap();
+    remote.thread.handle().resume().wait(TIMEOUT).unwrap();
     remote.periods(2);
     assert!(remote.ticks() > ticks);
 }
@@ -225,7 +225,7 @@ fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     assert_eq!(remote.bench.active("spin"), 1, "its server takes its time");
     assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
     remote.periods(20);
-    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
     assert_eq!(remote.bench.active("spin"), 0);
     assert_eq!(
         remote.reports.try_recv().unwrap().1.status,
@@ -235,24 +235,24 @@ fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     remote.goal(2, &load(&registry, "<AlwaysSuccess/>"));
     remote.periods(1);
     assert_eq!(
-        remote.reports.recv_timeout(PATIENCE).unwrap().1.status,
+        remote.reports.recv_timeout(TIMEOUT).unwrap().1.status,
         TerminalStatus::Succeeded
     );
 }
 
 #[test]
-fn a_halt_of_what_does_not_stop_is_acknowledged_when_that_was_reported() {
+fn a_halt_of_a_goal_that_does_not_stop_is_acknowledged_after_its_report() {
     let mut remote = Remote::new();
     remote.turn(|| Plan::endless().unstoppable());
     let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
     remote.periods(310);
-    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
     let (_, report) = remote.reports.try_recv().unwrap();
     assert!(report.error_message.contains("turn"), "{report:?}");
 }
 
 #[test]
-fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
+fn a_halt_is_acknowledged_while_the_next_goal_runs() {
     let mut remote = Remote::new();
     let tree = remote.turn(|| Plan::endless().stop_after(100));
     let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
@@ -260,7 +260,7 @@ fn a_halt_is_acknowledged_although_the_next_goal_runs_by_then() {
     remote.periods(5);
     assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
     remote.periods(10);
-    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
     assert_eq!(remote.reports.try_recv().unwrap().0, 1);
     assert!(remote.is_running());
 }
@@ -278,7 +278,7 @@ fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulate
     let patient = remote
         .thread
         .handle()
-        .halt_within(HaltReason::ShuttingDown, PATIENCE);
+        .halt_within(HaltReason::ShuttingDown, TIMEOUT);
     remote.ticks();
     remote.clock.advance_steady(190);
     remote.thread.handle().wake();
@@ -286,8 +286,8 @@ fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulate
     assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
     remote.clock.advance_steady(10);
     remote.thread.handle().wake();
-    assert_eq!(halted.wait(PATIENCE), Ok(()));
-    assert_eq!(patient.wait(PATIENCE), Ok(()));
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
+    assert_eq!(patient.wait(TIMEOUT), Ok(()));
     let (_, report) = remote.reports.try_recv().unwrap();
     assert_eq!(report.status, TerminalStatus::Aborted);
     assert!(report.error_message.contains("turn"), "{report:?}");
@@ -304,7 +304,7 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
     let halted = handle.halt(HaltReason::ShuttingDown);
     remote.periods(2);
     let refused = |remote: &Remote, number: u8| {
-        let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+        let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
         assert_eq!((client, report.status), (number, TerminalStatus::Aborted));
         assert_eq!(
             report.error_message,
@@ -312,22 +312,19 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
         );
     };
     // While the goal on the first server is stopping, ...
-    stopping.hand_in(request(2, &tree, &remote.clients));
+    stopping.submit(request(2, &tree, &remote.clients));
     refused(&remote, 2);
     remote.periods(20);
-    assert_eq!(halted.wait(PATIENCE), Ok(()));
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
     assert_eq!(remote.reports.try_recv().unwrap().0, 1);
     // ... after it has stopped, and after goals are accepted again.
-    idle.hand_in(request(3, &tree, &remote.clients));
+    idle.submit(request(3, &tree, &remote.clients));
     refused(&remote, 3);
     handle.open();
-    again.hand_in(request(4, &tree, &remote.clients));
+    again.submit(request(4, &tree, &remote.clients));
     refused(&remote, 4);
     assert!(!remote.is_running());
-    handle
-        .admit()
-        .unwrap()
-        .hand_in(request(5, &tree, &remote.clients));
+    handle.admit().unwrap().submit(request(5, &tree, &remote.clients));
     assert!(remote.is_running());
 }
 
@@ -341,7 +338,7 @@ fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
         .thread
         .handle()
         .swap(kind, load(&registry, "<PanicsInAttach/>"));
-    let refusal = broken.wait(PATIENCE).unwrap().unwrap_err();
+    let refusal = broken.wait(TIMEOUT).unwrap().unwrap_err();
     assert!(refusal.contains("the gripper has no fingers"), "{refusal}");
     remote.periods(2);
     assert_eq!(
@@ -356,10 +353,10 @@ fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
     remote.periods(5);
     assert_eq!(swapped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
     remote.periods(10);
-    assert_eq!(swapped.wait(PATIENCE), Ok(Ok(())));
+    assert_eq!(swapped.wait(TIMEOUT), Ok(Ok(())));
     assert_eq!(remote.bench.active("spin"), 0);
     remote.periods(10);
-    let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(
         (client, report.status),
         (1, TerminalStatus::Succeeded),
@@ -377,18 +374,18 @@ fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends()
     remote.bench.wait(100);
     remote.clock.advance(100);
     remote.thread.handle().wake();
-    assert_eq!(stopped.wait(PATIENCE), Ok(()));
+    assert_eq!(stopped.wait(TIMEOUT), Ok(()));
     assert_eq!(remote.bench.active("spin"), 0);
-    remote.ended.recv_timeout(PATIENCE).unwrap();
+    remote.ended.recv_timeout(TIMEOUT).unwrap();
     assert!(remote.thread.is_finished(), "who is told may look");
     assert_eq!(
-        remote.thread.handle().pause().wait(PATIENCE),
+        remote.thread.handle().pause().wait(TIMEOUT),
         Err(Unacknowledged::Never)
     );
 }
 
 #[test]
-fn a_tick_thread_that_ends_by_a_fault_says_so() {
+fn a_failed_tick_thread_reports_its_fault() {
     let (end, ended) = channel();
     let thread = TickThread::start(
         |_| panic!("a fault of the test's"),
@@ -397,7 +394,7 @@ fn a_tick_thread_that_ends_by_a_fault_says_so() {
         move || end.send(()).unwrap(),
     );
     let thread = thread.unwrap();
-    ended.recv_timeout(PATIENCE).unwrap();
+    ended.recv_timeout(TIMEOUT).unwrap();
     assert!(thread.is_finished());
 }
 
@@ -463,7 +460,7 @@ fn a_paused_simulation_does_not_keep_a_goal_waiting_for_a_transform() {
 fn a_pause_does_not_keep_a_goal_waiting_for_a_transform() {
     let mut remote = Remote::new();
     remote.turn(Plan::endless);
-    remote.thread.handle().pause().wait(PATIENCE).unwrap();
+    remote.thread.handle().pause().wait(TIMEOUT).unwrap();
     remote.goal_to_nowhere(2);
     assert_eq!(remote.bench.active("spin"), 1);
 }
@@ -491,7 +488,7 @@ fn g10_nothing_is_ticked_before_a_simulation_is_heard_of_and_a_goal_that_waits_f
         .thread
         .handle()
         .tick_status()
-        .wait(PATIENCE)
+        .wait(TIMEOUT)
         .unwrap()
         .statistics;
     assert!((4..=6).contains(&statistics.durations.total()), "{statistics:?}");

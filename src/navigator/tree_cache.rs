@@ -223,7 +223,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_file_for_each_goal_fills_no_memory_and_the_trees_in_use_stay() {
+    fn the_tree_cache_is_bounded_and_keeps_trees_in_use() {
         let bench = Bench::new("missions");
         bench.keep("default.xml");
         for number in 0..3 * ROOM {

@@ -63,7 +63,7 @@ mod tests {
     use super::super::goal::{Request, RequestedTree, TerminalStatus};
     use super::super::goal_queue::SHUT;
     use super::super::test_harness::{bench, load, registry, request};
-    use super::super::thread_tests::{PATIENCE, Remote};
+    use super::super::thread_tests::{Remote, TIMEOUT};
     use super::*;
     use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick};
     use crate::goal::GoalId;
@@ -81,14 +81,14 @@ mod tests {
         remote: Remote,
         folder: PathBuf,
         /// The leaf of the slow tree is made when this is dropped.
-        let_go: Option<Sender<()>>,
+        release: Option<Sender<()>>,
         /// Receives a message when the leaf is about to be made.
         reading: Receiver<()>,
     }
 
     impl Gateway {
         fn new(name: &str) -> Self {
-            let (let_go, held) = channel::<()>();
+            let (release, held) = channel::<()>();
             let (begin, reading) = channel();
             let held = Mutex::new(held);
             let is_registered = Arc::new(AtomicBool::new(false));
@@ -97,7 +97,7 @@ mod tests {
                 .register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", move |_| {
                     if is_armed.load(Ordering::SeqCst) {
                         let _ = begin.send(());
-                        let _ = held.lock().unwrap().recv_timeout(PATIENCE);
+                        let _ = held.lock().unwrap().recv_timeout(TIMEOUT);
                     }
                     Box::new(Endless)
                 })
@@ -119,7 +119,7 @@ mod tests {
             Self {
                 remote,
                 folder,
-                let_go: Some(let_go),
+                release: Some(release),
                 reading,
             }
         }
@@ -134,7 +134,7 @@ mod tests {
 
         fn send(&self, number: u8, file: &str) {
             let permit = self.remote.thread.handle().admit().unwrap();
-            permit.hand_in(self.request(number, file));
+            permit.submit(self.request(number, file));
         }
 
         fn cancel(&self, number: u8) {
@@ -143,14 +143,14 @@ mod tests {
 
         /// The next answered client, with its status and message.
         fn answer(&self) -> (u8, TerminalStatus, String) {
-            let (client, report) = self.remote.reports.recv_timeout(PATIENCE).unwrap();
+            let (client, report) = self.remote.reports.recv_timeout(TIMEOUT).unwrap();
             (client, report.status, report.error_message)
         }
 
         /// Waits until all trees are read that were requested so far. Returns the clients answered meanwhile.
         fn read(&mut self) -> Vec<(u8, TerminalStatus)> {
             const LAST: u8 = 99;
-            self.let_go = None;
+            self.release = None;
             self.send(LAST, "nowhere.xml");
             let mut answered: Vec<_> = std::iter::from_fn(|| {
                 let (client, ending, _) = self.answer();
@@ -184,7 +184,7 @@ mod tests {
         let mut gateway = Gateway::new("refused");
         let handle = gateway.remote.thread.handle().clone();
         gateway.send(1, "slow.xml");
-        gateway.reading.recv_timeout(PATIENCE).unwrap();
+        gateway.reading.recv_timeout(TIMEOUT).unwrap();
         gateway.send(2, "quick.xml");
         let late = handle.admit().unwrap();
         handle.shut();
@@ -195,7 +195,7 @@ mod tests {
             );
         }
         // Admitted before the shutdown, and passed on after it.
-        late.hand_in(gateway.request(3, "quick.xml"));
+        late.submit(gateway.request(3, "quick.xml"));
         assert_eq!(gateway.answer(), (3, TerminalStatus::Aborted, SHUT.to_owned()));
         assert!(handle.admit().is_none());
         handle.open();
@@ -209,7 +209,7 @@ mod tests {
         let mut gateway = Gateway::new("cancelled");
         gateway.send(1, "quick.xml");
         gateway.send(2, "slow.xml");
-        gateway.reading.recv_timeout(PATIENCE).unwrap();
+        gateway.reading.recv_timeout(TIMEOUT).unwrap();
         for number in [3, 4] {
             gateway.send(number, "quick.xml");
         }

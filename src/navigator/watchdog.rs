@@ -58,7 +58,7 @@ impl Watchdog {
                     let now = Time::ZERO + started.elapsed();
                     // The leaf is read first: if it returns before the count is read, nothing is reported.
                     let leaf = heartbeat.leaf();
-                    match ticks.look(heartbeat.beats(), now, limit) {
+                    match ticks.check(heartbeat.beats(), now, limit) {
                         Some(StallNotice::Stalled(time)) => {
                             hanging = true;
                             report(hangs(leaf.as_deref(), time));
@@ -81,9 +81,9 @@ impl Watchdog {
                         jobs.cancel_all();
                         // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be
                         // cancelled.
-                        heartbeat.cancelled_without(goal);
+                        heartbeat.cancelled_externally(goal);
                     }
-                    for text in jobs.look(now, limit) {
+                    for text in jobs.check(now, limit) {
                         report(text);
                     }
                 }

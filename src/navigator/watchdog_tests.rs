@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::goal::TerminalStatus;
 use super::test_harness::{load, registry, request};
-use super::thread_tests::{PATIENCE, Remote};
+use super::thread_tests::{Remote, TIMEOUT};
 use super::{NavigatorKind, Unacknowledged, Watchdog};
 use crate::bt::{HaltReason, NodeStatus, Registry, TreeDef};
 use crate::goal::GoalId;
@@ -19,41 +19,41 @@ use crate::nav::testing::Plan;
 const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// A leaf that blocks until the test releases it.
-fn stuck(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
-    let (let_go, gate) = channel::<()>();
+fn blocking_leaf(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
+    let (release, gate) = channel::<()>();
     let (entered, inside) = channel();
     let gate = Mutex::new(gate);
     registry
         .action("Stuck", move |_| {
             let _ = entered.send(());
-            let _ = gate.lock().unwrap().recv_timeout(PATIENCE);
+            let _ = gate.lock().unwrap().recv_timeout(TIMEOUT);
             Ok(NodeStatus::Success)
         })
         .unwrap();
-    (let_go, inside)
+    (release, inside)
 }
 
 /// Waits until the watchdog reports this text. Earlier reports are ignored: a thread that the machine delays is
 /// reported as well.
-fn hear(said: &Receiver<String>, beginning: &str) {
-    let deadline = Instant::now() + PATIENCE;
+fn expect_report(reports: &Receiver<String>, prefix: &str) {
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let text = said.recv_timeout(left).unwrap();
-        if text.starts_with(beginning) {
+        let text = reports.recv_timeout(left).unwrap();
+        if text.starts_with(prefix) {
             return;
         }
     }
 }
 
 #[test]
-fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
+fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     let mut registry = registry();
-    let (let_go, inside) = stuck(&mut registry);
+    let (release, inside) = blocking_leaf(&mut registry);
     let remote = Remote::new();
-    let (said, reports) = channel();
+    let (sender, reports) = channel();
     let limit = Duration::from_millis(100);
-    let report = move |text| drop(said.send(text));
+    let report = move |text| drop(sender.send(text));
     let (stopping, stopped) = channel();
     let stop = move || {
         let _ = stopping.send(());
@@ -73,27 +73,27 @@ fn a_leaf_that_keeps_the_tick_thread_is_named_and_so_is_its_return() {
         r#"<Sequence name="all"><AlwaysSuccess/><Stuck name="arm"/></Sequence>"#,
     );
     remote.goal(1, &tree);
-    inside.recv_timeout(PATIENCE).unwrap();
-    hear(&reports, "leaf `arm` has blocked the tick thread for ");
+    inside.recv_timeout(TIMEOUT).unwrap();
+    expect_report(&reports, "leaf `arm` has blocked the tick thread for ");
     let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
     assert_eq!(halted.wait(A_MOMENT), Err(Unacknowledged::NotYet));
-    assert!(stopped.try_recv().is_err(), "nobody has asked for a cancel");
+    assert!(stopped.try_recv().is_err(), "no cancel was requested");
     remote.thread.handle().cancel(GoalId([1; 16]));
-    stopped.recv_timeout(PATIENCE).unwrap();
-    let_go.send(()).unwrap();
-    assert_eq!(halted.wait(PATIENCE), Ok(()));
-    hear(&reports, "tick thread is blocked and a cancel waits for it");
-    hear(&reports, "tick thread responds again after ");
+    stopped.recv_timeout(TIMEOUT).unwrap();
+    release.send(()).unwrap();
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
+    expect_report(&reports, "tick thread is blocked and a cancel waits for it");
+    expect_report(&reports, "tick thread responds again after ");
     drop(watchdog);
 }
 
 #[test]
-fn g8_a_leaf_that_keeps_the_tick_thread_does_not_hold_up_the_end() {
+fn g8_a_leaf_that_blocks_the_tick_thread_does_not_delay_the_shutdown() {
     let mut registry = registry();
-    let (let_go, inside) = stuck(&mut registry);
+    let (release, inside) = blocking_leaf(&mut registry);
     let remote = Remote::new();
     remote.goal(1, &load(&registry, "<Stuck/>"));
-    inside.recv_timeout(PATIENCE).unwrap();
+    inside.recv_timeout(TIMEOUT).unwrap();
     let begin = Instant::now();
     drop(remote.thread);
     assert!(
@@ -101,41 +101,41 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_hold_up_the_end() {
         "it was waited for: {:?}",
         begin.elapsed()
     );
-    let_go.send(()).unwrap();
+    release.send(()).unwrap();
 }
 
 /// A tree with a leaf that blocks the tick thread and another leaf that turns the robot, and its watchdog.
-struct Kept {
+struct BlockedTree {
     remote: Remote,
     tree: Arc<TreeDef>,
-    let_go: Sender<()>,
+    release: Sender<()>,
     inside: Receiver<()>,
-    said: Receiver<String>,
+    reports: Receiver<String>,
     stopped: Receiver<()>,
     watchdog: Watchdog,
 }
 
 /// Time in which the watchdog would do something wrong.
-const A_WHILE: Duration = Duration::from_millis(300);
+const QUIET_TIME: Duration = Duration::from_millis(300);
 
-impl Kept {
+impl BlockedTree {
     fn new() -> Self {
         let mut registry = registry();
-        let (let_go, inside) = stuck(&mut registry);
+        let (release, inside) = blocking_leaf(&mut registry);
         let mut remote = Remote::new();
         remote.bench.action::<Spin>("spin", |_| Plan::endless());
         let tree = load(
             &registry,
             r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#,
         );
-        let (saying, said) = channel();
+        let (sender, reports) = channel();
         let (stopping, stopped) = channel();
         let mut halt_all = remote.bench.halting();
         let watchdog = Watchdog::start(
             remote.heartbeat.clone(),
             remote.jobs.clone(),
             Duration::from_millis(100),
-            move |text| drop(saying.send(text)),
+            move |text| drop(sender.send(text)),
             move || {
                 halt_all();
                 let _ = stopping.send(());
@@ -146,9 +146,9 @@ impl Kept {
         Self {
             remote,
             tree,
-            let_go,
+            release,
             inside,
-            said,
+            reports,
             stopped,
             watchdog: watchdog.unwrap(),
         }
@@ -161,15 +161,15 @@ impl Kept {
         self.remote.bench.wait(30);
         self.remote.clock.advance(30);
         self.remote.thread.handle().wake();
-        self.inside.recv_timeout(PATIENCE).unwrap();
-        hear(&self.said, "leaf `arm` has blocked the tick thread for ");
+        self.inside.recv_timeout(TIMEOUT).unwrap();
+        expect_report(&self.reports, "leaf `arm` has blocked the tick thread for ");
         assert_eq!(self.remote.bench.active("spin"), 1);
     }
 }
 
 #[test]
 fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
-    let mut kept = Kept::new();
+    let mut kept = BlockedTree::new();
     kept.remote.goal(1, &kept.tree);
     kept.keep();
     let handle = kept.remote.thread.handle();
@@ -179,8 +179,8 @@ fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
     handle.cancel(GoalId([2; 16]));
     let (client, report) = kept.remote.reports.try_recv().unwrap();
     assert_eq!((client, report.status), (2, TerminalStatus::Canceled), "at once");
-    assert!(kept.stopped.recv_timeout(A_WHILE).is_err());
-    kept.let_go.send(()).unwrap();
+    assert!(kept.stopped.recv_timeout(QUIET_TIME).is_err());
+    kept.release.send(()).unwrap();
     kept.remote.periods(3);
     assert!(kept.remote.is_running());
     let bench = &kept.remote.bench;
@@ -189,22 +189,22 @@ fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
 }
 
 #[test]
-fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told() {
-    let mut kept = Kept::new();
+fn g6_a_tree_whose_goals_were_cancelled_externally_is_halted_and_its_client_gets_a_result() {
+    let mut kept = BlockedTree::new();
     kept.remote.goal(1, &kept.tree);
     kept.keep();
     // It would replace the first goal in its tree, whose leaves would wait without end for the cancelled goals.
     kept.remote.goal(2, &kept.tree);
     kept.remote.thread.handle().cancel(GoalId([1; 16]));
-    kept.stopped.recv_timeout(PATIENCE).unwrap();
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 0);
-    let deadline = Instant::now() + PATIENCE;
-    while !kept.remote.heartbeat.is_cancelled_without() && Instant::now() < deadline {
+    let deadline = Instant::now() + TIMEOUT;
+    while !kept.remote.heartbeat.is_cancelled_externally() && Instant::now() < deadline {
         std::thread::yield_now();
     }
-    kept.let_go.send(()).unwrap();
-    let (client, report) = kept.remote.reports.recv_timeout(PATIENCE).unwrap();
+    kept.release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(
         (client, report.status),
         (1, TerminalStatus::Canceled),
@@ -217,20 +217,20 @@ fn g6_a_tree_whose_goals_were_cancelled_without_it_is_halted_and_its_client_told
     kept.remote.periods(1);
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 1);
-    kept.let_go.send(()).unwrap();
+    kept.release.send(()).unwrap();
     drop(kept.watchdog);
 }
 
 #[test]
 fn g11_a_watchdog_without_a_limit_checks_for_stalled_threads_only() {
     let (looking, looks) = channel();
-    let (saying, said) = channel();
+    let (sender, reports) = channel();
     let remote = Remote::new();
     let watchdog = Watchdog::start(
         remote.heartbeat.clone(),
         remote.jobs.clone(),
         Duration::ZERO,
-        move |text| drop(saying.send(text)),
+        move |text| drop(sender.send(text)),
         || (),
         move || {
             let _ = looking.send(());
@@ -240,16 +240,16 @@ fn g11_a_watchdog_without_a_limit_checks_for_stalled_threads_only() {
     // A tick that does not end.
     remote.heartbeat.begin();
     for _ in 0..3 {
-        looks.recv_timeout(PATIENCE).unwrap();
+        looks.recv_timeout(TIMEOUT).unwrap();
     }
     drop(watchdog);
-    assert!(said.try_recv().is_err());
+    assert!(reports.try_recv().is_err());
 }
 
 #[test]
-fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
+fn g8_a_leaf_that_blocks_the_tick_thread_does_not_block_the_cancel_of_a_job() {
     let mut registry = registry();
-    let (let_go, inside) = stuck(&mut registry);
+    let (release, inside) = blocking_leaf(&mut registry);
     let (stopping, stopped) = channel();
     register_function(&mut registry, "Arm", Threads, move |cancel| {
         let stopping = stopping.clone();
@@ -261,12 +261,12 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
     })
     .unwrap();
     let mut remote = Remote::new();
-    let (saying, said) = channel();
+    let (sender, reports) = channel();
     let watchdog = Watchdog::start(
         remote.heartbeat.clone(),
         remote.jobs.clone(),
         Duration::from_millis(100),
-        move |text| drop(saying.send(text)),
+        move |text| drop(sender.send(text)),
         remote.bench.halting(),
         || (),
         || (),
@@ -279,21 +279,21 @@ fn g8_a_leaf_that_keeps_the_tick_thread_does_not_keep_a_cancel_from_a_job() {
     remote.periods(1);
     remote.clock.advance(30);
     remote.thread.handle().wake();
-    inside.recv_timeout(PATIENCE).unwrap();
-    hear(&said, "leaf `wall` has blocked the tick thread for ");
+    inside.recv_timeout(TIMEOUT).unwrap();
+    expect_report(&reports, "leaf `wall` has blocked the tick thread for ");
     assert!(stopped.try_recv().is_err());
     remote.thread.handle().cancel(GoalId([1; 16]));
     assert_eq!(
-        stopped.recv_timeout(PATIENCE),
+        stopped.recv_timeout(TIMEOUT),
         Ok(()),
         "the leaf still keeps the thread"
     );
-    hear(&said, "tick thread is blocked and a cancel waits for it");
-    while !remote.heartbeat.is_cancelled_without() {
+    expect_report(&reports, "tick thread is blocked and a cancel waits for it");
+    while !remote.heartbeat.is_cancelled_externally() {
         std::thread::yield_now();
     }
-    let_go.send(()).unwrap();
-    let (client, report) = remote.reports.recv_timeout(PATIENCE).unwrap();
+    release.send(()).unwrap();
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(
         (client, report.status),
         (1, TerminalStatus::Canceled),

@@ -82,7 +82,7 @@ impl<C: ActionCodec> ActionClient<C> {
         node.watch_publishers(
             &format!("{name}/_action/status"),
             move || !lock(&busy).is_empty(),
-            move || to.send(Input::Task(Box::new(RosNode::look_hastily))),
+            move || to.send(Input::Task(Box::new(RosNode::check_servers_fast))),
         )?;
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cancel_that_cancels_nothing_was_rejected() {
+    fn a_cancel_that_cancels_no_goal_is_rejected() {
         let goal = GoalId([7; 16]);
         let empty = action_msgs::srv::CancelGoal::Response {
             return_code: 0,

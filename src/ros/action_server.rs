@@ -537,7 +537,11 @@ impl<A: ServedAction> ServerGoal<A> {
     ///
     /// # Errors
     /// As [`ServerGoal::finish`].
-    pub fn finish_unsaid(&self, end: TerminalStatus, result: A::Result) -> Result<Results<A>, TableError> {
+    pub fn finish_without_result(
+        &self,
+        end: TerminalStatus,
+        result: A::Result,
+    ) -> Result<Results<A>, TableError> {
         let results = self.inner.server.end(self.inner.id, end, result)?;
         self.inner.server.publish_status();
         Ok(results)
@@ -545,7 +549,7 @@ impl<A: ServedAction> ServerGoal<A> {
 
     /// Publishes the status of goals that no client sent, together with the real ones, and feedback on one of them. For
     /// simulated faults.
-    pub fn mislead(&self, feedback: &A::Feedback) {
+    pub fn publish_foreign_goals(&self, feedback: &A::Feedback) {
         let server = &self.inner.server;
         let foreign = GoalId(self.inner.id.0.map(|byte| !byte));
         server.publish_status_with(&[

@@ -18,28 +18,28 @@ use crate::fault;
 /// The pause after the first refusal, doubled after each one: usually the reader is found within a few milliseconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The time after which an answer is abandoned: its client is gone, or belongs to another network.
-const PATIENCE: Duration = Duration::from_secs(3);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The maximum number of refused answers. It limits the memory for clients that request repeatedly and cannot receive
 /// answers and, with a profile of the user, the time on the node's thread.
-const MOST: usize = 64;
+const MAX_REFUSED: usize = 64;
 
 /// The maximum number of answers that wait for their first attempt. Further ones are dropped without notice to their
 /// clients: each refusal may take a tenth of a second, so clients that cannot receive would fill the memory with
 /// answers.
-const MOST_QUEUED: usize = 4096;
+const MAX_QUEUED: usize = 4096;
 
 /// The result of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Attempt {
-    Given,
+    Sent,
     /// Worth another attempt.
     Refused(String),
     /// The service no longer exists.
-    Pointless,
+    ServiceGone,
 }
 
-type Give = Box<dyn FnMut() -> Attempt + Send>;
+type SendAttempt = Box<dyn FnMut() -> Attempt + Send>;
 
 /// Answers from a thread that may wait briefly: the node's own. Another thread repeats a refused answer.
 pub(super) fn answer<S>(request: ServiceRequest<S>, response: S::Response)
@@ -47,9 +47,9 @@ where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
 {
-    let mut give = giving(request, response);
-    if let Attempt::Refused(_) = give() {
-        hand_on(give);
+    let mut attempt = send_attempt(request, response);
+    if let Attempt::Refused(_) = attempt() {
+        enqueue(attempt);
     }
 }
 
@@ -59,7 +59,7 @@ where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
 {
-    hand_on(giving(request, response));
+    enqueue(send_attempt(request, response));
 }
 
 /// The time of the last answer.
@@ -68,7 +68,7 @@ static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 /// The time for the middleware to deliver an answer before the service that sent it ends. A client receives that end on
 /// another socket than the answer, and drops messages of a service that it considers gone: on a machine with ten
 /// processes per core, one in ten navigations that a signal ended had no result.
-const ON_ITS_WAY: Duration = Duration::from_millis(150);
+const DELIVERY_TIME: Duration = Duration::from_millis(150);
 
 /// Waits, for `patience` at most, until every answer was tried once, and then until the last one has had time to
 /// arrive. For the end of a process.
@@ -76,7 +76,7 @@ pub(super) fn flush(patience: Duration) {
     try_all(patience);
     let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(last) = last {
-        std::thread::sleep(ON_ITS_WAY.saturating_sub(last.elapsed()));
+        std::thread::sleep(DELIVERY_TIME.saturating_sub(last.elapsed()));
     }
 }
 
@@ -89,7 +89,7 @@ fn try_all(patience: Duration) {
     }
 }
 
-fn giving<S>(mut request: ServiceRequest<S>, response: S::Response) -> Give
+fn send_attempt<S>(mut request: ServiceRequest<S>, response: S::Response) -> SendAttempt
 where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
@@ -103,25 +103,25 @@ where
         match request.clone().respond(response.clone()) {
             Ok(()) => {
                 *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-                Attempt::Given
+                Attempt::Sent
             }
-            Err(r2r::Error::RCL_RET_ACTION_SERVER_INVALID) => Attempt::Pointless,
+            Err(r2r::Error::RCL_RET_ACTION_SERVER_INVALID) => Attempt::ServiceGone,
             Err(error) => Attempt::Refused(format!("{type_name}: {error}")),
         }
     })
 }
 
 enum Task {
-    Give(Give),
+    Send(SendAttempt),
     Flush(Sender<()>),
 }
 
 /// One thread per process, started on first use; `None` if it could not be started.
 static QUEUE: OnceLock<Option<SyncSender<Task>>> = OnceLock::new();
 
-fn hand_on(give: Give) {
+fn enqueue(attempt: SendAttempt) {
     let queue = QUEUE.get_or_init(|| {
-        let (queue, tasks) = mpsc::sync_channel(MOST_QUEUED);
+        let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
         std::thread::Builder::new()
             .name("answers".to_owned())
             // The thread starts again after a panic: an answer that cannot be sent must not affect the others.
@@ -131,13 +131,13 @@ fn hand_on(give: Give) {
             .map(|_| queue)
     });
     if let Some(queue) = queue {
-        put(queue, give);
+        push(queue, attempt);
     }
 }
 
-fn put(queue: &SyncSender<Task>, give: Give) {
-    if queue.try_send(Task::Give(give)).is_err() {
-        tracing::warn!("response dropped: {MOST_QUEUED} responses already wait to be sent");
+fn push(queue: &SyncSender<Task>, attempt: SendAttempt) {
+    if queue.try_send(Task::Send(attempt)).is_err() {
+        tracing::warn!("response dropped: {MAX_QUEUED} responses already wait to be sent");
     }
 }
 
@@ -151,10 +151,10 @@ fn run(tasks: &Receiver<Task>) {
             Some(due) => tasks.recv_timeout(due.saturating_sub(started.elapsed())),
         };
         match received {
-            Ok(Task::Give(give)) => {
-                if let Some(reason) = refused.take(give, started.elapsed()) {
+            Ok(Task::Send(attempt)) => {
+                if let Some(reason) = refused.take(attempt, started.elapsed()) {
                     tracing::warn!(
-                        "response dropped: {MOST} responses already wait for their clients: {reason}"
+                        "response dropped: {MAX_REFUSED} responses already wait for their clients: {reason}"
                     );
                 }
             }
@@ -166,7 +166,7 @@ fn run(tasks: &Receiver<Task>) {
         // Try one, then read the queue again: a result must not wait for ten clients that cannot receive.
         if let Some(reason) = refused.try_again(started.elapsed()) {
             tracing::warn!(
-                "response dropped after {PATIENCE:?}: it could not be sent to its client: {reason}"
+                "response dropped after {RETRY_TIMEOUT:?}: it could not be sent to its client: {reason}"
             );
         }
     }
@@ -177,7 +177,7 @@ fn run(tasks: &Receiver<Task>) {
 struct Refused(Vec<Waiting>);
 
 struct Waiting {
-    give: Give,
+    attempt: SendAttempt,
     /// The reason of the last refusal.
     reason: String,
     first: Duration,
@@ -188,16 +188,16 @@ struct Waiting {
 
 impl Refused {
     /// Tries an answer and keeps it if it is refused. Returns the reason of another one that was dropped to make room.
-    fn take(&mut self, mut give: Give, now: Duration) -> Option<String> {
-        let Attempt::Refused(reason) = give() else {
+    fn take(&mut self, mut attempt: SendAttempt, now: Duration) -> Option<String> {
+        let Attempt::Refused(reason) = attempt() else {
             return None;
         };
         // The answer with the most refusals is dropped: most likely its client cannot receive.
         let worst = (0..self.0.len()).max_by_key(|index| self.0[*index].attempts);
-        let abandoned = worst.filter(|_| self.0.len() >= MOST);
+        let abandoned = worst.filter(|_| self.0.len() >= MAX_REFUSED);
         let abandoned = abandoned.map(|worst| self.0.swap_remove(worst).reason);
         self.0.push(Waiting {
-            give,
+            attempt,
             reason,
             first: now,
             due: now + FIRST_PAUSE,
@@ -221,13 +221,13 @@ impl Refused {
         let (index, _) = due.min_by_key(|(_, waiting)| waiting.due)?;
         let waiting = self.0.get_mut(index)?;
         waiting.attempts += 1;
-        let abandoned = match (waiting.give)() {
-            Attempt::Given => {
+        let abandoned = match (waiting.attempt)() {
+            Attempt::Sent => {
                 tracing::debug!("response sent at attempt {}", waiting.attempts);
                 None
             }
-            Attempt::Pointless => None,
-            Attempt::Refused(reason) if now >= waiting.first + PATIENCE => Some(reason),
+            Attempt::ServiceGone => None,
+            Attempt::Refused(reason) if now >= waiting.first + RETRY_TIMEOUT => Some(reason),
             Attempt::Refused(reason) => {
                 waiting.reason = reason;
                 waiting.pause *= 2;
@@ -248,32 +248,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_that_wait_for_clients_that_cannot_hear_fill_no_memory() {
-        let (queue, tasks) = mpsc::sync_channel(MOST_QUEUED);
-        for _ in 0..2 * MOST_QUEUED {
-            put(&queue, taken_at(1).0);
+    fn the_queue_of_answers_is_bounded() {
+        let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
+        for _ in 0..2 * MAX_QUEUED {
+            push(&queue, taken_at(1).0);
         }
-        assert_eq!(tasks.try_iter().count(), MOST_QUEUED);
+        assert_eq!(tasks.try_iter().count(), MAX_QUEUED);
     }
 
     /// An answer that is accepted at the given attempt, and its number of attempts.
-    fn taken_at(number: usize) -> (Give, Arc<AtomicUsize>) {
+    fn taken_at(number: usize) -> (SendAttempt, Arc<AtomicUsize>) {
         let tried = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&tried);
-        let give = Box::new(move || {
+        let attempt = Box::new(move || {
             if count.fetch_add(1, Ordering::Relaxed) + 1 >= number {
-                Attempt::Given
+                Attempt::Sent
             } else {
                 Attempt::Refused("nobody is there".to_owned())
             }
         });
-        (give, tried)
+        (attempt, tried)
     }
 
     /// The times of all attempts, in milliseconds, and the reasons of abandoned answers.
-    fn run_through(give: Give) -> (Vec<u128>, Vec<String>) {
+    fn run_through(attempt: SendAttempt) -> (Vec<u128>, Vec<String>) {
         let mut refused = Refused::default();
-        assert_eq!(refused.take(give, Duration::ZERO), None);
+        assert_eq!(refused.take(attempt, Duration::ZERO), None);
         let (mut moments, mut abandoned) = (vec![0], Vec::new());
         while let Some(due) = refused.next_due() {
             moments.push(due.as_millis());
@@ -283,22 +283,22 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_refused_is_given_again_until_it_is_taken() {
-        let (give, tried) = taken_at(4);
-        assert_eq!(run_through(give), (vec![0, 2, 6, 14], Vec::new()));
+    fn a_refused_answer_is_sent_again_until_it_is_accepted() {
+        let (attempt, tried) = taken_at(4);
+        assert_eq!(run_through(attempt), (vec![0, 2, 6, 14], Vec::new()));
         assert_eq!(tried.load(Ordering::Relaxed), 4, "and never twice");
     }
 
     #[test]
-    fn an_answer_that_nobody_takes_is_given_up() {
-        let (give, _) = taken_at(usize::MAX);
-        let (moments, abandoned) = run_through(give);
+    fn an_answer_that_is_always_refused_is_dropped() {
+        let (attempt, _) = taken_at(usize::MAX);
+        let (moments, abandoned) = run_through(attempt);
         assert_eq!(moments, [0, 2, 6, 14, 30, 62, 126, 254, 510, 1022, 2046, 4094]);
         assert_eq!(abandoned, ["nobody is there"]);
     }
 
     #[test]
-    fn others_are_not_tried_before_their_time() {
+    fn an_answer_is_not_sent_again_before_it_is_due() {
         let mut refused = Refused::default();
         let (never, _) = taken_at(usize::MAX);
         let (second, tried) = taken_at(3);
@@ -311,12 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_due_are_tried_one_at_a_time_the_oldest_first() {
+    fn due_answers_are_sent_one_at_a_time_oldest_first() {
         let mut refused = Refused::default();
         let answers: Vec<_> = (0..3).map(|_| taken_at(usize::MAX)).collect();
         let tried: Vec<_> = answers.iter().map(|(_, tried)| Arc::clone(tried)).collect();
-        for (number, (give, _)) in (0..).zip(answers) {
-            refused.take(give, Duration::from_millis(10 - number));
+        for (number, (attempt, _)) in (0..).zip(answers) {
+            refused.take(attempt, Duration::from_millis(10 - number));
         }
         for expected in [[1, 1, 2], [1, 2, 2], [2, 2, 2], [2, 2, 2]] {
             refused.try_again(Duration::from_millis(20));
@@ -326,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_so_many_are_kept() {
+    fn the_number_of_refused_answers_is_bounded() {
         let mut refused = Refused::default();
-        for _ in 0..MOST {
+        for _ in 0..MAX_REFUSED {
             assert_eq!(refused.take(taken_at(usize::MAX).0, Duration::ZERO), None);
         }
         let (last, tried) = taken_at(usize::MAX);

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_all_nodes_is_made_one_for_one() {
+    fn a_name_rule_for_all_nodes_becomes_a_rule_for_one_node() {
         let named = |text| name_one_node(&words(text), "bt_navigator").map(|words| words.join(" "));
         assert_eq!(
             named("navtree --ros-args -r __ns:=/a --remap __node:=navigator -- -r __node:=x").as_deref(),

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_of_a_goal_that_executes_for_hours_are_no_debts() {
+    fn result_requests_of_a_long_goal_do_not_count_as_unanswered() {
         let (caller, questions) = caller();
         let now = Instant::now();
         for _ in 0..2 * MOST_UNANSWERED {
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_a_restarted_server_has_never_heard_keep_no_later_goal_from_it() {
+    fn lost_requests_to_a_restarted_server_do_not_block_later_goals() {
         let (caller, questions) = caller();
         for _ in 0..MOST_UNANSWERED + 50 {
             caller.forget_but(7, 1);
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_never_answers_is_counted_and_bounded() {
+    fn unanswered_requests_are_counted_and_bounded() {
         let (caller, questions) = caller();
         let now = Instant::now();
         for key in 0..MOST_UNANSWERED as u64 {
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_was_restarted_is_asked_again() {
+    fn a_restarted_server_receives_requests_again() {
         let (caller, _questions) = caller();
         let now = Instant::now();
         for key in 0..MOST_UNANSWERED as u64 {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_successor_that_came_unnoticed_is_found_by_asking_now_and_then() {
+    fn an_unnoticed_restart_is_detected_by_trial_requests() {
         let (caller, questions) = caller();
         let begin = Instant::now();
         let told = Arc::new(Mutex::new(Vec::new()));

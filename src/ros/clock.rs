@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::Wake;
-use super::wake::Heard;
+use super::wake::WakeReason;
 use crate::bt::Time;
 use crate::msg::Stamp;
 
@@ -14,7 +14,7 @@ pub enum Woken {
     /// The deadline was reached.
     Deadline,
     /// The thread was woken.
-    Ring,
+    Notified,
 }
 
 /// The time that drives trees and stamps messages: one object for the whole process, cheap to clone.
@@ -31,25 +31,25 @@ pub struct Clock {
 #[derive(Debug)]
 struct Inner {
     start: Instant,
-    hands: Mutex<Hands>,
+    state: Mutex<ClockState>,
     sleepers: Mutex<Vec<Wake>>,
 }
 
 /// The source and the state of the trees' time. All fields are under one lock, held for an addition: if values from
 /// before and after a switch were mixed, the time could go back.
 #[derive(Debug)]
-struct Hands {
+struct ClockState {
     simulated: bool,
     /// Nanoseconds of the latest `/clock` message; 0 before the first. For rclcpp too, zero means no time.
     simulation: i64,
     /// Messages count from the second on after `use_sim_time` was set: the first one tells the simulation's time, not
     /// how much time has passed. A recording begins decades after zero.
-    counts: bool,
+    has_first_message: bool,
     /// The time of trees under `use_sim_time`, in nanoseconds. Steps back are not subtracted: after a recording starts
     /// over or a simulation is reset, timers of a tree must not wait for the duration of the last run.
-    onward: u64,
+    tree_time: u64,
     /// The trees' time minus the monotonic clock, without `use_sim_time`. It wraps if it is negative.
-    ahead: u64,
+    offset: u64,
     due_steps: DueSteps,
 }
 
@@ -100,12 +100,12 @@ impl Clock {
         Self {
             inner: Arc::new(Inner {
                 start: Instant::now(),
-                hands: Mutex::new(Hands {
+                state: Mutex::new(ClockState {
                     simulated,
                     simulation: 0,
-                    counts: false,
-                    onward: 0,
-                    ahead: 0,
+                    has_first_message: false,
+                    tree_time: 0,
+                    offset: 0,
                     due_steps: DueSteps::default(),
                 }),
                 sleepers: Mutex::new(Vec::new()),
@@ -115,36 +115,36 @@ impl Clock {
 
     /// Whether the time comes from `/clock`.
     pub fn is_simulated(&self) -> bool {
-        self.hands().simulated
+        self.state().simulated
     }
 
     /// Switches the source of the time, when the parameter `use_sim_time` is set. The time of trees continues from its
     /// current value, so a running tree is neither delayed nor hurried. Ends every sleep on simulated time.
     pub fn set_simulated(&self, simulated: bool) {
-        let mut hands = self.hands();
-        if hands.simulated != simulated {
+        let mut state = self.state();
+        if state.simulated != simulated {
             let steady = self.steady().as_nanos();
             if simulated {
-                hands.onward = steady.wrapping_add(hands.ahead);
-                hands.counts = false;
+                state.tree_time = steady.wrapping_add(state.offset);
+                state.has_first_message = false;
             } else {
-                hands.ahead = hands.onward.wrapping_sub(steady);
+                state.offset = state.tree_time.wrapping_sub(steady);
             }
-            hands.simulated = simulated;
-            hands.due_steps = DueSteps::default();
+            state.simulated = simulated;
+            state.due_steps = DueSteps::default();
         }
-        drop(hands);
+        drop(state);
         self.trigger();
     }
 
     /// The time that drives trees; it never goes back. Under `use_sim_time` it stops until [`Clock::has_started`], and
     /// a tick loop waits for that.
     pub fn now(&self) -> Time {
-        let hands = self.hands();
-        Time::from_nanos(if hands.simulated {
-            hands.onward
+        let state = self.state();
+        Time::from_nanos(if state.simulated {
+            state.tree_time
         } else {
-            self.steady().as_nanos().wrapping_add(hands.ahead)
+            self.steady().as_nanos().wrapping_add(state.offset)
         })
     }
 
@@ -152,24 +152,24 @@ impl Clock {
     /// the last call with the same ticks: those at `start` + n·`period`. With steps of 25 ms, there cannot be a tick
     /// every 10 ms.
     pub fn now_and_due_steps(&self, start: Time, period: Duration) -> (Time, Option<u64>) {
-        let mut hands = self.hands();
-        if !hands.simulated {
-            drop(hands);
+        let mut state = self.state();
+        if !state.simulated {
+            drop(state);
             return (self.now(), None);
         }
-        let onward = hands.onward;
-        let counted = std::mem::replace(&mut hands.due_steps, DueSteps::new(start, period, onward));
-        let same = (counted.start, counted.period) == (hands.due_steps.start, hands.due_steps.period);
+        let tree_time = state.tree_time;
+        let counted = std::mem::replace(&mut state.due_steps, DueSteps::new(start, period, tree_time));
+        let same = (counted.start, counted.period) == (state.due_steps.start, state.due_steps.period);
         (
-            Time::from_nanos(onward),
+            Time::from_nanos(tree_time),
             Some(if same { counted.count } else { 0 }),
         )
     }
 
     /// Whether the time is known. False only under `use_sim_time`, until the first `/clock` message since it was set.
     pub fn has_started(&self) -> bool {
-        let hands = self.hands();
-        !hands.simulated || hands.counts
+        let state = self.state();
+        !state.simulated || state.has_first_message
     }
 
     /// The monotonic clock, with and without `use_sim_time`.
@@ -179,7 +179,7 @@ impl Clock {
 
     /// The system's time at the trees' time `due`. Not for simulated time.
     fn instant(&self, due: Time) -> Instant {
-        let steady = due.as_nanos().wrapping_sub(self.hands().ahead);
+        let steady = due.as_nanos().wrapping_sub(self.state().offset);
         self.inner
             .start
             .checked_add(Duration::from_nanos(steady))
@@ -188,9 +188,9 @@ impl Clock {
 
     /// The ROS time for stamps: the system's or the simulation's.
     pub fn stamp(&self) -> Stamp {
-        let hands = self.hands();
-        if hands.simulated {
-            return Stamp::from_nanos(hands.simulation);
+        let state = self.state();
+        if state.simulated {
+            return Stamp::from_nanos(state.simulation);
         }
         Self::system_stamp()
     }
@@ -211,20 +211,20 @@ impl Clock {
         Stamp::from_nanos(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
     }
 
-    /// Sleeps until [`Clock::now`] has reached `deadline`, or until `wake` is rung. Under `use_sim_time` it may not
-    /// return without a ring: the simulation may have stopped.
+    /// Sleeps until [`Clock::now`] has reached `deadline`, or until `wake` is notified. Under `use_sim_time` it may not
+    /// return without a notification: the simulation may have stopped.
     pub fn sleep_until(&self, deadline: Time, wake: &Wake) -> Woken {
         loop {
             if self.now() >= deadline && self.has_started() {
                 return Woken::Deadline;
             }
-            let heard = if self.is_simulated() {
-                self.nap(deadline, wake)
+            let reason = if self.is_simulated() {
+                self.sleep_part(deadline, wake)
             } else {
-                wake.hear_until(self.instant(deadline))
+                wake.wait_until(self.instant(deadline))
             };
-            if heard == Heard::Ring {
-                return Woken::Ring;
+            if reason == WakeReason::Notified {
+                return Woken::Notified;
             }
         }
     }
@@ -232,23 +232,25 @@ impl Clock {
     /// Handles a `/clock` message, only on the thread that listens. Returns whether the message set the time back.
     pub(super) fn take(&self, stamp: Stamp) -> bool {
         let nanoseconds = stamp.as_nanos();
-        let mut hands = self.hands();
-        let is_set_back = hands.simulated && hands.counts && nanoseconds < hands.simulation;
-        if hands.counts {
-            let advance = nanoseconds.saturating_sub(hands.simulation);
-            hands.onward = hands.onward.saturating_add(u64::try_from(advance).unwrap_or(0));
-            let onward = hands.onward;
-            hands.due_steps.take(onward);
+        let mut state = self.state();
+        let is_set_back = state.simulated && state.has_first_message && nanoseconds < state.simulation;
+        if state.has_first_message {
+            let advance = nanoseconds.saturating_sub(state.simulation);
+            state.tree_time = state
+                .tree_time
+                .saturating_add(u64::try_from(advance).unwrap_or(0));
+            let tree_time = state.tree_time;
+            state.due_steps.take(tree_time);
         }
-        hands.counts = nanoseconds > 0;
-        hands.simulation = nanoseconds;
-        drop(hands);
+        state.has_first_message = nanoseconds > 0;
+        state.simulation = nanoseconds;
+        drop(state);
         self.trigger();
         is_set_back
     }
 
-    fn hands(&self) -> MutexGuard<'_, Hands> {
-        self.inner.hands.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ClockState> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn trigger(&self) {
@@ -262,20 +264,20 @@ impl Clock {
     }
 
     /// One part of a sleep on simulated time. It also ends if the clock is switched meanwhile.
-    fn nap(&self, deadline: Time, wake: &Wake) -> Heard {
+    fn sleep_part(&self, deadline: Time, wake: &Wake) -> WakeReason {
         self.sleepers().push(wake.clone());
         // Check again after the registration: a message in between must not be missed.
         let due = self.now() >= deadline && self.has_started();
-        let heard = if due {
-            Heard::TimerTrigger
+        let reason = if due {
+            WakeReason::TimerTrigger
         } else {
-            wake.hear_until(Instant::now() + Duration::from_millis(500))
+            wake.wait_until(Instant::now() + Duration::from_millis(500))
         };
         let mut sleepers = self.sleepers();
         if let Some(index) = sleepers.iter().position(|sleeper| sleeper.is_same(wake)) {
             sleepers.swap_remove(index);
         }
-        heard
+        reason
     }
 }
 
@@ -299,18 +301,18 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_ends_a_sleep_on_either_clock() {
+    fn a_notification_ends_a_sleep_on_either_clock() {
         for simulated in [false, true] {
             let clock = Clock::new(simulated);
             let wake = Wake::new();
-            wake.ring();
+            wake.notify();
             let far = Time::from_nanos(u64::MAX / 2);
-            assert_eq!(clock.sleep_until(far, &wake), Woken::Ring, "{simulated}");
+            assert_eq!(clock.sleep_until(far, &wake), Woken::Notified, "{simulated}");
         }
     }
 
     #[test]
-    fn g10_simulated_time_stands_still_until_the_clock_says_otherwise() {
+    fn g10_simulated_time_advances_only_with_clock_messages() {
         let clock = Clock::new(true);
         assert!(!clock.has_started());
         clock.take(seconds(5));
@@ -325,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_the_first_message_says_where_a_recording_begins_and_not_how_much_time_has_passed() {
+    fn g10_the_first_clock_message_does_not_advance_tree_time() {
         let clock = Clock::new(true);
         // Some publishers send zero until they begin.
         clock.take(seconds(0));
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_a_simulation_that_starts_over_does_not_turn_back_the_time_of_trees() {
+    fn g10_tree_time_does_not_go_back_when_a_simulation_restarts() {
         let clock = Clock::new(true);
         for (stamp, now) in [(100, 0), (110, 10), (5, 10), (5, 10), (7, 12)] {
             let before = clock.stamp();
@@ -389,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn g10_a_switch_of_the_clock_neither_turns_back_the_time_of_trees_nor_has_it_leap() {
+    fn g10_tree_time_is_continuous_when_the_clock_is_switched() {
         let soon = Duration::from_secs(600);
         let clock = Clock::new(false);
         // The message is read and does not count.

@@ -17,12 +17,12 @@ pub(super) struct DeferredSend(Arc<Mutex<Slot>>);
 #[derive(Default)]
 enum Slot {
     #[default]
-    Free,
-    Taken(Message),
+    Empty,
+    Full(Message),
     /// The listening thread was not awake between the last two messages. No message waits here until that thread was
     /// awake twice between two messages; otherwise every second message would wait in vain.
-    Forsaken {
-        passed: bool,
+    Bypassed {
+        was_awake: bool,
     },
 }
 
@@ -32,25 +32,25 @@ impl DeferredSend {
     #[must_use]
     pub(super) fn leave(&self, message: Message) -> Vec<Message> {
         let mut slot = self.lock();
-        match std::mem::replace(&mut *slot, Slot::Forsaken { passed: false }) {
-            Slot::Free => {
-                *slot = Slot::Taken(message);
+        match std::mem::replace(&mut *slot, Slot::Bypassed { was_awake: false }) {
+            Slot::Empty => {
+                *slot = Slot::Full(message);
                 Vec::new()
             }
-            Slot::Taken(earlier) => vec![earlier, message],
-            Slot::Forsaken { .. } => vec![message],
+            Slot::Full(earlier) => vec![earlier, message],
+            Slot::Bypassed { .. } => vec![message],
         }
     }
 
     /// Takes the message back, because another one must not leave before it.
     pub(super) fn take_back(&self) -> Option<Message> {
-        self.lock().empty()
+        self.lock().take()
     }
 
     /// Sends the message in the slot. Called by the listening thread.
     pub(super) fn carry(&self) {
         // Send after the unlock: a tick never waits for the middleware (guarantee G1).
-        let message = self.lock().pass();
+        let message = self.lock().take_when_awake();
         if let Some(send) = message {
             send();
         }
@@ -62,9 +62,9 @@ impl DeferredSend {
 }
 
 impl Slot {
-    fn empty(&mut self) -> Option<Message> {
+    fn take(&mut self) -> Option<Message> {
         match std::mem::take(self) {
-            Self::Taken(message) => Some(message),
+            Self::Full(message) => Some(message),
             other => {
                 *self = other;
                 None
@@ -72,15 +72,15 @@ impl Slot {
         }
     }
 
-    fn pass(&mut self) -> Option<Message> {
-        if let Self::Forsaken { passed } = self {
-            if *passed {
-                *self = Self::Free;
+    fn take_when_awake(&mut self) -> Option<Message> {
+        if let Self::Bypassed { was_awake } = self {
+            if *was_awake {
+                *self = Self::Empty;
             } else {
-                *passed = true;
+                *was_awake = true;
             }
         }
-        self.empty()
+        self.take()
     }
 }
 
@@ -99,20 +99,20 @@ mod tests {
 
     /// `L`: a message is left, `c`: the listening thread is awake, `b`: the message is taken back. Checks what each
     /// step sends.
-    fn tell(story: &[(&str, &str)]) {
+    fn check(steps: &[(&str, &str)]) {
         let (sender, sent) = channel();
-        let along = DeferredSend::default();
+        let deferred_send = DeferredSend::default();
         let mut number = 0;
-        for (index, (what, expected)) in story.iter().enumerate() {
+        for (index, (what, expected)) in steps.iter().enumerate() {
             match *what {
                 "L" => {
                     number += 1;
-                    for send in along.leave(message(number, &sender)) {
+                    for send in deferred_send.leave(message(number, &sender)) {
                         send();
                     }
                 }
-                "b" => along.take_back().into_iter().for_each(|send| send()),
-                _ => along.carry(),
+                "b" => deferred_send.take_back().into_iter().for_each(|send| send()),
+                _ => deferred_send.carry(),
             }
             let left: String = sent.try_iter().map(|number| number.to_string()).collect();
             assert_eq!(left, *expected, "step {index}");
@@ -120,23 +120,23 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_by_takes_it_along() {
-        tell(&[("c", ""), ("L", ""), ("c", "1"), ("c", ""), ("L", ""), ("c", "2")]);
+    fn the_listening_thread_sends_a_deferred_message() {
+        check(&[("c", ""), ("L", ""), ("c", "1"), ("c", ""), ("L", ""), ("c", "2")]);
     }
 
     #[test]
-    fn what_must_not_leave_before_it_takes_it_back() {
-        tell(&[("L", ""), ("b", "1"), ("b", ""), ("c", ""), ("L", ""), ("c", "2")]);
+    fn a_deferred_message_is_taken_back() {
+        check(&[("L", ""), ("b", "1"), ("b", ""), ("c", ""), ("L", ""), ("c", "2")]);
     }
 
     #[test]
-    fn nothing_waits_where_nobody_comes_by() {
-        tell(&[("L", ""), ("L", "12"), ("L", "3"), ("b", ""), ("L", "4")]);
+    fn no_message_waits_for_a_thread_that_is_never_awake() {
+        check(&[("L", ""), ("L", "12"), ("L", "3"), ("b", ""), ("L", "4")]);
     }
 
     #[test]
-    fn nothing_waits_where_somebody_comes_by_less_often_than_it_is_said() {
-        tell(&[
+    fn no_message_waits_for_a_thread_that_is_awake_less_often_than_messages_come() {
+        check(&[
             ("L", ""),
             ("L", "12"),
             ("c", ""),
@@ -144,7 +144,7 @@ mod tests {
             ("c", ""),
             ("L", "4"),
         ]);
-        tell(&[
+        check(&[
             ("L", ""),
             ("L", "12"),
             ("c", ""),

@@ -86,7 +86,7 @@ impl Executor {
                 if let Err(fault) = &end {
                     tracing::error!("{fault}");
                 }
-                shared.thread_exit.note(end);
+                shared.thread_exit.record(end);
             }
         };
         if apart {
@@ -284,14 +284,14 @@ impl RosHandle {
     /// `None` while the node's thread runs; then whether it ended on request, or the fault. After a fault the process
     /// must end: halt the trees, exit with a code, and let the launch file restart it.
     pub fn thread_exit(&self) -> Option<Result<(), String>> {
-        self.shared.thread_exit.look()
+        self.shared.thread_exit.result()
     }
 
     /// Reports that another thread of the process has failed, with the same consequences as a failure of the node's
     /// thread. The node continues: it sends the cancels and the results.
     pub fn fail(&self, fault: &str) {
         tracing::error!("{fault}");
-        self.shared.thread_exit.note(Err(fault.to_owned()));
+        self.shared.thread_exit.record(Err(fault.to_owned()));
     }
 
     /// Starts a thread whose panic is a fault of the process.
@@ -313,13 +313,13 @@ impl RosHandle {
 
     /// Calls `act` whenever the thread that listens to topics has received a message or has waited long enough.
     pub(super) fn whenever_awake(&self, act: impl FnMut() + Send + 'static) {
-        let ear = self.listener.as_ref().unwrap_or(&self.node_thread);
-        ear.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
+        let listening = self.listener.as_ref().unwrap_or(&self.node_thread);
+        listening.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
     }
 
-    /// Calls `tell` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.
-    pub fn on_thread_exit(&self, tell: impl FnOnce() + Send + 'static) {
-        self.shared.thread_exit.tell(tell);
+    /// Calls `callback` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.
+    pub fn on_thread_exit(&self, callback: impl FnOnce() + Send + 'static) {
+        self.shared.thread_exit.on_exit(callback);
     }
 
     /// For each thread, a number that is odd and grows with each round of its loop: at least once in half a second.

@@ -122,7 +122,7 @@ impl GoalsBoard {
         drop(view);
         if !same {
             for wake in self.wakes().iter() {
-                wake.ring();
+                wake.notify();
             }
         }
     }

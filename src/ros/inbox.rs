@@ -77,12 +77,12 @@ impl Inbox {
             }
             last = inner.messages.len() - 1;
         }
-        if let Some((_, ring)) = inner.messages.get_mut(last) {
-            if ring.len() >= most {
-                ring.pop_front();
+        if let Some((_, queue)) = inner.messages.get_mut(last) {
+            if queue.len() >= most {
+                queue.pop_front();
                 inner.dropped += 1;
             }
-            ring.push_back((payload, received));
+            queue.push_back((payload, received));
         }
     }
 
@@ -96,8 +96,8 @@ impl Inbox {
                 std::mem::take(&mut inner.messages),
             )
         };
-        for (topic, ring) in messages {
-            into.extend(ring.into_iter().map(|(payload, received)| Event::Message {
+        for (topic, queue) in messages {
+            into.extend(queue.into_iter().map(|(payload, received)| Event::Message {
                 topic,
                 payload,
                 received,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_nobody_reads_keeps_its_newest() {
+    fn an_unread_topic_keeps_its_newest_messages() {
         let inbox = Inbox::default();
         for number in 0..5_u32 {
             inbox.message(TopicId(1), 2, Payload::new(number), Time::ZERO);

@@ -77,7 +77,7 @@ const MEMORY: &str = "/dev/shm";
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Transport {
     /// The choice of the user or of rmw.
-    AsItIs,
+    Unchanged,
     /// Only UDP.
     Udp,
     /// Only UDP, and only to this machine.
@@ -157,7 +157,7 @@ fn changes(transport: Transport, has_profile: bool) -> &'static [(&'static str, 
         Transport::Udp => &[(TRANSPORTS, Some("UDPv4"))],
         // For LOCALHOST, rmw_fastrtps adds shared memory to a profile. The profile contains the other settings.
         Transport::LocalUdp if has_profile => &[(RANGE, Some("SYSTEM_DEFAULT")), (LOCALHOST_ONLY, None)],
-        Transport::LocalUdp | Transport::AsItIs => &[],
+        Transport::LocalUdp | Transport::Unchanged => &[],
     }
 }
 
@@ -176,13 +176,13 @@ fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -
     let variable = |name| variable(name).unwrap_or_default();
     let local = variable(LOCALHOST_ONLY) == "1" || variable(RANGE) == "LOCALHOST";
     if !variable(TRANSPORTS).is_empty() {
-        Transport::AsItIs
+        Transport::Unchanged
     } else if !local {
         Transport::Udp
     } else if is_fast_dds_2 && variable(STATIC_PEERS).is_empty() {
         Transport::LocalUdp
     } else {
-        Transport::AsItIs
+        Transport::Unchanged
     }
 }
 
@@ -202,7 +202,7 @@ fn reach(
         Transport::Udp if is_fast_dds_2 && variable(STATIC_PEERS).is_empty() && variable(RANGE) != "OFF" => {
             Some(Reach::Network)
         }
-        Transport::Udp | Transport::AsItIs => None,
+        Transport::Udp | Transport::Unchanged => None,
     }
 }
 
@@ -250,7 +250,7 @@ mod tests {
         // Without the profile, only these variables limit discovery to this machine.
         assert_eq!(changes(Transport::LocalUdp, false), []);
         assert_eq!(changes(Transport::LocalUdp, true).len(), 2);
-        assert_eq!(changes(Transport::AsItIs, true), []);
+        assert_eq!(changes(Transport::Unchanged, true), []);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
             assert_eq!(reach(true, transport, &server), None);
         }
         assert_eq!(reach(false, Transport::Udp, &[]), None);
-        assert_eq!(reach(true, Transport::AsItIs, &[]), None);
+        assert_eq!(reach(true, Transport::Unchanged, &[]), None);
     }
 
     #[test]
@@ -292,10 +292,10 @@ mod tests {
         assert_eq!(chosen(true, &[(RANGE, "SUBNET")]), Transport::Udp);
         assert_eq!(chosen(true, &[(RANGE, "LOCALHOST")]), Transport::LocalUdp);
         assert_eq!(chosen(true, &[(LOCALHOST_ONLY, "1")]), Transport::LocalUdp);
-        assert_eq!(chosen(true, &[(TRANSPORTS, "DEFAULT")]), Transport::AsItIs);
+        assert_eq!(chosen(true, &[(TRANSPORTS, "DEFAULT")]), Transport::Unchanged);
         let peers = [(RANGE, "LOCALHOST"), (STATIC_PEERS, "10.0.0.7")];
-        assert_eq!(chosen(true, &peers), Transport::AsItIs);
+        assert_eq!(chosen(true, &peers), Transport::Unchanged);
         // Another middleware ignores the profile and would use the whole network.
-        assert_eq!(chosen(false, &[(RANGE, "LOCALHOST")]), Transport::AsItIs);
+        assert_eq!(chosen(false, &[(RANGE, "LOCALHOST")]), Transport::Unchanged);
     }
 }

@@ -25,7 +25,7 @@ const PATIENT_PERIOD: Duration = Duration::from_secs(1);
 type Drain = Box<dyn FnMut() -> bool + Send>;
 
 /// A check of the graph. Returns whether to check again soon.
-type Look = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
+type BusyCheck = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
 
 /// The node, on the thread that owns it. All entities are created through it, because r2r needs `&mut Node` to create
 /// one. r2r never destroys an entity: it exists until the process ends. Callers share entities by name (see
@@ -44,14 +44,14 @@ pub struct RosNode {
     types: TypeDescriptions,
     watches: Vec<Watch>,
     timers: Vec<Timer>,
-    /// The next check for servers (`next_look`), the earliest time for it if the thread is awake for another reason
-    /// (`may_look_at`), and the end of the phase with frequent checks (`hasty_until`).
-    next_look: Instant,
-    may_look_at: Instant,
-    hasty_until: Instant,
+    /// The next check for servers (`next_check`), the earliest time for it if the thread is awake for another reason
+    /// (`earliest_check`), and the end of the phase with frequent checks (`fast_checks_until`).
+    next_check: Instant,
+    earliest_check: Instant,
+    fast_checks_until: Instant,
     /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
-    looks: Vec<Look>,
-    next_busy_look: Instant,
+    busy_checks: Vec<BusyCheck>,
+    next_busy_check: Instant,
     is_busy: bool,
 }
 
@@ -109,11 +109,11 @@ impl RosNode {
             types: TypeDescriptions::default(),
             watches: Vec::new(),
             timers: Vec::new(),
-            next_look: Instant::now(),
-            may_look_at: Instant::now(),
-            hasty_until: Instant::now(),
-            looks: Vec::new(),
-            next_busy_look: Instant::now(),
+            next_check: Instant::now(),
+            earliest_check: Instant::now(),
+            fast_checks_until: Instant::now(),
+            busy_checks: Vec::new(),
+            next_busy_check: Instant::now(),
             is_busy: false,
         }
     }
@@ -124,7 +124,7 @@ impl RosNode {
     }
 
     /// The r2r node, read-only.
-    pub fn looker(&self) -> &r2r::Node {
+    pub fn rcl_node(&self) -> &r2r::Node {
         &self.node
     }
 
@@ -268,7 +268,7 @@ impl RosNode {
         S::Response: Send + 'static,
     {
         self.types.note_service::<S>();
-        let answers = QosProfile::services_default().keep_last(MOST_ANSWERS);
+        let answers = QosProfile::services_default().keep_last(MAX_ANSWERS);
         let client = self
             .node
             .create_client::<S>(name, answers)
@@ -305,7 +305,7 @@ impl RosNode {
         callback: impl FnMut(bool) + Send + 'static,
     ) {
         self.watches.push(Watch::new(probes, callback));
-        self.look_hastily();
+        self.check_servers_fast();
     }
 
     /// Watches the publishers of a server's topic while the server is `busy`: calls `changed` when there is a new
@@ -323,7 +323,7 @@ impl RosNode {
     ) -> Result<(), RosError> {
         let topic = self.names.topic(topic);
         let mut known = None;
-        let look = move |node: &r2r::Node| {
+        let check = move |node: &r2r::Node| {
             if !busy() {
                 known = None;
                 return false;
@@ -338,30 +338,30 @@ impl RosNode {
             true
         };
         match &self.listener {
-            Some(listener) => listener.ask(PATIENCE, move |node| node.looks.push(Box::new(look))),
+            Some(listener) => listener.ask(PATIENCE, move |node| node.busy_checks.push(Box::new(check))),
             None => {
-                self.looks.push(Box::new(look));
+                self.busy_checks.push(Box::new(check));
                 Ok(())
             }
         }
     }
 
     /// Checks the servers that have a goal.
-    fn look_at_busy(&mut self, now: Instant) {
+    fn check_busy_servers(&mut self, now: Instant) {
         self.is_busy = false;
-        for look in &mut self.looks {
-            self.is_busy |= look(&self.node);
+        for check in &mut self.busy_checks {
+            self.is_busy |= check(&self.node);
         }
-        self.next_busy_look = now + BUSY_LOOK;
+        self.next_busy_check = now + BUSY_CHECK_PERIOD;
     }
 
     /// Calls `act` repeatedly. With a period of zero: after every spin, however long the next spin waits.
     pub fn every(&mut self, period: Duration, mut act: impl FnMut() + Send + 'static) {
-        self.every_look(period, move |_| act());
+        self.every_with_node(period, move |_| act());
     }
 
     /// Like [`RosNode::every`], for actions that read the node or the graph.
-    pub fn every_look(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
+    pub fn every_with_node(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
         self.timer(period, TimerTrigger::default(), move |node| {
             act(node);
             period
@@ -424,12 +424,12 @@ impl RosNode {
     }
 
     /// The time until the next timer or check is due.
-    fn patience(&self, now: Instant) -> Duration {
+    fn next_timeout(&self, now: Instant) -> Duration {
         let timers = self.timers.iter().filter(|timer| !timer.period.is_zero());
         let due = timers.map(|timer| timer.next);
-        let look = (!self.watches.is_empty()).then_some(self.next_look);
-        let busy = self.is_busy.then_some(self.next_busy_look);
-        due.chain(look)
+        let check = (!self.watches.is_empty()).then_some(self.next_check);
+        let busy = self.is_busy.then_some(self.next_busy_check);
+        due.chain(check)
             .chain(busy)
             .min()
             .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
@@ -439,17 +439,17 @@ impl RosNode {
     /// long the spin was allowed to wait, and whether there were messages.
     pub(super) fn spin(&mut self, now: Instant, most: Duration) -> (Duration, bool) {
         let mut most = most;
-        if self.may_look_at <= now {
-            let hasty = now < self.hasty_until;
-            self.next_look = now + if hasty { HASTY_LOOK } else { LOOK };
-            self.may_look_at = now + if hasty { HASTY_LOOK } else { EARLY_LOOK };
+        if self.earliest_check <= now {
+            let fast = now < self.fast_checks_until;
+            self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
+            self.earliest_check = now + if fast { FAST_CHECK_PERIOD } else { MIN_CHECK_PERIOD };
             let writers = |topic: &str| writers(&self.node, topic);
             let mut replaced = false;
             for watch in &mut self.watches {
                 replaced |= watch.begin(&writers);
             }
             if replaced {
-                self.look_hastily();
+                self.check_servers_fast();
             }
             // A leaf may be waiting for an absent server, so the answer is read at once. For a present server, the
             // answer can be read after the wait, which saves a second wait per check.
@@ -457,10 +457,10 @@ impl RosNode {
                 most = Duration::ZERO;
             }
         }
-        if self.next_busy_look <= now {
-            self.look_at_busy(now);
+        if self.next_busy_check <= now {
+            self.check_busy_servers(now);
         }
-        let timeout = self.patience(now).min(most);
+        let timeout = self.next_timeout(now).min(most);
         self.node.spin_once(timeout);
         // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
         let mut any = false;
@@ -472,23 +472,23 @@ impl RosNode {
         for watch in &mut self.watches {
             match watch.end(&writers) {
                 Found::Nothing | Found::Change(true) => {}
-                Found::Hint => (self.next_look, self.may_look_at) = (now, now),
+                Found::Hint => (self.next_check, self.earliest_check) = (now, now),
                 Found::Change(false) => gone = true,
             }
         }
         if gone {
-            self.look_hastily();
+            self.check_servers_fast();
         }
         self.run_due_timers();
         (timeout, any)
     }
 
     /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
-    pub(super) fn look_hastily(&mut self) {
+    pub(super) fn check_servers_fast(&mut self) {
         let now = Instant::now();
-        self.next_look = now;
-        self.may_look_at = now;
-        self.hasty_until = now + HASTE;
+        self.next_check = now;
+        self.earliest_check = now;
+        self.fast_checks_until = now + FAST_CHECK_DURATION;
     }
 
     /// Runs the timers that are due.
@@ -546,23 +546,23 @@ impl std::fmt::Debug for Probe {
 /// The maximum number of answers to one client at once. r2r takes one answer per spin, and waits for a dropped answer
 /// until the process ends. A server answers all requests for a goal's result when the goal ends, and twenty leaves may
 /// call one service.
-const MOST_ANSWERS: usize = 1000;
+const MAX_ANSWERS: usize = 1000;
 
 /// The period of the checks for servers. The result is known at the end of the spin that sent the check. The absence of
 /// a server that shuts down is detected within twice this period, which is less than the default time for a server's
 /// answer; that of a killed server when the middleware's lease on it ends. Every check wakes the thread: ten per second
 /// used 0.3 % of a core.
-const LOOK: Duration = Duration::from_millis(400);
+const CHECK_PERIOD: Duration = Duration::from_millis(400);
 /// The same if the thread is awake for another reason: a check then costs little.
-const EARLY_LOOK: Duration = Duration::from_millis(250);
+const MIN_CHECK_PERIOD: Duration = Duration::from_millis(250);
 /// The same for servers that have a goal.
-const BUSY_LOOK: Duration = Duration::from_millis(100);
-/// The same during `HASTE` after a server was opened or lost: a goal may be waiting for it.
-const HASTY_LOOK: Duration = Duration::from_millis(10);
+const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
+/// The same during `FAST_CHECK_DURATION` after a server was opened or lost: a goal may be waiting for it.
+const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
 /// The maximum number of checks of a server that answers but lacks endpoints: half a second of frequent checks.
-const MOST_INCOMPLETE: u32 = 50;
+const MAX_INCOMPLETE: u32 = 50;
 /// The duration of frequent checks.
-const HASTE: Duration = Duration::from_secs(5);
+const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);
 
 /// The state of one probe. r2r only reports "became available", and only at the start of a spin. So a query without an
 /// answer in the next spin means no. The query stays open, because a new one would be added to it, not replace it.
@@ -596,7 +596,7 @@ impl ProbeState {
     }
 
     /// Whether the query was answered with yes. A query without an answer means that the server is absent.
-    fn hear(&mut self) -> bool {
+    fn poll(&mut self) -> bool {
         let Some(pending) = &mut self.pending else {
             return false;
         };
@@ -648,13 +648,13 @@ impl Watch {
         }
     }
 
-    fn is_asking(&self) -> bool {
+    fn is_query_open(&self) -> bool {
         self.probes.iter().any(|probe| probe.pending.is_some())
     }
 
     /// Sends the next query. Returns whether the server was replaced by another one.
     fn begin(&mut self, writers: Writers<'_>) -> bool {
-        if self.is_asking() || self.probes.is_empty() {
+        if self.is_query_open() || self.probes.is_empty() {
             return false;
         }
         self.turn = (self.turn + 1) % self.probes.len();
@@ -680,14 +680,14 @@ impl Watch {
 
     /// Whether all endpoints of the present server are known; if so, stores them. Endpoints are discovered one after
     /// the other, and those of a dead server hide that some are missing. If some stay missing, the server counts as
-    /// complete after [`MOST_INCOMPLETE`] checks.
-    fn is_whole(&mut self, writers: Writers<'_>) -> bool {
+    /// complete after [`MAX_INCOMPLETE`] checks.
+    fn is_complete(&mut self, writers: Writers<'_>) -> bool {
         let current = self.probes.iter().map(|probe| writers(&probe.probe.replies));
         let current: Vec<_> = current.collect();
         let mut counts = current.iter().map(BTreeSet::len).filter(|count| *count > 0);
         let first = counts.next();
         let equal = counts.all(|count| Some(count) == first);
-        if !equal && self.incomplete < MOST_INCOMPLETE {
+        if !equal && self.incomplete < MAX_INCOMPLETE {
             self.incomplete += 1;
             // Query them again.
             self.probes.iter_mut().for_each(|probe| probe.present = false);
@@ -703,11 +703,11 @@ impl Watch {
     fn end(&mut self, writers: Writers<'_>) -> Found {
         let mut answered = false;
         for probe in &mut self.probes {
-            answered |= probe.hear();
+            answered |= probe.poll();
         }
         let mut present = self.probes.iter().all(|probe| probe.present);
         if present && !self.present {
-            present = self.is_whole(writers);
+            present = self.is_complete(writers);
             if !present {
                 return Found::Nothing;
             }
@@ -716,7 +716,7 @@ impl Watch {
             self.change(present);
             return Found::Change(present);
         }
-        if answered && !present && !self.is_asking() {
+        if answered && !present && !self.is_query_open() {
             let missing = self.probes.iter_mut().filter(|probe| !probe.present);
             missing.for_each(ProbeState::ask);
             return Found::Hint;
@@ -774,7 +774,7 @@ mod tests {
     }
 
     #[test]
-    fn one_question_stands_for_all_and_none_is_asked_twice() {
+    fn one_query_is_open_at_a_time_and_none_is_sent_twice() {
         let services: [Service; 3] = Default::default();
         let unknown = |_: &str| BTreeSet::new();
         let mut watch = Watch::new(services.iter().map(Service::probe), |_| {});
@@ -812,12 +812,12 @@ mod tests {
     /// with yes. Each call does six checks of the endpoints and returns the reported changes.
     fn watched() -> impl FnMut(&[u8], &[u8]) -> Vec<bool> {
         let services: [Service; 2] = Default::default();
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let tell = Arc::clone(&told);
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&reported);
         let probes = services.iter().zip(["goal", "result"]);
         let mut watch = Watch::new(
             probes.map(|(service, replies)| service.probe_named(replies)),
-            move |present| tell.lock().unwrap().push(present),
+            move |present| sink.lock().unwrap().push(present),
         );
         move |goal: &[u8], result: &[u8]| {
             let writers = |topic: &str| {
@@ -829,41 +829,41 @@ mod tests {
                 services.iter().for_each(|service| service.poll(true));
                 watch.end(&writers);
             }
-            std::mem::take(&mut *told.lock().unwrap())
+            std::mem::take(&mut *reported.lock().unwrap())
         }
     }
 
     #[test]
     fn g6_a_server_that_was_killed_and_started_again_is_gone_and_back() {
-        let mut looks = watched();
-        assert_eq!(looks(&[1], &[2]), [true]);
-        assert_eq!(looks(&[1], &[2]), [false; 0]);
+        let mut check = watched();
+        assert_eq!(check(&[1], &[2]), [true]);
+        assert_eq!(check(&[1], &[2]), [false; 0]);
         assert_eq!(
-            looks(&[1, 3], &[2]),
+            check(&[1, 3], &[2]),
             [false],
             "not all of the new one is known yet"
         );
-        assert_eq!(looks(&[1, 3], &[2, 4]), [true]);
+        assert_eq!(check(&[1, 3], &[2, 4]), [true]);
         assert_eq!(
-            looks(&[3], &[4]),
+            check(&[3], &[4]),
             [false; 0],
             "the lease on the dead one has ended"
         );
-        assert_eq!(looks(&[3, 5], &[4, 6]), [false, true]);
+        assert_eq!(check(&[3, 5], &[4, 6]), [false, true]);
     }
 
     #[test]
-    fn g6_a_server_whose_endpoints_never_become_whole_is_there_all_the_same() {
-        let mut looks = watched();
+    fn g6_a_server_with_missing_endpoints_counts_as_present_after_a_while() {
+        let mut check = watched();
         assert_eq!(
-            looks(&[1, 3], &[2]),
+            check(&[1, 3], &[2]),
             [false; 0],
             "a dead one, and half of its successor"
         );
-        assert_eq!(looks(&[1, 3], &[2, 4]), [true]);
-        assert_eq!(looks(&[3, 5], &[4]), [false]);
-        let told: Vec<bool> = (0..MOST_INCOMPLETE).flat_map(|_| looks(&[3, 5], &[4])).collect();
-        assert_eq!(told, [true]);
-        assert_eq!(looks(&[3, 5], &[4, 6]), [false, true]);
+        assert_eq!(check(&[1, 3], &[2, 4]), [true]);
+        assert_eq!(check(&[3, 5], &[4]), [false]);
+        let reported: Vec<bool> = (0..MAX_INCOMPLETE).flat_map(|_| check(&[3, 5], &[4])).collect();
+        assert_eq!(reported, [true]);
+        assert_eq!(check(&[3, 5], &[4, 6]), [false, true]);
     }
 }

@@ -7,8 +7,8 @@ use r2r_rcl as rcl;
 /// Lock to hold while a type description is requested: the first call completes the description, in C and without a
 /// lock.
 pub(super) fn describing() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// # Safety

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_wait_for_a_node_and_a_full_queue_holds_nobody_up() {
+    fn lines_wait_for_a_node_and_a_full_queue_blocks_no_writer() {
         let (layer, rosout) = rosout();
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             tracing::warn!(goal = 3, "not stopped");

@@ -18,10 +18,10 @@ pub(super) type Task = Box<dyn FnOnce(&mut RosNode) + Send>;
 const IDLE: Duration = Duration::from_millis(500);
 /// A spin without messages takes its whole allowed wait. One that ends within half of that, or within less than this,
 /// is suspicious: the middleware refuses the wait set, an entity is always ready, or a timer is always due.
-const SUSPICIOUS: Duration = Duration::from_millis(1);
+const MIN_SPIN_TIME: Duration = Duration::from_millis(1);
 /// The number of suspicious spins in a row that count as a busy loop. A busy loop is slowed down, so it does not use a
 /// whole core.
-const SUSPICIOUS_LIMIT: u32 = 100;
+const MAX_EMPTY_SPINS: u32 = 100;
 
 /// Counters of the loop, for diagnostics. All numbers only grow.
 #[derive(Debug, Default)]
@@ -140,17 +140,17 @@ pub(super) fn keep_until_the_end(tasks: &Receiver<Option<Task>>) {
 
 #[derive(Default)]
 struct BusyLoopGuard {
-    suspicious: u32,
+    empty_spins: u32,
 }
 
 impl BusyLoopGuard {
     fn is_busy_loop(&mut self, took: Duration, allowed: Duration, brought: bool) -> bool {
-        if !brought && took < SUSPICIOUS.max(allowed / 2) {
-            self.suspicious = self.suspicious.saturating_add(1);
+        if !brought && took < MIN_SPIN_TIME.max(allowed / 2) {
+            self.empty_spins = self.empty_spins.saturating_add(1);
         } else {
-            self.suspicious = 0;
+            self.empty_spins = 0;
         }
-        self.suspicious >= SUSPICIOUS_LIMIT
+        self.empty_spins >= MAX_EMPTY_SPINS
     }
 }
 
@@ -164,11 +164,11 @@ mod tests {
     fn only_many_empty_quick_spins_in_a_row_are_a_busy_loop() {
         let quick = Duration::from_micros(5);
         let mut guard = BusyLoopGuard::default();
-        for _ in 0..SUSPICIOUS_LIMIT - 1 {
+        for _ in 0..MAX_EMPTY_SPINS - 1 {
             assert!(!guard.is_busy_loop(quick, IDLE, false));
         }
         assert!(!guard.is_busy_loop(quick, IDLE, true), "it brought something");
-        for _ in 0..SUSPICIOUS_LIMIT - 1 {
+        for _ in 0..MAX_EMPTY_SPINS - 1 {
             assert!(!guard.is_busy_loop(quick, NO_TIME, false));
         }
         assert!(guard.is_busy_loop(quick, NO_TIME, false));
@@ -180,21 +180,21 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_loop_of_a_node_with_many_entities_is_one_too() {
+    fn a_node_with_many_entities_can_have_a_busy_loop() {
         // The duration of a wait with sixty entities, and with a thousand.
         for (took, allowed) in [(180, NO_TIME), (180, IDLE), (3_000, IDLE)] {
             let took = Duration::from_micros(took);
             let mut guard = BusyLoopGuard::default();
-            let busy = (0..SUSPICIOUS_LIMIT).filter(|_| guard.is_busy_loop(took, allowed, false));
+            let busy = (0..MAX_EMPTY_SPINS).filter(|_| guard.is_busy_loop(took, allowed, false));
             assert_eq!(busy.count(), 1, "{took:?} of {allowed:?}");
         }
     }
 
     #[test]
-    fn a_node_that_waits_and_hears_nothing_is_no_busy_loop() {
+    fn a_node_that_waits_without_messages_is_no_busy_loop() {
         for allowed in [2, 10, 400].map(Duration::from_millis) {
             let mut guard = BusyLoopGuard::default();
-            for _ in 0..2 * SUSPICIOUS_LIMIT {
+            for _ in 0..2 * MAX_EMPTY_SPINS {
                 // First a check of the graph, which does not wait.
                 assert!(!guard.is_busy_loop(Duration::from_micros(180), NO_TIME, false));
                 assert!(!guard.is_busy_loop(allowed, allowed, false));

@@ -13,7 +13,7 @@ use crate::fault;
 /// The maximum number of lines that wait for a console that is not read; further lines are dropped and counted.
 const MOST_WAITING: usize = 4096;
 /// Maximum time to write the last lines.
-const FAREWELL: Duration = Duration::from_millis(500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Writes without waiting: a full pipe blocks its writer, which might be a tick (guarantee G1).
 ///
@@ -93,7 +93,7 @@ impl<'a> MakeWriter<'a> for Stderr {
 
 impl Drop for StderrThread {
     fn drop(&mut self) {
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + FLUSH_TIMEOUT;
         while self.lines.try_send(None).is_err() {
             // Full: the thread is still writing, or the console is not read.
             if Instant::now() > until {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_a_console_that_nobody_reads_holds_up_nobody() {
+    fn g1_an_unread_console_blocks_no_writer() {
         let (let_go, gate) = mpsc::channel();
         let written = Arc::<Mutex<String>>::default();
         let console = Console {

@@ -10,39 +10,39 @@ pub(super) struct ThreadExit(Mutex<ExitState>);
 struct ExitState {
     /// The fault, if it was one. `None` while all threads run.
     end: Option<Result<(), String>>,
-    tell: Vec<Box<dyn FnOnce() + Send>>,
+    callbacks: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl std::fmt::Debug for ThreadExit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("ThreadExit").field(&self.look()).finish()
+        f.debug_tuple("ThreadExit").field(&self.result()).finish()
     }
 }
 
 impl ThreadExit {
     /// `None` while all threads run.
-    pub(super) fn look(&self) -> Option<Result<(), String>> {
+    pub(super) fn result(&self) -> Option<Result<(), String>> {
         self.lock().end.clone()
     }
 
-    /// Calls `tell` when a thread ends, or at once if one has ended. The reason is in [`ThreadExit::look`].
-    pub(super) fn tell(&self, tell: impl FnOnce() + Send + 'static) {
+    /// Calls `callback` when a thread ends, or at once if one has ended. The reason is in [`ThreadExit::result`].
+    pub(super) fn on_exit(&self, callback: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         if state.end.is_none() {
-            state.tell.push(Box::new(tell));
+            state.callbacks.push(Box::new(callback));
         } else {
             drop(state);
-            tell();
+            callback();
         }
     }
 
     /// Records the end of a thread, with its fault if there was one. The first record stays.
-    pub(super) fn note(&self, end: Result<(), String>) {
+    pub(super) fn record(&self, end: Result<(), String>) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
-        let told = std::mem::take(&mut state.tell);
+        let callbacks = std::mem::take(&mut state.callbacks);
         drop(state);
-        told.into_iter().for_each(|tell| tell());
+        callbacks.into_iter().for_each(|callback| callback());
     }
 
     fn lock(&self) -> MutexGuard<'_, ExitState> {
@@ -58,19 +58,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asked_is_told_once_and_sees_the_first_end_whenever_he_asked() {
+    fn each_callback_is_called_once_and_gets_the_first_result() {
         let thread_exit = Arc::new(ThreadExit::default());
-        let (sender, told) = channel();
-        let ask = || {
-            let (sender, witness) = (sender.clone(), Arc::clone(&thread_exit));
-            thread_exit.tell(move || sender.send(witness.look()).unwrap());
+        let (sender, callbacks) = channel();
+        let register = || {
+            let (sender, exit) = (sender.clone(), Arc::clone(&thread_exit));
+            thread_exit.on_exit(move || sender.send(exit.result()).unwrap());
         };
-        ask();
-        assert!(thread_exit.look().is_none() && told.try_recv().is_err());
-        thread_exit.note(Err("a fault".to_owned()));
-        thread_exit.note(Ok(()));
-        ask();
+        register();
+        assert!(thread_exit.result().is_none() && callbacks.try_recv().is_err());
+        thread_exit.record(Err("a fault".to_owned()));
+        thread_exit.record(Ok(()));
+        register();
         let first = Some(Err("a fault".to_owned()));
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), [first.clone(), first]);
+        assert_eq!(callbacks.try_iter().collect::<Vec<_>>(), [first.clone(), first]);
     }
 }

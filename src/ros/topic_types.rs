@@ -13,7 +13,7 @@ use super::RosHandle;
 use crate::nav::{Form, LinkError, TopicSpec};
 
 /// The period of the checks of the publishers on the trees' topics.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_PERIOD: Duration = Duration::from_millis(500);
 /// Maximum time for the node's thread to check a topic when a tree is tried.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -42,7 +42,7 @@ impl TopicTypes {
     /// publishers use another type.
     pub(super) fn take(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
         let topic = ros.topic(&spec.name);
-        self.agrees_with_own(&topic, spec)?;
+        self.check_own_type(&topic, spec)?;
         self.clash(ros, spec).map_or(Ok(()), Err)?;
         let mut inner = self.lock();
         inner
@@ -68,14 +68,14 @@ impl TopicTypes {
         let types = self.clone();
         let own = (ros.namespace().to_owned(), ros.name().to_owned());
         ros.post(move |node| {
-            types.look(node.looker(), &own);
+            types.check_types(node.rcl_node(), &own);
             if !began {
-                node.every_look(LOOK, move |node| types.look(node, &own));
+                node.every_with_node(CHECK_PERIOD, move |node| types.check_types(node, &own));
             }
         });
     }
 
-    fn agrees_with_own(&self, topic: &str, spec: &TopicSpec) -> Result<(), LinkError> {
+    fn check_own_type(&self, topic: &str, spec: &TopicSpec) -> Result<(), LinkError> {
         match self.lock().own.get(topic) {
             Some(own) if *own != spec.type_name => Err(LinkError::OtherType {
                 topic: topic.to_owned(),
@@ -105,7 +105,7 @@ impl TopicTypes {
     /// As [`TopicTypes::take`].
     pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
         let topic = ros.topic(&spec.name);
-        self.agrees_with_own(&topic, spec)?;
+        self.check_own_type(&topic, spec)?;
         self.clash(ros, spec).map_or(Ok(()), Err)?;
         if spec.form == Form::Plain {
             return Ok(());
@@ -118,7 +118,7 @@ impl TopicTypes {
         let own = (ros.namespace().to_owned(), ros.name().to_owned());
         let (name, wanted) = (topic.clone(), Arc::clone(&spec.type_name));
         let other = ros.with_node_blocking(PATIENCE, move |node| {
-            other_type(node.looker(), &own, &name, &wanted)
+            other_type(node.rcl_node(), &own, &name, &wanted)
         });
         match other {
             Ok(Some(has)) => Err(LinkError::OtherType {
@@ -130,7 +130,7 @@ impl TopicTypes {
         }
     }
 
-    fn look(&self, node: &r2r::Node, own: &(String, String)) {
+    fn check_types(&self, node: &r2r::Node, own: &(String, String)) {
         let keys: Vec<(String, Arc<str>)> = self.lock().watched.keys().cloned().collect();
         for key in keys {
             let other = other_type(node, own, &key.0, &key.1);

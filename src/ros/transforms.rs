@@ -224,7 +224,7 @@ impl Frames {
     }
 
     /// The frames from `frame` up to its root, `frame` first; at most [`MOST_DEPTH`].
-    fn way_up<'a>(&'a self, frame: &'a str) -> Vec<&'a str> {
+    fn ancestors<'a>(&'a self, frame: &'a str) -> Vec<&'a str> {
         let mut way = vec![frame];
         let mut at = frame;
         while let Some(above) = self.by_child.get(at) {
@@ -335,8 +335,8 @@ impl Query<'_> {
             }
         }
         let (from, to) = (|| self.source.to_owned(), || self.target.to_owned());
-        let mut up = self.frames.way_up(self.source);
-        let mut down = self.frames.way_up(self.target);
+        let mut up = self.frames.ancestors(self.source);
+        let mut down = self.frames.ancestors(self.target);
         let Some(common) = up.iter().find(|frame| down.contains(frame)).copied() else {
             return Err(TransformError::NotConnected {
                 from: from(),
@@ -420,12 +420,12 @@ fn between(from: &Transform, to: &Transform, share: f64) -> Transform {
             y: mix(from.translation.y, to.translation.y),
             z: mix(from.translation.z, to.translation.z),
         },
-        rotation: turned_between(from.rotation, to.rotation, share),
+        rotation: interpolate_rotation(from.rotation, to.rotation, share),
     }
 }
 
 /// Interpolates between two rotations, at a constant rate along the shorter way.
-fn turned_between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
+fn interpolate_rotation(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     let cosine = dot(from, to);
     let (to, cosine) = if cosine < 0.0 {
         (scaled(to, -1.0), -cosine)
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_on_tf_fills_no_memory() {
+    fn messages_on_tf_use_bounded_memory() {
         let buffer = robot();
         let known = buffer.frames().len();
         for number in 0..2 * MOST_FRAMES {
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_samples_it_moves_and_turns_evenly() {
+    fn a_transform_between_two_samples_is_interpolated() {
         let found = robot()
             .lookup("odom", "base_link", Some(at(1500)), now(2000), TOLERANCE)
             .unwrap();
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_starts_over_replaces_what_was() {
+    fn a_recording_that_restarts_replaces_earlier_transforms() {
         let buffer = TransformBuffer::new();
         buffer.insert([link("odom", "base_link", 100_000, 1.0, 0.0)], false, Time::ZERO);
         buffer.insert([link("odom", "base_link", 50, 2.0, 0.0)], false, Time::ZERO);
@@ -682,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_is_set_back_a_little_forgets_what_moves_and_not_what_is_fixed() {
+    fn a_small_step_back_of_time_drops_moving_frames_and_keeps_static_ones() {
         let buffer = robot();
         // The robot starts again at its first position, a second earlier.
         buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false, Time::ZERO);

@@ -6,77 +6,77 @@ use std::time::{Duration, Instant};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Wakes a sleeping thread from any thread: the tick thread between two ticks. If no thread sleeps, the next sleep
-/// returns at once; several rings count as one.
+/// returns at once; several notifications count as one.
 #[derive(Clone, Debug, Default)]
 pub struct Wake {
-    bell: Arc<Bell>,
+    inner: Arc<Inner>,
 }
 
 #[derive(Debug, Default)]
-struct Bell {
+struct Inner {
     state: Mutex<WakeState>,
     condition: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct WakeState {
-    rung: bool,
+    notified: bool,
     /// The clock has changed: the sleeper must check the clock again, but not return.
-    nudged: bool,
+    triggered: bool,
 }
 
 /// The reason for the end of a sleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Heard {
-    Ring,
+pub(super) enum WakeReason {
+    Notified,
     TimerTrigger,
-    Nothing,
+    Timeout,
 }
 
 impl Wake {
-    /// A new one, not rung.
+    /// Creates a `Wake` without a notification.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Ends the present or the next sleep.
-    pub fn ring(&self) {
-        self.lock().rung = true;
-        self.bell.condition.notify_all();
+    pub fn notify(&self) {
+        self.lock().notified = true;
+        self.inner.condition.notify_all();
     }
 
-    /// Sleeps until a ring or until `until`. Returns whether there was a ring.
+    /// Sleeps until a notification or `until`. Returns whether there was a notification.
     pub fn sleep_until(&self, until: Instant) -> bool {
         loop {
-            match self.hear_until(until) {
-                Heard::Ring => return true,
-                Heard::Nothing => return false,
-                Heard::TimerTrigger => {}
+            match self.wait_until(until) {
+                WakeReason::Notified => return true,
+                WakeReason::Timeout => return false,
+                WakeReason::TimerTrigger => {}
             }
         }
     }
 
-    /// Like [`Wake::ring`], for the clock: the sleeper only checks the clock again.
+    /// Like [`Wake::notify`], for the clock: the sleeper only checks the clock again.
     pub(super) fn trigger(&self) {
-        self.lock().nudged = true;
-        self.bell.condition.notify_all();
+        self.lock().triggered = true;
+        self.inner.condition.notify_all();
     }
 
-    pub(super) fn hear_until(&self, until: Instant) -> Heard {
+    pub(super) fn wait_until(&self, until: Instant) -> WakeReason {
         let mut state = self.lock();
         loop {
-            if std::mem::take(&mut state.rung) {
-                return Heard::Ring;
+            if std::mem::take(&mut state.notified) {
+                return WakeReason::Notified;
             }
-            if std::mem::take(&mut state.nudged) {
-                return Heard::TimerTrigger;
+            if std::mem::take(&mut state.triggered) {
+                return WakeReason::TimerTrigger;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
-                return Heard::Nothing;
+                return WakeReason::Timeout;
             }
             state = self
-                .bell
+                .inner
                 .condition
                 .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner)
@@ -84,13 +84,13 @@ impl Wake {
         }
     }
 
-    /// Whether both are clones of the same one.
+    /// Whether both are clones of one `Wake`.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.bell, &other.bell)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, WakeState> {
-        self.bell.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,19 +99,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_before_the_sleep_is_heard_once() {
+    fn a_notification_before_the_sleep_ends_one_sleep() {
         let wake = Wake::new();
-        wake.ring();
-        wake.ring();
+        wake.notify();
+        wake.notify();
         assert!(wake.sleep_until(Instant::now() + Duration::from_secs(60)));
         assert!(!wake.sleep_until(Instant::now()));
     }
 
     #[test]
-    fn a_ring_from_another_thread_ends_the_sleep() {
+    fn a_notification_from_another_thread_ends_the_sleep() {
         let wake = Wake::new();
         let other = wake.clone();
-        let thread = std::thread::spawn(move || other.ring());
+        let thread = std::thread::spawn(move || other.notify());
         assert!(wake.sleep_until(Instant::now() + Duration::from_secs(60)));
         thread.join().unwrap();
     }

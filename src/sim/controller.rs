@@ -14,7 +14,7 @@ const TURN_FIRST: f64 = 0.5;
 /// Minimum speed near the end of the path, in metres per second; the robot then reaches the end.
 const CREEP: f64 = 0.05;
 /// Minimum speed of a turn on the spot, in radians per second.
-const LEAST_TURN: f64 = 0.1;
+const MIN_TURN: f64 = 0.1;
 /// Length of path after the last match that is searched for the next match, in metres. A path that crosses itself is
 /// followed in its order.
 const SEARCH: f64 = 1.0;
@@ -138,7 +138,7 @@ impl Follower {
 /// The speed of a turn that can still stop in time.
 fn turn_on_spot(angle: f64, settings: &Base) -> f64 {
     let braking = (2.0 * 0.8 * settings.max_turn_acceleration * angle.abs()).sqrt();
-    braking.min(settings.max_turn).max(LEAST_TURN).copysign(angle)
+    braking.min(settings.max_turn).max(MIN_TURN).copysign(angle)
 }
 
 impl Execution for Follower {
@@ -253,7 +253,7 @@ mod tests {
     use crate::sim::testing::Bench;
     use std::sync::Arc;
 
-    fn along(points: &[(f64, f64)], yaw: f64) -> FollowPathGoal {
+    fn path_goal(points: &[(f64, f64)], yaw: f64) -> FollowPathGoal {
         let poses = crate::sim::planner::sample(points, 0.05, 0.0, yaw)
             .into_iter()
             .map(Pose::from);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn reaches_the_end_with_its_heading() {
         let mut bench = Bench::<Follower>::new(Base::default());
-        bench.send(along(&[(0.0, 0.0), (2.0, 0.0), (2.0, 2.0)], -2.0));
+        bench.send(path_goal(&[(0.0, 0.0), (2.0, 0.0), (2.0, 2.0)], -2.0));
         let (status, _) = bench.until_end(30.0);
         assert_eq!(status, TerminalStatus::Succeeded);
         let pose = bench.world.robot.pose;
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn feedback_counts_down() {
         let mut bench = Bench::<Follower>::new(Base::default());
-        bench.send(along(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
+        bench.send(path_goal(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
         bench.until_end(30.0);
         let distances = bench.feedback(|feedback| feedback.distance_to_goal);
         assert!(distances.len() > 50 && distances[0] > 2.9 && *distances.last().unwrap() < 0.2);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn follows_a_path_that_crosses_itself() {
         let mut bench = Bench::<Follower>::new(Base::default());
-        bench.send(along(
+        bench.send(path_goal(
             &[
                 (0.0, 0.0),
                 (3.0, 0.0),
@@ -318,7 +318,7 @@ mod tests {
             FollowPath::error_code(&bench.until_end(1.0).1),
             FollowPath::INVALID_PATH
         );
-        let mut goal = along(&[(0.0, 0.0), (1.0, 0.0)], 0.0);
+        let mut goal = path_goal(&[(0.0, 0.0), (1.0, 0.0)], 0.0);
         goal.controller_id = "B".into();
         bench.send(goal.clone());
         assert_eq!(
@@ -335,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_in_the_way_aborts() {
+    fn a_permanent_obstacle_aborts() {
         let settings = Base {
             obstacles: "1.5 0 0.3".into(),
             ..Base::default()
         };
         let mut bench = Bench::<Follower>::new(settings.clone());
-        bench.send(along(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
+        bench.send(path_goal(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
         let (status, result) = bench.until_end(30.0);
         assert_eq!(
             (status, FollowPath::error_code(&result)),
@@ -352,7 +352,7 @@ mod tests {
             failure_tolerance: 0.0,
             ..settings
         });
-        bench.send(along(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
+        bench.send(path_goal(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
         assert_eq!(
             FollowPath::error_code(&bench.until_end(30.0).1),
             FollowPath::NO_VALID_CONTROL
@@ -370,7 +370,7 @@ mod tests {
         let mut bench = Bench::<Follower>::new(settings);
         let mut replaced = 0;
         for _ in 0..30 {
-            bench.send(along(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
+            bench.send(path_goal(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
             bench.run(1.0);
             for event in bench.events.drain(..) {
                 if let Event::Ended(_, status, result) = event {
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn cancel_brakes() {
         let mut bench = Bench::<Follower>::new(Base::default());
-        let number = bench.send(along(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
+        let number = bench.send(path_goal(&[(0.0, 0.0), (3.0, 0.0)], 0.0));
         bench.run(2.0);
         assert!(bench.world.robot.speed > 0.4);
         assert!(bench.server.cancel(number, bench.world.now()));

@@ -18,7 +18,7 @@ pub struct Pace {
 }
 
 /// Maximum number of late steps that are executed at once.
-const MOST_BEHIND: u64 = 5;
+const MAX_STEPS_BEHIND: u64 = 5;
 
 impl Pace {
     /// A pace that starts at `now`, in real time: `period` simulated seconds per step, `speed_factor` simulated seconds
@@ -42,7 +42,7 @@ impl Pace {
             .unwrap_or(u64::MAX)
             .saturating_sub(self.steps);
         self.steps = self.steps.saturating_add(behind);
-        let steps = behind.min(MOST_BEHIND);
+        let steps = behind.min(MAX_STEPS_BEHIND);
         self.missed += behind - steps;
         steps
     }

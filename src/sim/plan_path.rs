@@ -25,14 +25,14 @@ struct Question<'a> {
 }
 
 /// The reason why there is no path. Each action has its own error codes.
-enum Trouble {
+enum PlanningError {
     InvalidPlanner(String),
     Frame(UnknownFrame),
     NoGoals,
     Plan(PlanError),
 }
 
-impl Trouble {
+impl PlanningError {
     fn text(&self) -> String {
         match self {
             Self::InvalidPlanner(id) => format!("there is no planner `{id}`"),
@@ -43,15 +43,15 @@ impl Trouble {
     }
 }
 
-fn answer(question: &Question<'_>, world: &World) -> Result<Vec<PlanarPose>, Trouble> {
+fn answer(question: &Question<'_>, world: &World) -> Result<Vec<PlanarPose>, PlanningError> {
     if !Base::knows(&world.settings.planner_ids, question.planner_id) {
-        return Err(Trouble::InvalidPlanner(question.planner_id.to_owned()));
+        return Err(PlanningError::InvalidPlanner(question.planner_id.to_owned()));
     }
     if question.goals.is_empty() {
-        return Err(Trouble::NoGoals);
+        return Err(PlanningError::NoGoals);
     }
     let mut from = match question.start {
-        Some(start) => world.in_map(start).map_err(Trouble::Frame)?,
+        Some(start) => world.in_map(start).map_err(PlanningError::Frame)?,
         None => world.robot.pose,
     };
     let planning = Planning {
@@ -60,8 +60,8 @@ fn answer(question: &Question<'_>, world: &World) -> Result<Vec<PlanarPose>, Tro
     };
     let mut poses: Vec<PlanarPose> = Vec::new();
     for goal in question.goals {
-        let goal = world.in_map(goal).map_err(Trouble::Frame)?;
-        let leg = plan(&world.global_space(), planning, from, goal).map_err(Trouble::Plan)?;
+        let goal = world.in_map(goal).map_err(PlanningError::Frame)?;
+        let leg = plan(&world.global_space(), planning, from, goal).map_err(PlanningError::Plan)?;
         // The end of a leg is the start of the next one.
         poses.pop();
         poses.extend(leg);
@@ -113,14 +113,14 @@ macro_rules! planning_server {
                     Ok(poses) => Ok(Self(Planned { poses, since })),
                     Err(trouble) => {
                         let code = match &trouble {
-                            Trouble::InvalidPlanner(_) => $action::INVALID_PLANNER,
-                            Trouble::Frame(_) => $action::TF_ERROR,
-                            Trouble::NoGoals => $no_goals,
-                            Trouble::Plan(PlanError::StartOutsideMap) => $action::START_OUTSIDE_MAP,
-                            Trouble::Plan(PlanError::GoalOutsideMap) => $action::GOAL_OUTSIDE_MAP,
-                            Trouble::Plan(PlanError::StartOccupied) => $action::START_OCCUPIED,
-                            Trouble::Plan(PlanError::GoalOccupied) => $action::GOAL_OCCUPIED,
-                            Trouble::Plan(PlanError::NoValidPath) => $action::NO_VALID_PATH,
+                            PlanningError::InvalidPlanner(_) => $action::INVALID_PLANNER,
+                            PlanningError::Frame(_) => $action::TF_ERROR,
+                            PlanningError::NoGoals => $no_goals,
+                            PlanningError::Plan(PlanError::StartOutsideMap) => $action::START_OUTSIDE_MAP,
+                            PlanningError::Plan(PlanError::GoalOutsideMap) => $action::GOAL_OUTSIDE_MAP,
+                            PlanningError::Plan(PlanError::StartOccupied) => $action::START_OCCUPIED,
+                            PlanningError::Plan(PlanError::GoalOccupied) => $action::GOAL_OCCUPIED,
+                            PlanningError::Plan(PlanError::NoValidPath) => $action::NO_VALID_PATH,
                         };
                         Err($action::failure(code, &trouble.text()))
                     }

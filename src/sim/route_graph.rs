@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn an_unreadable_file_is_named() {
         for (text, part) in [
             ("1 0", "`1 0`"),
             ("1 0 x", "`x`"),

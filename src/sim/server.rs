@@ -278,8 +278,8 @@ mod tests {
     }
 
     /// The events except feedback, with results reduced to their code.
-    fn story<E: Execution>(bench: &Bench<E>) -> Vec<String> {
-        let told = bench.events.iter().filter_map(|event| match event {
+    fn log<E: Execution>(bench: &Bench<E>) -> Vec<String> {
+        let events = bench.events.iter().filter_map(|event| match event {
             Event::Accepted(number) => Some(format!("{} accepted", number.0)),
             Event::Refused(number) => Some(format!("{} refused", number.0)),
             Event::Ignored(number) => Some(format!("{} ignored", number.0)),
@@ -292,7 +292,7 @@ mod tests {
             Event::Returned => Some("returned".into()),
             Event::Feedback(..) => None,
         });
-        told.collect()
+        events.collect()
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         bench.send(wait(1.0));
         bench.run(2.0);
         assert_eq!(
-            story(&bench),
+            log(&bench),
             ["1 accepted", "2 accepted", "1 Aborted 0", "2 Succeeded 0"]
         );
     }
@@ -320,9 +320,9 @@ mod tests {
         assert!(!bench.server.cancel(SECOND, bench.world.now()), "unknown");
         assert!(bench.server.cancel(FIRST, bench.world.now()));
         bench.run(0.48);
-        assert_eq!(story(&bench), ["1 accepted"]);
+        assert_eq!(log(&bench), ["1 accepted"]);
         bench.run(0.1);
-        assert_eq!(story(&bench), ["1 accepted", "1 Canceled 0"]);
+        assert_eq!(log(&bench), ["1 accepted", "1 Canceled 0"]);
         assert!(!bench.server.cancel(FIRST, bench.world.now()), "ended");
     }
 
@@ -335,7 +335,7 @@ mod tests {
         bench.send(wait(0.5));
         bench.send(wait(0.5));
         bench.run(1.0);
-        assert_eq!(story(&bench), ["1 accepted", "2 refused", "1 Succeeded 0"]);
+        assert_eq!(log(&bench), ["1 accepted", "2 refused", "1 Succeeded 0"]);
     }
 
     #[test]
@@ -347,7 +347,7 @@ mod tests {
         bench.send(wait(0.5));
         bench.send(wait(0.5));
         bench.run(1.0);
-        assert_eq!(story(&bench), ["1 ignored", "2 accepted", "2 Succeeded 0"]);
+        assert_eq!(log(&bench), ["1 ignored", "2 accepted", "2 Succeeded 0"]);
     }
 
     #[test]
@@ -360,13 +360,13 @@ mod tests {
         let mut bench = waiting(&faults);
         bench.send(wait(1.0));
         bench.run(0.48);
-        assert!(story(&bench).is_empty());
+        assert!(log(&bench).is_empty());
         bench.run(0.1);
-        assert_eq!(story(&bench), ["1 accepted"]);
+        assert_eq!(log(&bench), ["1 accepted"]);
         bench.run(1.0);
         bench.send(wait(0.1));
         bench.step();
-        assert_eq!(story(&bench)[2..], ["2 accepted"]);
+        assert_eq!(log(&bench)[2..], ["2 accepted"]);
     }
 
     #[test]
@@ -437,7 +437,7 @@ mod tests {
         bench.send(wait(0.1));
         bench.run(0.5);
         assert_eq!(
-            story(&bench),
+            log(&bench),
             [
                 "1 accepted",
                 "vanished",

@@ -94,7 +94,7 @@ impl World {
             frames: Frames::new(&settings),
             settings,
         };
-        world.look();
+        world.observe();
         Ok(world)
     }
 
@@ -163,7 +163,7 @@ impl World {
         }
         self.driver = None;
         self.now = self.now + period;
-        self.look();
+        self.observe();
         let driven = self.robot.driven;
         let space = Space {
             map: self.map.as_deref(),
@@ -177,7 +177,7 @@ impl World {
             .step(&self.settings, &self.robot.pose, seconds, metres);
     }
 
-    fn look(&mut self) {
+    fn observe(&mut self) {
         let there = self
             .obstacles
             .iter()

@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_one_line_that_can_be_read() {
+    fn a_message_is_one_readable_line() {
         assert_eq!(on_one_line("`a\nb`".into()), "`a b`");
         assert_eq!(on_one_line("\u{202E}evil\x1b".into()), "\\u{202e}evil\\u{1b}");
         assert_eq!(on_one_line("x".repeat(3000)).chars().count(), 2001);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_the_meaning_are_known_in_the_source() {
+    fn decoded_positions_map_to_source_positions() {
         let raw = "a &lt; é\r\n&amp;b && &c;";
         let attribute = AttributeSpec {
             value_span: bt::Span {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_refuses_what_has_no_end() {
+    fn files_without_end_are_rejected() {
         assert!(Disk.read(Path::new("/dev/zero")).is_err());
         assert!(Disk.read(Path::new(env!("CARGO_MANIFEST_DIR"))).is_err());
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");

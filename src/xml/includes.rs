@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_included_is_said() {
+    fn a_file_that_cannot_be_included_is_reported() {
         let (names, lines) = load(&[
             (
                 "main.xml",

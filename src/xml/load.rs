@@ -391,9 +391,9 @@ mod tests {
     }
 
     #[test]
-    fn the_only_tree_that_no_other_calls_is_looked_at_as_a_main_tree() {
+    fn the_only_uncalled_tree_is_checked_as_the_main_tree() {
         let registry = registry();
-        let said = |more: &str| {
+        let warnings_of = |more: &str| {
             let text = format!(
                 "<root BTCPP_format='4'><BehaviorTree ID='A'><SubTree ID='B'/></BehaviorTree>\
                  <BehaviorTree ID='B'><Say message='{{text}}'/></BehaviorTree>{more}</root>"
@@ -404,11 +404,14 @@ mod tests {
             lines(&checked.diagnostics, &checked.sources)
         };
         assert_eq!(
-            said(""),
+            warnings_of(""),
             ["main.xml:1:112: warning[NT0406]: the key `text` is never written"]
         );
         // Each of two trees may exist for other files.
-        assert_eq!(said("<BehaviorTree ID='C'><IsDay/></BehaviorTree>"), [""; 0]);
+        assert_eq!(
+            warnings_of("<BehaviorTree ID='C'><IsDay/></BehaviorTree>"),
+            [""; 0]
+        );
     }
 
     /// More nodes than the identifiers of BehaviorTree.CPP can distinguish.
@@ -427,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_a_script_is_exact_whatever_it_takes_to_write_it() {
+    fn a_position_in_a_script_is_exact_also_after_entities() {
         assert_eq!(
             of_tree("<Wait _skipIf='d &lt; 1 &amp;&amp;\r\n b == 2'/>"),
             ["main.xml:4:2: warning[NT0406]: the key `b` is never written"]
@@ -481,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_another_file_uses_gets_its_keys_there() {
+    fn a_tree_gets_its_keys_from_the_file_that_uses_it() {
         let includes = |attributes: &str| {
             format!(
                 "<root BTCPP_format='4'><include path='lib.xml'/><BehaviorTree ID='A'>\
@@ -490,7 +493,7 @@ mod tests {
         };
         let (gives, forgets) = (includes(" text='five'"), includes(""));
         let registry = registry();
-        let said = |main: &str, paths: &[PathBuf]| {
+        let warnings_of = |main: &str, paths: &[PathBuf]| {
             let files = memory(&[
                 (
                     "lib.xml",
@@ -508,9 +511,9 @@ mod tests {
         };
         let [lib, main] = ["lib.xml", "main.xml"].map(PathBuf::from);
         let never = "lib.xml:1:59: warning[NT0406]: the key `text` is never written";
-        assert_eq!(said(&gives, &[lib.clone(), main.clone()]), [""; 0]);
-        assert_eq!(said(&forgets, &[lib.clone(), main]), [never]);
-        assert_eq!(said(&gives, &[lib]), [never]);
+        assert_eq!(warnings_of(&gives, &[lib.clone(), main.clone()]), [""; 0]);
+        assert_eq!(warnings_of(&forgets, &[lib.clone(), main]), [never]);
+        assert_eq!(warnings_of(&gives, &[lib]), [never]);
     }
 
     #[test]
@@ -700,7 +703,7 @@ mod tests {
     }
 
     #[test]
-    fn a_models_declaration_is_no_registration() {
+    fn a_declaration_of_a_model_does_not_register_it() {
         let text = "<root BTCPP_format='4'><BehaviorTree ID='T'><Fly/></BehaviorTree>\
             <TreeNodesModel><Action ID='Fly'/></TreeNodesModel></root>";
         let (registry, memory) = (registry(), memory(&[]));
@@ -781,7 +784,7 @@ mod tests {
     }
 
     #[test]
-    fn what_behaviortree_cpp_runs_is_run_and_warned_of() {
+    fn files_that_behaviortree_cpp_accepts_run_with_a_warning() {
         let tree = "<BehaviorTree ID='T'>\n<Script code=''/></BehaviorTree>";
         let warnings = [
             "main.xml:1:1: warning[NT0115]: text before the outermost element is ignored",
@@ -799,7 +802,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_run_may_be_wrong_but_not_unknown() {
+    fn unused_trees_may_have_errors_but_no_unknown_nodes() {
         let text = "<root BTCPP_format='4' main_tree_to_execute='A'>\n<BehaviorTree ID='A'><IsDay/></BehaviorTree>\n\
             <BehaviorTree ID='B'><Wait duration='x'/></BehaviorTree>\n\
             <BehaviorTree ID='C'><SubTree ID='D'/></BehaviorTree>\n\
@@ -821,7 +824,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_file_is_not_blamed_for_what_is_missing() {
+    fn no_follow_up_errors_for_an_incomplete_file() {
         assert_eq!(
             problems(
                 &[(
@@ -845,7 +848,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subtree_is_to_be_handed_a_key_in_its_own_notation() {
+    fn a_subtree_port_needs_a_key_in_braces() {
         for (format, tag, advice) in [
             (4, "SubTree", "k=\"{k}\""),
             (3, "SubTree", "k=\"k\""),
@@ -858,13 +861,13 @@ mod tests {
             let (registry, memory) = (registry(), memory(&[("main.xml", &text)]));
             let loader = Loader::new(&registry).files(&memory, AmentIndex::default());
             let loaded = loader.load_file(Path::new("main.xml"), None).unwrap();
-            let said: Vec<_> = loaded
+            let reported: Vec<_> = loaded
                 .warnings
                 .iter()
                 .filter_map(|found| found.help.clone())
                 .collect();
             assert_eq!(
-                said,
+                reported,
                 [format!(
                     "a subtree has its own keys: pass the key with {advice} where `B` is used"
                 )]

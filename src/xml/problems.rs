@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compiler_and_catalogue_agree_on_what_is_an_error() {
+    fn compiler_and_diagnostic_table_agree_on_errors() {
         for kind in [
             ProblemKind::UnknownNode,
             ProblemKind::BadScript,

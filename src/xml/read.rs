@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_have_their_locations() {
         for (text, expected) in [
             ("<a/>", &[][..]),
             (

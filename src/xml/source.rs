@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_column() {
+    fn a_byte_order_mark_counts_as_no_column() {
         let mut sources = Sources::new();
         let file = sources.add_text("<text>", Path::new(""), "\u{feff}<a/>".into());
         assert_eq!(file.position(3), Position { line: 1, column: 1 });

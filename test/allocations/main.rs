@@ -254,7 +254,7 @@ fn a_navigation_tree_does_not_allocate_when_it_cruises_nor_when_it_replans() {
 
 /// Reading, checking and compiling allocate in proportion to the file.
 #[test]
-fn loading_allocates_a_few_times_a_node() {
+fn loading_makes_few_allocations_per_node() {
     use std::fmt::Write;
 
     let registry = Registry::builtin();

@@ -1,4 +1,4 @@
-//! Between the tick and the future that it started.
+//! Tests of the data passed between a tick and the future of its job.
 
 #[path = "../../src/job/cancel.rs"]
 mod cancel;
@@ -14,7 +14,7 @@ use navtree::job::{BoxFuture, Spawn};
 
 use crate::explore;
 
-/// A thread of loom's for each future.
+/// Runs each future on its own loom thread.
 struct Threads;
 
 impl Spawn for Threads {
@@ -24,7 +24,7 @@ impl Spawn for Threads {
 }
 
 #[test]
-fn a_cancel_ends_every_wait_for_it() {
+fn a_cancel_ends_every_wait_on_its_token() {
     explore(|| {
         let token = CancellationToken::new();
         let waiting = token.clone();
@@ -36,7 +36,7 @@ fn a_cancel_ends_every_wait_for_it() {
 }
 
 #[test]
-fn a_cancel_wakes_all_who_wait() {
+fn a_cancel_wakes_all_waiting_tasks() {
     explore(|| {
         let token = CancellationToken::new();
         let waiters = [token.clone(), token.clone()]
@@ -49,7 +49,7 @@ fn a_cancel_wakes_all_who_wait() {
 }
 
 #[test]
-fn a_result_comes_once_and_whole() {
+fn a_result_arrives_once_and_complete() {
     explore(|| {
         let job = Job::start(&Threads, CancellationToken::new(), async { [7_u64; 4] });
         let mut results = 0;
@@ -71,7 +71,7 @@ fn a_result_comes_once_and_whole() {
 }
 
 #[test]
-fn dropping_a_job_ends_its_future_in_whatever_state_it_is() {
+fn dropping_a_job_ends_its_future_in_every_state() {
     explore(|| {
         let cancel = CancellationToken::new();
         let token = cancel.clone();
@@ -86,7 +86,7 @@ fn dropping_a_job_ends_its_future_in_whatever_state_it_is() {
 }
 
 #[test]
-fn a_job_whose_future_is_dropped_is_lost_and_not_running_for_ever() {
+fn a_job_whose_future_is_dropped_is_lost() {
     explore(|| {
         let executor = |future: BoxFuture| {
             thread::spawn(move || drop(future));

@@ -1,23 +1,19 @@
-//! The hand-over between threads, under every interleaving.
+//! Tests of the data passed between threads, under every interleaving.
 //!
-//! What is tested are the library's own files, compiled with loom's locks, atomics and threads in the place of the
-//! standard library's (`crate::sync`). loom runs each test as often as there are orders in which its threads can meet,
-//! and calls it a failure where all wait for one another: a wake-up that is lost is a test that fails. Time does not
-//! pass here, so nothing is mended by a timeout.
+//! These tests compile the library's own files with loom's locks, atomics and threads instead of those of the standard
+//! library (`crate::sync`). loom runs each test once for each possible order of its threads' steps. A test fails if all
+//! threads wait for each other, so a lost wake-up is a failure. Time does not pass, so no timeout hides one.
 //!
-//! | what | property |
+//! | subject | property |
 //! |---|---|
-//! | `job::CancellationToken`, `job::Job` | a cancel is never missed; a result comes once, a lost job is known as lost |
-//! | `ros::Wake` | a ring before, during or after falling asleep ends the sleep |
-//! | `ros::Inbox`, `ros::Fan` | no notice or message is lost, doubled or overtaken |
-//! | `ros::GoalsBoard` | whoever sees it settled sees what came of his request |
-//! | `ros::Piggyback` | what waits for whoever comes by is said once, whoever it is |
-//! | `navigator::Handle` | an acknowledgement comes after the effect, and always comes, or is known not to |
+//! | `job::CancellationToken`, `job::Job` | no cancel is missed; a result arrives once; a lost job is reported as lost |
+//! | `ros::Wake` | a notification before, during or after the start of a sleep ends it |
+//! | `ros::Inbox`, `ros::SharedSubscription` | no notice or message is lost, duplicated or reordered |
+//! | `ros::GoalsBoard` | a thread that finds the board settled also finds the effects of its request |
+//! | `ros::DeferredSend` | a deferred message is sent once, by either thread |
+//! | `navigator::Handle` | an acknowledgement follows its effect, and every wait for one ends |
 
-#![allow(
-    dead_code,
-    reason = "what a test of one file does not call is called elsewhere in the library"
-)]
+#![allow(dead_code, reason = "other files of the library use what these tests do not")]
 
 mod fault {
     /// No fault is injected here.
@@ -30,8 +26,8 @@ mod sync;
 
 use navtree::{bt, goal, nav};
 
-/// Runs a test under every interleaving, of those with at most three involuntary switches of thread: most faults need
-/// one or two, and each more multiplies the time.
+/// Runs a test under every interleaving with at most three involuntary thread switches. Most faults need one or two, and
+/// each further switch multiplies the time.
 fn explore(test: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);

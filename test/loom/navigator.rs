@@ -1,4 +1,4 @@
-//! Between the tick thread and whoever asks something of it.
+//! Tests of the requests to the tick thread.
 
 #[path = "../../src/navigator/heartbeat.rs"]
 mod heartbeat;
@@ -30,7 +30,7 @@ use crate::nav::{
 };
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// `thread.rs` knows them by these paths.
+/// `thread.rs` uses these paths.
 mod durations {
     pub(crate) use navtree::navigator::Durations;
 }
@@ -45,7 +45,7 @@ mod goal_queue {
     pub(crate) const SHUT: &str = "refused";
 }
 
-/// Time stands still: a tick is due whenever the thread looks.
+/// Time does not advance: a tick is always due.
 struct Still;
 
 impl TickClock for Still {
@@ -58,7 +58,7 @@ impl TickClock for Still {
     }
 }
 
-/// A world without servers, in which nothing is under way.
+/// A link without servers and without goals.
 #[derive(Default)]
 struct Empty(HashMap<String, u32>);
 
@@ -116,7 +116,7 @@ impl Link for Empty {
     }
 }
 
-/// Counts the results that its client gets; one that is dropped unanswered counts as well, for that aborts the goal.
+/// Counts the results that its client receives. A dropped goal counts too, because the drop aborts it.
 struct Client {
     results: Arc<AtomicUsize>,
 }
@@ -181,11 +181,11 @@ fn request(results: &Arc<AtomicUsize>, tree: &Arc<TreeDef>) -> Request {
     }
 }
 
-/// What a handle waits for comes, or is known never to come: loom's time does not pass.
+/// Every wait of a handle must end without a timeout: loom's time does not pass.
 const FOR_EVER: Duration = Duration::MAX;
 
 #[test]
-fn a_halt_is_acknowledged_after_the_client_was_answered() {
+fn a_halt_is_acknowledged_after_the_client_has_its_result() {
     let tree = endless();
     explore(move || {
         let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
@@ -203,7 +203,7 @@ fn a_halt_is_acknowledged_after_the_client_was_answered() {
 }
 
 #[test]
-fn a_goal_that_comes_after_goals_were_refused_never_runs_whenever_it_was_let_in() {
+fn a_goal_admitted_before_goals_are_refused_never_runs_after_it() {
     let tree = endless();
     explore(move || {
         let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
@@ -211,7 +211,7 @@ fn a_goal_that_comes_after_goals_were_refused_never_runs_whenever_it_was_let_in(
         let asked = request(&results, &tree);
         let letting_in = threads::spawn(move || {
             if let Some(pass) = handle.admit() {
-                pass.hand_in(asked);
+                pass.submit(asked);
             }
         });
         thread.handle().shut();
@@ -241,7 +241,7 @@ fn halts_from_two_threads_are_both_acknowledged() {
 }
 
 #[test]
-fn a_stop_ends_the_thread_and_whoever_asks_afterwards_is_told() {
+fn a_stop_ends_the_thread_and_later_requests_are_answered() {
     explore(|| {
         let thread = start();
         let other = thread.handle().clone();
@@ -250,7 +250,7 @@ fn a_stop_ends_the_thread_and_whoever_asks_afterwards_is_told() {
             thread.handle().stop(HaltReason::ShuttingDown).wait(FOR_EVER),
             Ok(())
         );
-        // Asked before the stop it was done, asked after it is known not to be: never a wait without end.
+        // A request before the stop is carried out; a request after it fails. Neither waits forever.
         assert!(matches!(
             asking.join().unwrap(),
             Ok(()) | Err(Unacknowledged::Never)

@@ -1,4 +1,4 @@
-//! Between the threads of the network and the tick thread.
+//! Tests of the data passed between the threads of the network and the tick thread.
 
 #[path = "../../src/ros/deferred_send.rs"]
 mod deferred_send;
@@ -28,31 +28,31 @@ use crate::nav::{Event, Form, Payload, TopicId, TopicSpec};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::channel;
 
-/// So late that only a ring ends a sleep.
+/// A deadline so late that only a notification ends the sleep.
 fn never() -> Instant {
     Instant::now() + Duration::from_secs(3600)
 }
 
 #[test]
-fn a_ring_is_heard_whenever_it_comes() {
+fn a_notification_ends_the_sleep_whenever_it_comes() {
     explore(|| {
         let wake = Wake::new();
-        let ringer = wake.clone();
-        let thread = thread::spawn(move || ringer.ring());
+        let notifier = wake.clone();
+        let thread = thread::spawn(move || notifier.notify());
         assert!(wake.sleep_until(never()));
         thread.join().unwrap();
     });
 }
 
 #[test]
-fn what_was_put_before_a_ring_is_there_after_it() {
+fn an_input_before_a_notification_is_visible_after_the_sleep() {
     explore(|| {
         let (wake, inbox) = (Wake::new(), Arc::new(Inbox::default()));
         let threads = [1, 2].map(|ticket| {
-            let (ringer, filled) = (wake.clone(), Arc::clone(&inbox));
+            let (notifier, filled) = (wake.clone(), Arc::clone(&inbox));
             thread::spawn(move || {
                 filled.notice(accepted(ticket));
-                ringer.ring();
+                notifier.notify();
             })
         });
         let mut seen = Vec::new();
@@ -60,7 +60,7 @@ fn what_was_put_before_a_ring_is_there_after_it() {
             assert!(wake.sleep_until(never()));
             inbox.drain(&mut seen);
         }
-        assert_eq!(seen.len(), 2, "twice is as bad as never");
+        assert_eq!(seen.len(), 2, "each input arrives once");
         for thread in threads {
             thread.join().unwrap();
         }
@@ -68,13 +68,13 @@ fn what_was_put_before_a_ring_is_there_after_it() {
 }
 
 #[test]
-fn a_nudge_does_not_swallow_a_ring() {
+fn a_timer_trigger_does_not_lose_a_notification() {
     explore(|| {
         let wake = Wake::new();
-        let (ringer, nudger) = (wake.clone(), wake.clone());
+        let (notifier, trigger) = (wake.clone(), wake.clone());
         let threads = [
-            thread::spawn(move || ringer.ring()),
-            thread::spawn(move || nudger.trigger()),
+            thread::spawn(move || notifier.notify()),
+            thread::spawn(move || trigger.trigger()),
         ];
         assert!(wake.sleep_until(never()));
         for thread in threads {
@@ -107,7 +107,7 @@ fn notices_of_one_goal_come_once_and_in_order_while_ticks_take_them() {
 }
 
 #[test]
-fn a_reader_that_joins_while_a_message_comes_gets_it_once() {
+fn a_subscriber_that_joins_during_a_message_receives_it_once() {
     explore(|| {
         let (shared_subscription, inbox) = (
             Arc::new(SharedSubscription::default()),
@@ -126,7 +126,7 @@ fn a_reader_that_joins_while_a_message_comes_gets_it_once() {
 }
 
 #[test]
-fn a_reader_that_leaves_while_a_message_comes_harms_nobody() {
+fn a_subscriber_may_leave_during_a_message() {
     explore(|| {
         let (shared_subscription, stays) = (
             Arc::new(SharedSubscription::default()),
@@ -147,10 +147,10 @@ fn a_reader_that_leaves_while_a_message_comes_harms_nobody() {
     });
 }
 
-/// The tick thread submits a halt, the GoalTracker's thread handles it and shows what came of it: here that a goal is
-/// executing no more.
+/// The tick thread submits a halt. The GoalTracker's thread handles it and publishes its effect: the goal no longer
+/// executes.
 #[test]
-fn who_sees_goals_settled_sees_what_came_of_his_request() {
+fn a_thread_that_finds_goals_settled_finds_the_effects_of_its_request() {
     explore(|| {
         let board = Arc::new(GoalsBoard::default());
         let stopped = Arc::new(AtomicBool::new(false));
@@ -177,9 +177,9 @@ fn who_sees_goals_settled_sees_what_came_of_his_request() {
     });
 }
 
-/// The same with a request that begins something: nobody may take the calm before it for the calm after it.
+/// The same with a request that starts a goal: the board is not settled before the request is handled.
 #[test]
-fn a_request_that_is_under_way_is_not_settled() {
+fn an_unhandled_request_is_not_settled() {
     explore(|| {
         let board = Arc::new(GoalsBoard::default());
         let (inputs, inbox) = channel();
@@ -195,40 +195,40 @@ fn a_request_that_is_under_way_is_not_settled() {
         board.count_in();
         inputs.send(()).unwrap();
         assert!(!board.is_settled(|_| true));
-        assert!(wake.sleep_until(never()), "a change is rung");
+        assert!(wake.sleep_until(never()), "a change notifies");
         goal_tracker.join().unwrap();
         assert!(!board.is_settled(|_| true));
     });
 }
 
-/// Somebody comes by twice while messages are left, and what is left in the end is taken back.
+/// The listening thread is awake twice while messages are left. A message that remains is taken back.
 #[test]
-fn what_is_left_for_whoever_comes_by_is_said_once() {
+fn a_deferred_message_is_sent_once() {
     explore(|| {
-        let (sender, said) = channel();
+        let (sender, received) = channel();
         let message = |number: u32| -> Message {
             let sender = sender.clone();
             Box::new(move || sender.send(number).unwrap())
         };
-        let along = DeferredSend::default();
-        let passer = along.clone();
+        let deferred_send = DeferredSend::default();
+        let listener = deferred_send.clone();
         let thread = thread::spawn(move || {
-            passer.carry();
-            passer.carry();
+            listener.carry();
+            listener.carry();
         });
-        let mut told = Vec::new();
+        let mut numbers = Vec::new();
         for number in [1, 2] {
-            for send in along.leave(message(number)) {
+            for send in deferred_send.leave(message(number)) {
                 send();
             }
         }
-        along.take_back().into_iter().for_each(|send| send());
+        deferred_send.take_back().into_iter().for_each(|send| send());
         thread.join().unwrap();
-        while let Ok(number) = said.try_recv() {
-            told.push(number);
+        while let Ok(number) = received.try_recv() {
+            numbers.push(number);
         }
-        told.sort_unstable();
-        assert_eq!(told, [1, 2]);
+        numbers.sort_unstable();
+        assert_eq!(numbers, [1, 2]);
     });
 }
 

@@ -1,4 +1,4 @@
-//! Actions and services, both sides.
+//! Action and service clients and servers.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -14,7 +14,7 @@ use navtree::ros::{
     ActionHandler, ActionServer, Endpoints, GoalRequest, GoalTrackerThread, Ros, RosLink, ServerGoal,
 };
 
-use crate::harness::{PATIENCE, Peer, alone, eventually};
+use crate::harness::{Peer, TIMEOUT, alone, eventually};
 
 struct Rig {
     link: RosLink,
@@ -81,7 +81,7 @@ impl Rig {
         ticket
     }
 
-    fn hear<T>(&mut self, what: &str, mut pick: impl FnMut(&Notice<Payload>) -> Option<T>) -> T {
+    fn wait_for<T>(&mut self, what: &str, mut pick: impl FnMut(&Notice<Payload>) -> Option<T>) -> T {
         eventually(what, || {
             let mut events = Vec::new();
             self.link.receive(&mut events);
@@ -95,14 +95,14 @@ impl Rig {
     }
 
     fn outcome(&mut self, wanted: Ticket) -> Outcome<Payload> {
-        self.hear("an outcome", |notice| match notice {
+        self.wait_for("an outcome", |notice| match notice {
             Notice::Finished { ticket, outcome, .. } if *ticket == wanted => Some(outcome.clone()),
             _ => None,
         })
     }
 
     fn accepted(&mut self, wanted: Ticket) {
-        self.hear("acceptance", |notice| match notice {
+        self.wait_for("acceptance", |notice| match notice {
             Notice::Accepted { ticket, .. } if *ticket == wanted => Some(()),
             Notice::Finished { ticket, outcome, .. } if *ticket == wanted => {
                 panic!("not accepted, but: {outcome:?}")
@@ -138,7 +138,7 @@ fn g3_g6_our_client_against_rclpy_servers() {
             .link
             .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Plain)
             .unwrap();
-        // However a tree spells it and in whichever form: to the GoalTracker it is one server.
+        // All spellings and forms of a name are one server to the GoalTracker.
         for (name, form) in [
             ("spin", Form::Plain),
             ("/spin", Form::Plain),
@@ -159,11 +159,11 @@ fn g3_g6_our_client_against_rclpy_servers() {
             Err(LinkError::BadName(_))
         ));
 
-        // Asked for before the server is there.
+        // The goal is requested before the server exists.
         let first = rig.spin(spin, 1.0);
         let mut peer = Peer::start("action_server.py");
         rig.accepted(first);
-        rig.hear("feedback", |notice| match notice {
+        rig.wait_for("feedback", |notice| match notice {
             Notice::Feedback { payload, .. } => {
                 assert!(payload.get::<SpinFeedback>().unwrap().angular_distance_traveled > 0.0);
                 Some(())
@@ -178,16 +178,16 @@ fn g3_g6_our_client_against_rclpy_servers() {
         let refused = rig.spin(spin, 3.0);
         assert!(matches!(rig.outcome(refused), Outcome::Rejected));
 
-        // How long a cancel takes to the server's callback.
+        // The latency from a halt to the server's cancel callback.
         let mut latencies = Vec::new();
         for _ in 0..20 {
             let ticket = rig.spin(spin, 2.0);
             rig.accepted(ticket);
             let asked = SystemTime::now();
             rig.halt(ticket);
-            let heard: u64 = peer.hear("cancel ").parse().unwrap();
+            let received: u64 = peer.receive("cancel ").parse().unwrap();
             let asked = asked.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
-            latencies.push(Duration::from_nanos(heard.saturating_sub(asked)));
+            latencies.push(Duration::from_nanos(received.saturating_sub(asked)));
             rig.settle();
         }
         latencies.sort_unstable();
@@ -195,17 +195,17 @@ fn g3_g6_our_client_against_rclpy_servers() {
             "cancel latency: least {:?}, median {:?}, worst {:?}",
             latencies[0], latencies[10], latencies[19]
         );
-        // Other tests run beside this one, and the peer is Python: both add to it.
+        // Other tests run at the same time, and the peer is a Python process; both add to the latency.
         assert!(latencies[0] < Duration::from_millis(20), "{latencies:?}");
 
-        // Accepted half a second after its leaf was halted. Halted before it has left, it would never be sent.
+        // Accepted half a second after the halt of its leaf. A goal that is halted before it was sent is never sent.
         let late = rig.spin(spin, 4.0);
-        peer.hear("requested 4.0");
+        peer.receive("requested 4.0");
         rig.halt(late);
-        peer.hear("canceled 4.0");
+        peer.receive("canceled 4.0");
         rig.settle();
 
-        // JSON, on an endpoint of its own.
+        // JSON, on a separate endpoint.
         let json = rig
             .link
             .open(EndpointKind::Action, "spin", Spin::TYPE, Form::Json)
@@ -248,28 +248,28 @@ fn g3_g6_our_client_against_rclpy_servers() {
         };
         assert_eq!(payload.get::<serde_json::Value>().unwrap()["success"], true);
 
-        // The server goes while it has a goal.
+        // The server disappears while it has a goal.
         let orphan = rig.spin(spin, 2.0);
         rig.accepted(orphan);
-        peer.say("go");
+        peer.send("go");
         assert!(matches!(rig.outcome(orphan), Outcome::ServerGone));
         assert_eq!(rig.goal_tracker.handle().view().counters.abandoned, 0);
         peer.kill();
     });
 }
 
-/// What the peer expects of each angle.
-struct Turning {
+/// A spin server that treats each angle as the peer expects.
+struct SpinHandler {
     goals: Vec<ServerGoal<Spin>>,
 }
 
-impl ActionHandler<Spin> for Turning {
+impl ActionHandler<Spin> for SpinHandler {
     fn goal(&mut self, request: GoalRequest<Spin>) {
         let yaw = request.goal().target_yaw;
         if yaw == 3.0 {
             return;
         }
-        // Decided elsewhere, as a server does that has to think.
+        // Another thread decides, as in a server whose decision is slow.
         if yaw == 1.0 {
             std::thread::spawn(move || {
                 let goal = request.execute().unwrap();
@@ -313,14 +313,14 @@ fn our_action_server_against_rclpy_client() {
         let clock = ros.clock().clone();
         let server = ros
             .handle()
-            .with_node_blocking(PATIENCE, move |node| {
-                let handler = Turning { goals: Vec::new() };
+            .with_node_blocking(TIMEOUT, move |node| {
+                let handler = SpinHandler { goals: Vec::new() };
                 ActionServer::<Spin>::serve(node, "spin", &clock, Duration::from_secs(10), handler)
             })
             .unwrap()
             .unwrap();
         let peer = Peer::start("action_client.py");
-        peer.hear("good");
+        peer.receive("good");
         peer.end();
         assert!(server.active().is_empty());
         assert_eq!(ros.handle().metrics().slowed_down, 0);
@@ -328,32 +328,32 @@ fn our_action_server_against_rclpy_client() {
 }
 
 #[test]
-fn g8_the_goal_tracker_ends_whatever_waits_before_its_end() {
+fn g8_the_goal_tracker_ends_all_waits_before_its_own_end() {
     alone(
-        "actions::g8_the_goal_tracker_ends_whatever_waits_before_its_end",
+        "actions::g8_the_goal_tracker_ends_all_waits_before_its_own_end",
         || {
             let ros = Ros::start("tested", "/").unwrap();
-            // It takes so many things at once: its end comes first, last and after the last of them.
+            // The end of the thread is requested with fewer, as many and more tasks than it handles at once.
             for before in 0..40 {
                 let goal_tracker =
                     GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default()).unwrap();
-                let (go_on, held) = channel::<()>();
+                let (release, held) = channel::<()>();
                 goal_tracker.handle().send(move || {
                     let _ = held.recv();
                 });
                 for _ in 0..before {
                     goal_tracker.handle().send(|| {});
                 }
-                let (told, ended) = channel();
+                let (sender, ended) = channel();
                 let dropping = std::thread::spawn(move || {
-                    let _ = told.send(());
+                    let _ = sender.send(());
                     drop(goal_tracker);
-                    let _ = told.send(());
+                    let _ = sender.send(());
                 });
-                ended.recv_timeout(PATIENCE).unwrap();
+                ended.recv_timeout(TIMEOUT).unwrap();
                 std::thread::yield_now();
-                drop(go_on);
-                ended.recv_timeout(PATIENCE).unwrap();
+                drop(release);
+                ended.recv_timeout(TIMEOUT).unwrap();
                 dropping.join().unwrap();
             }
         },

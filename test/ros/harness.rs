@@ -1,4 +1,4 @@
-//! A process and a domain for a test, and a peer to talk to.
+//! Runs each test in its own process and ROS domain, with a peer process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -7,19 +7,19 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a slow machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The maximum duration of each wait, sufficient on a slow machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 const CHILD: &str = "NAVTREE_ROS_TEST";
 
-/// Runs the body of a test in a process of its own: there is one ROS context a process, it reads its domain once, and
-/// it is never shut down.
+/// Runs the body of a test in its own process: a process has one ROS context, which reads its domain once and is never
+/// shut down.
 pub(crate) fn alone(name: &str, body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {
         return body();
     }
     let (domain, _lock) = free_domain();
-    // Kept from standard output, where it would look like a test run within the test run.
+    // The output is captured, because on standard output it would look like a second test run.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(CHILD, "1")
@@ -33,7 +33,7 @@ pub(crate) fn alone(name: &str, body: impl FnOnce()) {
     assert!(output.status.success(), "{name}: {}", output.status);
 }
 
-/// A domain that no other test of this machine uses, by the locks that `test/conftest.py` takes as well.
+/// Reserves a domain that no other test on this machine uses, with the lock files of `test/conftest.py`.
 fn free_domain() -> (u32, File) {
     use std::os::unix::fs::MetadataExt;
     let user = std::fs::metadata("/proc/self").unwrap().uid();
@@ -53,7 +53,7 @@ fn free_domain() -> (u32, File) {
     panic!("all ROS domains are taken");
 }
 
-/// A Python script that speaks ROS with us, and lines of text with the test.
+/// A Python script that uses ROS and exchanges lines of text with the test.
 pub(crate) struct Peer {
     child: Child,
     input: ChildStdin,
@@ -84,29 +84,29 @@ impl Peer {
         Self { child, input, lines }
     }
 
-    pub(crate) fn say(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         writeln!(self.input, "{line}").unwrap();
     }
 
-    /// The next line that begins so; the rest of it.
-    pub(crate) fn hear(&self, beginning: &str) -> String {
-        let until = Instant::now() + PATIENCE;
+    /// Waits for the next line with the prefix and returns the rest of it.
+    pub(crate) fn receive(&self, prefix: &str) -> String {
+        let until = Instant::now() + TIMEOUT;
         let mut others = Vec::new();
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
-                Ok(line) => match line.strip_prefix(beginning) {
+                Ok(line) => match line.strip_prefix(prefix) {
                     Some(rest) => return rest.trim().to_owned(),
                     None => others.push(line),
                 },
-                Err(error) => panic!("the peer did not say '{beginning}' ({error}), but: {others:#?}"),
+                Err(error) => panic!("the peer did not send '{prefix}' ({error}), but: {others:#?}"),
             }
         }
     }
 
-    /// Waits for the peer to end by itself, without an error.
+    /// Waits until the peer exits without an error.
     pub(crate) fn end(mut self) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while Instant::now() < until {
             if let Some(status) = self.child.try_wait().unwrap() {
                 assert!(status.success(), "the peer: {status}");
@@ -130,14 +130,14 @@ impl Drop for Peer {
     }
 }
 
-/// Waits for a condition, not for a guess.
+/// Waits until the condition returns a value.
 pub(crate) fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     while Instant::now() < until {
         if let Some(value) = condition() {
             return value;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    panic!("never: {what}");
+    panic!("timeout: {what}");
 }

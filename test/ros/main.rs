@@ -1,11 +1,10 @@
-//! Room `ros` against rclpy, a client library nobody here wrote: each test has a peer in `peers/`, and a process and a
-//! ROS domain of its own.
+//! Tests of room `ros` against rclpy. Each test has a peer in `peers/`, and its own process and ROS domain.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "what fails here fails a test"
+    reason = "a panic fails the test"
 )]
 
 mod actions;

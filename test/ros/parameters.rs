@@ -25,7 +25,7 @@ fn g7_rclpy_parameter_client_is_served_and_refused() {
             }
             ros.serve_parameters().unwrap();
             let peer = Peer::start("parameter_client.py");
-            peer.hear("good");
+            peer.receive("good");
             peer.end();
             assert_eq!(parameters.text("tree").as_deref(), Some("b.xml"));
             assert_eq!(parameters.text("rate").as_deref(), Some("70"));

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use navtree::msg::service::{Trigger, TriggerResponse};
 use navtree::ros::{Ros, serve_service};
 
-use crate::harness::{PATIENCE, Peer, alone, eventually};
+use crate::harness::{Peer, TIMEOUT, alone, eventually};
 
-/// What this process logs.
+/// The log of this process.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -24,7 +24,7 @@ impl Write for Log {
 }
 
 impl Log {
-    /// Everything from now on.
+    /// Starts to record the log.
     fn begin() -> Self {
         let log = Self::default();
         let to = log.clone();
@@ -43,7 +43,7 @@ impl Log {
 }
 
 fn serve(ros: &Ros, names: &'static [&'static str]) {
-    let served = ros.handle().with_node_blocking(PATIENCE, |node| {
+    let served = ros.handle().with_node_blocking(TIMEOUT, |node| {
         names.iter().try_for_each(|name| {
             serve_service::<Trigger>(node, name, |call| {
                 call.respond(&TriggerResponse {
@@ -56,13 +56,12 @@ fn serve(ros: &Ros, names: &'static [&'static str]) {
     served.unwrap().unwrap();
 }
 
-/// A client may see the service before the service has found it, and the middleware then refuses the answer. Two hundred
-/// clients, ten of each participant.
+/// A client may see the service before the service has discovered the client; the middleware then refuses the answer.
+/// Two hundred clients, ten per participant.
 ///
-/// One answer was once missing after ten seconds, on a machine with far more to do than it could; in twenty runs with three
-/// busy loops on two cores none was, of 4,000. Two things take so long: a request or answer that is lost on the way comes
-/// again with a heartbeat, every three seconds, and an answer that is refused is given up after five. So the peer waits for
-/// twenty seconds, and a failure says what was given up.
+/// The peer waits for twenty seconds: a lost request or answer is repeated with a heartbeat every three seconds, and a
+/// refused answer is dropped after about four. A failure prints the number of dropped answers. On an overloaded machine, one
+/// answer was once missing after ten seconds; in twenty runs with three busy loops on two cores, all 4,000 arrived.
 #[test]
 fn fresh_clients_are_answered() {
     alone("services::fresh_clients_are_answered", || {
@@ -72,11 +71,11 @@ fn fresh_clients_are_answered() {
         let peer = Peer::start("fresh_clients.py");
         let mut slowest = String::new();
         for _ in 0..20 {
-            slowest = slowest.max(peer.hear("slowest "));
+            slowest = slowest.max(peer.receive("slowest "));
             assert_eq!(
-                peer.hear("lost "),
+                peer.receive("lost "),
                 "0",
-                "{} given up",
+                "{} responses dropped",
                 log.count("response dropped")
             );
         }
@@ -88,23 +87,24 @@ fn fresh_clients_are_answered() {
     });
 }
 
-/// Refused for real, by clients whose readers never match: a client that stays has its answer given up, one that goes
-/// has it taken by the middleware and dropped, and others are answered meanwhile.
+/// The readers of these clients never match, so the middleware refuses the answers. The answer to a client that stays is
+/// dropped after a time. The answer to a client that has left is taken by the middleware and dropped. Other clients
+/// receive their answers meanwhile.
 ///
-/// That an answer is refused and then heard was not to be provoked: not by 480 clients that were destroyed, or ended, up to
-/// five milliseconds after their request, nor by 200 fresh ones while a flood had the system drop packets of the discovery.
-/// A client announces its reader before its writer, so only the loss of the one and not of the other leads there.
+/// No test provokes an answer that is refused first and received later: neither 480 clients that were destroyed or ended
+/// up to five milliseconds after their request, nor 200 fresh clients while the system dropped discovery packets,
+/// provoked one. A client announces its reader before its writer, so only the loss of the first of the two leads there.
 #[test]
-fn an_answer_that_is_refused_is_given_up_and_keeps_nobody_else_from_theirs() {
+fn a_refused_answer_is_dropped_and_does_not_delay_other_answers() {
     alone(
-        "services::an_answer_that_is_refused_is_given_up_and_keeps_nobody_else_from_theirs",
+        "services::a_refused_answer_is_dropped_and_does_not_delay_other_answers",
         || {
             let log = Log::begin();
             let ros = Ros::start("tested", "/").unwrap();
             serve(&ros, &["trigger", "other"]);
             let peer = Peer::start("incompatible_qos_client.py");
-            let slowest: f64 = peer.hear("slowest ").parse().unwrap();
-            // An attempt waits for a tenth of a second, and the node's thread for it; all of them take five.
+            let slowest: f64 = peer.receive("slowest ").parse().unwrap();
+            // Each attempt blocks the node's thread for a tenth of a second; all of them together take five seconds.
             assert!(slowest < 4.0, "{slowest} s");
             eventually("the response is dropped", || {
                 (log.count("response dropped after") > 0).then_some(())
@@ -112,9 +112,13 @@ fn an_answer_that_is_refused_is_given_up_and_keeps_nobody_else_from_theirs() {
             assert_eq!(
                 log.count("response dropped"),
                 1,
-                "the one that went is no refusal any more"
+                "the answer to the client that has left is not refused"
             );
-            assert_eq!(log.count("sent at attempt"), 1, "it is taken, and dropped");
+            assert_eq!(
+                log.count("sent at attempt"),
+                1,
+                "the middleware takes it and drops it"
+            );
             peer.end();
         },
     );

@@ -20,7 +20,7 @@ fn topic(name: &str, type_name: &str, transient_local: bool) -> TopicSpec {
     }
 }
 
-fn hear(link: &mut impl Link, wanted: TopicId) -> Payload {
+fn receive(link: &mut impl Link, wanted: TopicId) -> Payload {
     eventually("a message", || {
         let mut events = Vec::new();
         link.receive(&mut events);
@@ -45,26 +45,26 @@ fn topics_and_transforms() {
         let text = topic("text", "std_msgs/msg/String", true);
         let id = link.subscribe(&text).unwrap();
         assert_eq!(
-            hear(&mut link, id).get::<String>().map(String::as_str),
+            receive(&mut link, id).get::<String>().map(String::as_str),
             Some("latched")
         );
-        // A world made later hears what was said once.
+        // A link that is opened later receives the latched message.
         let mut other = endpoints.link(Duration::from_secs(1));
         let same = other.subscribe(&text).unwrap();
         assert_eq!(same, id);
-        assert!(hear(&mut other, same).get::<String>().is_some());
+        assert!(receive(&mut other, same).get::<String>().is_some());
 
         let battery = link
             .subscribe(&topic("battery", "sensor_msgs/msg/BatteryState", false))
             .unwrap();
-        let message = hear(&mut link, battery);
+        let message = receive(&mut link, battery);
         let message = message.get::<BatteryState>().unwrap();
         assert!(message.percentage == 0.5 && message.voltage.is_nan());
 
         let found = eventually("a transform", || link.transform("map", "laser", None).ok());
         assert_eq!(found.transform.translation.x, 2.5);
 
-        // Published before the publisher is made, and the peer may not have found us yet: again until it has.
+        // Published repeatedly: the publisher may not exist yet, and the peer may not have discovered it.
         let log = link
             .advertise(&topic(
                 "behavior_tree_log",
@@ -83,10 +83,10 @@ fn topics_and_transforms() {
             ..BehaviorTreeStatusChange::default()
         };
         let poses = [Pose::planar(1.0, 0.0, 0.0), Pose::planar(2.0, 0.0, 0.0)];
-        let saying = std::sync::atomic::AtomicBool::new(true);
+        let is_publishing = std::sync::atomic::AtomicBool::new(true);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while saying.load(std::sync::atomic::Ordering::Relaxed) {
+                while is_publishing.load(std::sync::atomic::Ordering::Relaxed) {
                     link.publish(
                         log,
                         Payload::new(BehaviorTreeLog {
@@ -98,8 +98,8 @@ fn topics_and_transforms() {
                     std::thread::sleep(Duration::from_millis(20));
                 }
             });
-            peer.hear("good");
-            saying.store(false, std::sync::atomic::Ordering::Relaxed);
+            peer.receive("good");
+            is_publishing.store(false, std::sync::atomic::Ordering::Relaxed);
         });
     });
 }

@@ -40,7 +40,7 @@ impl Adoption {
 
     /// Handles a status list that shows these goals active. They are kept while adoption is not allowed.
     pub(super) fn see(&mut self, left: Vec<GoalId>, present: bool, allowed: bool, now: Time) {
-        if self.window == Window::Off || allowed && !self.look(present, now) {
+        if self.window == Window::Off || allowed && !self.update_window(present, now) {
             return;
         }
         if left.is_empty() {
@@ -52,7 +52,7 @@ impl Adoption {
     }
 
     /// Whether goals of an earlier run in a list are to be cancelled.
-    fn look(&mut self, present: bool, now: Time) -> bool {
+    fn update_window(&mut self, present: bool, now: Time) -> bool {
         match self.window {
             Window::Off => false,
             Window::Awaiting(length) => {
@@ -81,7 +81,7 @@ impl Adoption {
     }
 
     /// Restarts the search: the server was out of reach, or adoption was not allowed.
-    pub(super) fn look_anew(&mut self) {
+    pub(super) fn reopen_window(&mut self) {
         if let Window::Open { length, .. } = self.window {
             self.window = Window::Awaiting(length);
         }

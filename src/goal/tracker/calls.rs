@@ -142,7 +142,7 @@ mod tests {
         let mut rig = Rig::new();
         let ticket = rig.call(5);
         rig.wire(WireEvent::Response { ticket, payload: 6 });
-        assert_eq!(rig.wanted(), ["call 5", "tell Response(6)"]);
+        assert_eq!(rig.wanted(), ["call 5", "notify Response(6)"]);
         rig.assert_at_rest();
     }
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn g4_a_call_that_is_halted_before_it_has_left_never_does() {
+    fn g4_a_call_halted_before_it_is_sent_is_never_sent() {
         let inputs: [fn(&mut Rig, Ticket); 2] = [
             |rig, ticket| rig.halt(ticket),
             |rig, _| {
@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn g6_a_call_whose_server_vanishes_before_it_has_left_never_does() {
+    fn g6_a_call_whose_server_vanishes_before_it_is_sent_is_never_sent() {
         let mut rig = Rig::new();
         rig.batch(|rig| {
             let _ = rig.call(5);
             rig.gone();
             rig.back();
         });
-        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["ServerGone", "notify ServerGone"]);
         assert_eq!(rig.goal_tracker.counters(), Counters::default());
         rig.assert_at_rest();
     }
@@ -230,7 +230,7 @@ mod tests {
         let mut rig = Rig::new();
         let _ = rig.call(5);
         rig.pass(100);
-        assert_eq!(rig.wanted(), ["call 5", "CallTimedOut", "tell ResponseTimeout"]);
+        assert_eq!(rig.wanted(), ["call 5", "CallTimedOut", "notify ResponseTimeout"]);
         rig.pass(10_000);
         assert_eq!(rig.wanted(), ["forget call"]);
         assert_eq!(rig.goal_tracker.counters().calls_abandoned, 1);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn g8_a_call_that_its_leaf_has_left_does_not_hold_up_the_end() {
+    fn g8_a_call_of_a_halted_leaf_does_not_delay_the_shutdown() {
         let mut rig = Rig::new();
         let ticket = rig.call(5);
         rig.halt(ticket);
@@ -260,13 +260,13 @@ mod tests {
         rig.gone();
         assert_eq!(
             rig.wanted(),
-            ["call 5", "ServerGone", "tell ServerGone", "forget call"]
+            ["call 5", "ServerGone", "notify ServerGone", "forget call"]
         );
         let _ = rig.call(6);
         rig.pass(149);
         assert!(rig.wanted().is_empty());
         rig.pass(1);
-        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["notify ServerGone"]);
         rig.assert_at_rest();
     }
 
@@ -278,7 +278,7 @@ mod tests {
             tag: CancelTag::Leaf(ticket),
             code: CancelCode::None,
         });
-        assert_eq!(rig.wanted(), ["cancel others", "tell CancelAnswered(None)"]);
+        assert_eq!(rig.wanted(), ["cancel others", "notify CancelAnswered(None)"]);
         rig.assert_at_rest();
     }
 }

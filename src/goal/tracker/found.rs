@@ -58,7 +58,7 @@ impl<P> GoalTracker<P> {
         if allowed != self.may_adopt {
             self.may_adopt = allowed;
             for server in self.servers.values_mut() {
-                server.adoption.look_anew();
+                server.adoption.reopen_window();
             }
             self.adopt_due(now, out);
         }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_goals_of_an_earlier_run_that_nobody_asked_to_cancel_are_left_alone() {
+    fn g3_goals_of_an_earlier_run_are_not_cancelled_without_permission() {
         let mut rig = Rig::new();
         rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
         allow(&mut rig, true);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_goal_that_its_server_has_denied_and_shows_all_the_same_is_stopped() {
+    fn g3_a_rejected_goal_that_the_server_lists_as_active_is_cancelled() {
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(7);
         rig.status(&[(goal, GoalStatus::Executing)]);

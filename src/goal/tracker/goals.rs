@@ -279,10 +279,10 @@ mod tests {
             rig.wanted(),
             [
                 "send 7",
-                "tell accepted",
+                "notify accepted",
                 "ask",
-                "tell feedback 2",
-                "tell Succeeded(9)"
+                "notify feedback 2",
+                "notify Succeeded(9)"
             ]
         );
         rig.assert_at_rest();
@@ -311,7 +311,7 @@ mod tests {
         rig.pass(100);
         assert_eq!(
             rig.wanted(),
-            ["send 7", "AcceptTimedOut", "tell AcceptTimeout", "cancel #1"]
+            ["send 7", "AcceptTimedOut", "notify AcceptTimeout", "cancel #1"]
         );
         // The early cancel overtook the goal request; "unknown" must not end the tracking.
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_server_that_says_yes_and_goes_on_is_asked_again() {
+    fn g3_a_server_that_accepts_a_cancel_and_continues_is_cancelled_again() {
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(7);
         rig.halt(ticket);
@@ -471,7 +471,7 @@ mod tests {
         rig.pass(1);
         assert_eq!(
             rig.wanted(),
-            ["ResultTimedOut", "tell ResultTimeout", "cancel #1"]
+            ["ResultTimedOut", "notify ResultTimeout", "cancel #1"]
         );
     }
 
@@ -480,7 +480,7 @@ mod tests {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         rig.gone();
-        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "notify ServerGone"]);
         assert!(rig.is_stopped());
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.pass(5_000);
@@ -493,7 +493,7 @@ mod tests {
         let _ = rig.start(7);
         rig.out.clear();
         rig.gone();
-        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "notify ServerGone"]);
     }
 
     #[test]
@@ -510,11 +510,11 @@ mod tests {
         rig.wire(WireEvent::ResultUnknown { goal });
         rig.gone();
         rig.pass(60_000);
-        assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
+        assert!(!rig.wanted().iter().any(|line| line.starts_with("notify")));
     }
 
     #[test]
-    fn g4_feedback_and_results_of_other_goals_are_not_ours() {
+    fn g4_feedback_and_results_of_other_goals_are_ignored() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         let other = GoalId([3; 16]);
@@ -527,7 +527,7 @@ mod tests {
         assert_eq!(rig.wanted(), NOTHING);
         assert_eq!(rig.goal_tracker.counters().late, 2);
         rig.result(goal, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
     }
 
     #[test]
@@ -574,8 +574,8 @@ mod tests {
             );
             let goal = rig.sent_goal();
             fault(&mut rig, goal);
-            let told = format!("tell {outcome}");
-            assert!(rig.wanted().contains(&told), "{outcome}");
+            let notice = format!("notify {outcome}");
+            assert!(rig.wanted().contains(&notice), "{outcome}");
             rig.pass(60_000);
             assert!(rig.goal_tracker.is_idle());
         }
@@ -589,12 +589,12 @@ mod tests {
         rig.pass(20 + 40 + 80);
         assert_eq!(rig.wanted(), ["ask"; 3]);
         rig.pass(160);
-        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost"]);
+        assert_eq!(rig.wanted(), ["ResultLost", "notify ResultLost"]);
         rig.assert_at_rest();
     }
 
     #[test]
-    fn g6_goal_missing_from_the_status_list_is_lost_and_made_sure_of() {
+    fn g6_a_goal_missing_from_the_status_list_is_lost_and_cancelled() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         rig.status(&[]);
@@ -605,14 +605,21 @@ mod tests {
         rig.pass(20 + 40 + 80 + 160);
         assert_eq!(
             rig.wanted(),
-            ["ask", "ask", "ask", "ResultLost", "tell ResultLost", "cancel #1"]
+            [
+                "ask",
+                "ask",
+                "ask",
+                "ResultLost",
+                "notify ResultLost",
+                "cancel #1"
+            ]
         );
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.assert_at_rest();
     }
 
     #[test]
-    fn a_goal_that_executes_for_a_day_is_asked_after_ever_less_often() {
+    fn result_requests_of_a_long_goal_become_less_frequent() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         rig.status(&[(goal, GoalStatus::Executing)]);
@@ -621,7 +628,7 @@ mod tests {
         assert!(wanted.iter().all(|wanted| wanted == "ask"), "{wanted:?}");
         assert_eq!(wanted.len(), 14);
         rig.result(goal, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
     }
 
     #[test]
@@ -640,7 +647,7 @@ mod tests {
         rig.pass(20);
         assert_eq!(rig.wanted(), ["ask"]);
         rig.wire(WireEvent::ResultUnknown { goal });
-        assert_eq!(rig.wanted(), ["ResultLost", "tell ResultLost", "cancel #1"]);
+        assert_eq!(rig.wanted(), ["ResultLost", "notify ResultLost", "cancel #1"]);
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.assert_at_rest();
     }
@@ -690,12 +697,12 @@ mod tests {
         rig.pass(20);
         assert_eq!(rig.wanted(), ["ask"]);
         rig.result(goal, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
         rig.assert_at_rest();
     }
 
     #[test]
-    fn an_answer_that_comes_twice_counts_once() {
+    fn a_duplicate_answer_counts_once() {
         let mut rig = Rig::new();
         let (_, goal) = rig.run(7);
         rig.wire(WireEvent::Accepted {
@@ -707,7 +714,7 @@ mod tests {
         assert_eq!(rig.wanted(), NOTHING);
         rig.result(goal, TerminalStatus::Succeeded);
         rig.result(goal, TerminalStatus::Aborted);
-        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
         rig.assert_at_rest();
     }
 }

@@ -478,7 +478,7 @@ mod tests {
     use crate::goal::{Command, GoalOptions, GoalStatus, TerminalStatus, Ticket, WireEvent};
 
     #[test]
-    fn g8_shut_down_cancels_everything_tells_nobody_and_ends_at_its_deadline() {
+    fn g8_shut_down_cancels_all_goals_without_notices_and_ends_at_its_deadline() {
         let mut rig = Rig::new();
         let _ = rig.run(1);
         let _ = rig.start(2);
@@ -490,7 +490,7 @@ mod tests {
         // One goal was accepted, the other is not answered yet.
         assert_eq!(rig.wanted(), ["cancel #1", "cancel #1"]);
         let late = rig.start(4);
-        assert_eq!(rig.wanted(), ["tell ShuttingDown"]);
+        assert_eq!(rig.wanted(), ["notify ShuttingDown"]);
         rig.halt(late);
         rig.pass(999);
         assert!(!rig.goal_tracker.is_idle());
@@ -498,7 +498,7 @@ mod tests {
         rig.gone();
         rig.back();
         rig.pass(1);
-        assert!(!rig.wanted().iter().any(|line| line.starts_with("tell")));
+        assert!(!rig.wanted().iter().any(|line| line.starts_with("notify")));
         rig.assert_at_rest();
     }
 
@@ -575,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_goal_of_an_earlier_session_holds_up_no_later_one_when_its_time_to_stop_is_over() {
+    fn g3_a_goal_of_an_earlier_session_delays_a_later_one_only_until_its_stop_deadline() {
         let earlier = |lost: bool| {
             let mut rig = Rig::new();
             let ticket = if lost { rig.start(1) } else { rig.run(1).0 };

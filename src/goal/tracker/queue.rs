@@ -56,7 +56,7 @@ impl<P> GoalTracker<P> {
             return;
         }
         entry.present = false;
-        entry.adoption.look_anew();
+        entry.adoption.reopen_window();
         for goal in self.goals_in_order(|entry| entry.server == server) {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.seen = false;
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_goal_that_is_halted_before_it_has_left_never_does() {
+    fn g3_a_goal_halted_before_it_is_sent_is_never_sent() {
         type Stop = fn(&mut Rig, Ticket);
         let stops: [Stop; 2] = [
             |rig, ticket| rig.halt(ticket),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_only_what_has_left_is_cancelled_of_an_update_that_is_halted_at_once() {
+    fn g3_of_an_update_halted_at_once_only_sent_goals_are_cancelled() {
         let mut rig = Rig::new();
         let (ticket, first) = rig.run(1);
         rig.batch(|rig| {
@@ -320,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_goal_whose_server_vanishes_before_it_has_left_never_does() {
+    fn g3_a_goal_whose_server_vanishes_before_it_is_sent_is_never_sent() {
         let mut rig = Rig::new();
         rig.batch(|rig| {
             let _ = rig.start(1);
             rig.gone();
             rig.back();
         });
-        assert_eq!(rig.wanted(), ["ServerGone", "tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["ServerGone", "notify ServerGone"]);
         rig.assert_at_rest();
     }
 
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(rig.wanted(), ["send 3"]);
         let goal = rig.sent_goal();
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
+        assert_eq!(rig.wanted(), ["notify accepted", "ask"]);
     }
 
     #[test]
@@ -405,7 +405,7 @@ mod tests {
         rig.pass(149);
         assert_eq!(rig.wanted(), NOTHING);
         rig.pass(1);
-        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["notify ServerGone"]);
         rig.assert_at_rest();
     }
 
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn g5_a_flapping_server_holds_a_leaf_up_as_long_as_a_steady_one() {
+    fn g5_an_intermittent_server_delays_a_leaf_as_long_as_a_steady_one() {
         let mut rig = Rig::new();
         let _ = rig.run(1);
         rig.gone();
@@ -456,7 +456,7 @@ mod tests {
         rig.pass(69);
         assert_eq!(rig.wanted(), NOTHING);
         rig.pass(1);
-        assert_eq!(rig.wanted(), ["tell ServerGone"]);
+        assert_eq!(rig.wanted(), ["notify ServerGone"]);
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
         rig.update(ticket, 3);
         assert_eq!(rig.wanted(), ["send 1"]);
         rig.accept(first);
-        assert_eq!(rig.wanted(), ["tell accepted", "ask", "send 3"]);
+        assert_eq!(rig.wanted(), ["notify accepted", "ask", "send 3"]);
     }
 
     #[test]
@@ -490,9 +490,9 @@ mod tests {
         let second = rig.sent_goal();
         rig.result(first, TerminalStatus::Aborted);
         rig.accept(second);
-        assert_eq!(rig.wanted(), ["tell accepted", "ask"]);
+        assert_eq!(rig.wanted(), ["notify accepted", "ask"]);
         rig.result(second, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
+        assert_eq!(rig.wanted(), ["notify Succeeded(9) of update 1"]);
         rig.assert_at_rest();
     }
 
@@ -522,7 +522,7 @@ mod tests {
         rig.wire(WireEvent::ResultUnknown { goal: first });
         assert_eq!(rig.wanted(), ["cancel #1"]);
         rig.wire(WireEvent::Rejected { goal: second });
-        assert_eq!(rig.wanted(), ["tell Rejected of update 1"]);
+        assert_eq!(rig.wanted(), ["notify Rejected of update 1"]);
         rig.cancel_answer(first, 1, CancelCode::UnknownGoal);
         rig.assert_at_rest();
     }
@@ -535,7 +535,7 @@ mod tests {
         let second = rig.sent_goal();
         rig.out.clear();
         rig.wire(WireEvent::Rejected { goal: second });
-        assert_eq!(rig.wanted(), ["tell Rejected of update 1", "cancel #1"]);
+        assert_eq!(rig.wanted(), ["notify Rejected of update 1", "cancel #1"]);
     }
 
     #[test]
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_of_a_goal_that_is_over_is_sent_though_its_result_is_not_here() {
+    fn an_update_of_an_ended_goal_is_sent_before_its_result_arrives() {
         for update in [UpdatePolicy::ServerPreempts, UpdatePolicy::CancelFirst] {
             let mut rig = Rig::new();
             let ticket = rig.start_with(1, GoalOptions { update, ..options() });
@@ -570,7 +570,7 @@ mod tests {
             rig.accept(second);
             rig.out.clear();
             rig.result(second, TerminalStatus::Succeeded);
-            assert_eq!(rig.wanted(), ["tell Succeeded(9) of update 1"]);
+            assert_eq!(rig.wanted(), ["notify Succeeded(9) of update 1"]);
             rig.assert_at_rest();
         }
     }
@@ -598,7 +598,7 @@ mod tests {
                     rig.update(ticket, 2);
                     assert_eq!(rig.wanted(), NOTHING, "{statuses:?}");
                     rig.result(first, TerminalStatus::Canceled);
-                    assert_eq!(rig.wanted(), ["tell Canceled(9)"], "{statuses:?}");
+                    assert_eq!(rig.wanted(), ["notify Canceled(9)"], "{statuses:?}");
                     rig.assert_at_rest();
                 }
             }
@@ -639,7 +639,7 @@ mod tests {
                 rig.out.clear();
                 sign(&mut rig, first);
                 let wanted = rig.wanted();
-                assert_eq!(wanted[0], "tell CanceledByAnother of update 1", "{index}");
+                assert_eq!(wanted[0], "notify CanceledByAnother of update 1", "{index}");
                 assert!(rig.goal_tracker.open_tickets().is_empty());
                 rig.result(first, TerminalStatus::Aborted);
                 if is_accepted {
@@ -662,7 +662,7 @@ mod tests {
             rig.result(first, TerminalStatus::Canceled);
             let wanted = rig.wanted();
             assert!(!wanted.contains(&"send 2".to_owned()), "{index}: {wanted:?}");
-            assert_eq!(wanted[0], "tell CanceledByAnother of update 1", "{index}");
+            assert_eq!(wanted[0], "notify CanceledByAnother of update 1", "{index}");
             rig.assert_at_rest();
         }
     }
@@ -676,9 +676,9 @@ mod tests {
                 rig.status(&[(goal, status)]);
                 rig.status(&[(goal, status)]);
                 rig.update(ticket, 2);
-                assert_eq!(rig.wanted(), ["tell canceling"], "once");
+                assert_eq!(rig.wanted(), ["notify canceling"], "once");
                 rig.result(goal, end);
-                assert_eq!(rig.wanted(), [format!("tell {end:?}(9)")]);
+                assert_eq!(rig.wanted(), [format!("notify {end:?}(9)")]);
                 rig.assert_at_rest();
             }
         }
@@ -690,7 +690,7 @@ mod tests {
             rig.result(goal, TerminalStatus::Succeeded);
             rig.update(ticket, 2);
         });
-        assert_eq!(rig.wanted(), ["tell canceling", "tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["notify canceling", "notify Succeeded(9)"]);
         rig.assert_at_rest();
     }
 
@@ -702,7 +702,7 @@ mod tests {
         rig.gone();
         assert_eq!(
             rig.wanted(),
-            ["tell canceling", "cancel #1", "ServerGone", "tell ServerGone"]
+            ["notify canceling", "cancel #1", "ServerGone", "notify ServerGone"]
         );
     }
 
@@ -737,7 +737,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_is_told_how_many_of_its_updates_the_goal_that_ended_includes() {
+    fn an_outcome_names_the_number_of_updates_in_its_goal() {
         // The result was handled before the update.
         let mut rig = Rig::new();
         let (ticket, goal) = rig.run(1);
@@ -745,7 +745,7 @@ mod tests {
             rig.result(goal, TerminalStatus::Succeeded);
             rig.update(ticket, 2);
         });
-        assert_eq!(rig.wanted(), ["tell Succeeded(9)"]);
+        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
         // The update arrived before the answer to the goal request.
         let mut rig = Rig::new();
         let ticket = rig.start(1);
@@ -753,7 +753,7 @@ mod tests {
         rig.update(ticket, 2);
         rig.out.clear();
         rig.result(goal, TerminalStatus::Aborted);
-        assert_eq!(rig.wanted(), ["tell Aborted(9)"]);
+        assert_eq!(rig.wanted(), ["notify Aborted(9)"]);
         // All coalesced updates are included.
         let mut rig = Rig::new();
         let (ticket, _) = rig.run(1);
@@ -767,7 +767,7 @@ mod tests {
         rig.update(ticket, 4);
         rig.out.clear();
         rig.result(second, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted()[0], "tell Succeeded(9) of update 2");
+        assert_eq!(rig.wanted()[0], "notify Succeeded(9) of update 2");
     }
 
     #[test]

@@ -222,12 +222,14 @@ impl Rig {
                 Effect::CallService { payload, .. } => Some(format!("call {payload}")),
                 Effect::ForgetCall { .. } => Some("forget call".to_owned()),
                 Effect::ForgetGoal { .. } => None,
-                Effect::Notify(Notice::Accepted { .. }) => Some("tell accepted".to_owned()),
-                Effect::Notify(Notice::Feedback { payload, .. }) => Some(format!("tell feedback {payload}")),
-                Effect::Notify(Notice::Canceling { .. }) => Some("tell canceling".to_owned()),
+                Effect::Notify(Notice::Accepted { .. }) => Some("notify accepted".to_owned()),
+                Effect::Notify(Notice::Feedback { payload, .. }) => {
+                    Some(format!("notify feedback {payload}"))
+                }
+                Effect::Notify(Notice::Canceling { .. }) => Some("notify canceling".to_owned()),
                 Effect::Notify(Notice::Finished { updates, outcome, .. }) => Some(match updates {
-                    0 => format!("tell {outcome:?}"),
-                    updates => format!("tell {outcome:?} of update {updates}"),
+                    0 => format!("notify {outcome:?}"),
+                    updates => format!("notify {outcome:?} of update {updates}"),
                 }),
                 Effect::Report(report) => Some(format!("{:?}", report.what)),
             })

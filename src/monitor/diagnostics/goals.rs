@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn goals_that_run_or_stop_in_time_are_as_they_should_be() {
+    fn running_goals_and_goals_that_stop_in_time_are_ok() {
         assert_eq!(of(vec![]).message, "no goals");
         let both = of(vec![live(Phase::Executing, false), live(Phase::Canceling, true)]);
         assert_eq!((both.level, both.message.as_str()), (Level::Ok, "2 goals"));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_goal_that_was_lost_with_its_server_is_named_with_what_is_not_known_of_it() {
+    fn g3_a_goal_lost_with_its_server_is_reported_with_its_unknown_state() {
         let of_kind = |what| {
             let (goal, server) = live(Phase::Canceling, false);
             let abandoned = AbandonedGoal {

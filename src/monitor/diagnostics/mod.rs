@@ -69,7 +69,7 @@ impl Diagnostics {
     }
 
     /// The statuses, if they are due: after a period, and at once if one got worse.
-    pub fn look(&mut self, seen: &Seen<'_>, now: Time) -> Option<Vec<DiagnosticStatus>> {
+    pub fn check(&mut self, seen: &Seen<'_>, now: Time) -> Option<Vec<DiagnosticStatus>> {
         let conditions = [
             ("navtree: ticks", self.window.status(seen.ticks, now)),
             ("navtree: goals", goals::status(&seen.goals)),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_told_every_period_and_at_once_when_one_gets_worse() {
+    fn diagnostics_are_published_every_period_and_at_once_when_one_gets_worse() {
         let tick_status = tick_status();
         let mut diagnostics = Diagnostics::new("/robot1/bt_navigator", Duration::from_secs(1));
         let mut told = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
                     ..TreeSeen::default()
                 },
             };
-            if let Some(statuses) = diagnostics.look(&seen, now) {
+            if let Some(statuses) = diagnostics.check(&seen, now) {
                 assert!(
                     statuses
                         .iter()

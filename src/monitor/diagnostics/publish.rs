@@ -12,11 +12,11 @@ use crate::ros::{GoalsView, KnownServer, RosError, TopicPublisher};
 /// The usual topic of diagnostics.
 const TOPIC: &str = "/diagnostics";
 /// Interval between two checks for a worse status.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_PERIOD: Duration = Duration::from_millis(100);
 /// Maximum delay for a new subscriber, to wait for the tick thread's answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(1);
 /// Maximum time for the node's thread to create the publisher.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Publishes the status of the node on `/diagnostics`, every `period`. Without a subscriber, nothing is collected. The
 /// tick thread gets its request between two ticks, and no thread waits for the answer (G1).
@@ -28,7 +28,7 @@ pub fn publish(node_handles: &NodeHandles, period: Duration) -> Result<(), RosEr
     node_handles
         .ros
         .clone()
-        .with_node_blocking(PATIENCE, move |node| {
+        .with_node_blocking(TIMEOUT, move |node| {
             let publisher = TopicPublisher::<DiagnosticArray>::new(node, TOPIC)?;
             let mut observer = Observer::new(node_handles, period);
             let mut next = Time::ZERO;
@@ -41,9 +41,9 @@ pub fn publish(node_handles: &NodeHandles, period: Duration) -> Result<(), RosEr
                 if now < next {
                     return;
                 }
-                next = now + LOOK.min(period);
+                next = now + CHECK_PERIOD.min(period);
                 if publisher.has_listeners() {
-                    if let Some(message) = observer.look(now)
+                    if let Some(message) = observer.poll(now)
                         && let Err(error) = publisher.publish(&message)
                     {
                         tracing::debug!("{TOPIC}: {error}");
@@ -85,7 +85,7 @@ impl Observer {
     }
 
     /// The message, if one is due.
-    fn look(&mut self, now: Time) -> Option<DiagnosticArray> {
+    fn poll(&mut self, now: Time) -> Option<DiagnosticArray> {
         let asked = self.ask(now);
         // The thread answers between two ticks: before the next check, unless a leaf occupies it.
         if self.tick_status.is_none() && now.since(asked) < FIRST_ANSWER {
@@ -103,7 +103,7 @@ impl Observer {
             tree: self.tree(),
             goals: self.goals(view),
         };
-        let status = self.diagnostics.look(&seen, now)?;
+        let status = self.diagnostics.check(&seen, now)?;
         Some(DiagnosticArray {
             header: Header::new(self.node_handles.clock.stamp(), ""),
             status,
@@ -112,7 +112,7 @@ impl Observer {
 
     /// Takes the tick thread's answer and sends a new request. Returns the time of the open request.
     fn ask(&mut self, now: Time) -> Time {
-        let answer = self.question.as_ref().map(|(pending, _)| pending.look());
+        let answer = self.question.as_ref().map(|(pending, _)| pending.try_wait());
         match answer {
             Some(Ok(tick_status)) => self.tick_status = Some(tick_status),
             Some(Err(Unacknowledged::NotYet)) => {

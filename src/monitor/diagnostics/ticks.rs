@@ -128,7 +128,7 @@ mod tests {
     }
 
     /// The condition at second `at`, with the last request to the thread at second `asked`.
-    fn look(window: &mut Window, tick_status: &TickStatus, (asked, at): (u64, u64)) -> Condition {
+    fn check(window: &mut Window, tick_status: &TickStatus, (asked, at): (u64, u64)) -> Condition {
         let leaf: Arc<str> = "Drive/arm".into();
         let seen = TicksSeen {
             tick_status: Some(tick_status),
@@ -141,14 +141,14 @@ mod tests {
     #[test]
     fn g10_ticks_missed_lately_are_a_warning_and_those_of_long_ago_are_not() {
         let mut window = Window::default();
-        let steady = look(&mut window, &figures(1000, 500), (0, 0));
+        let steady = check(&mut window, &figures(1000, 500), (0, 0));
         assert_eq!(
             steady.level,
             Level::Ok,
             "what came before is not judged: {steady:?}"
         );
-        assert_eq!(look(&mut window, &figures(1500, 502), (5, 5)).level, Level::Ok);
-        let late = look(&mut window, &figures(1900, 600), (9, 9));
+        assert_eq!(check(&mut window, &figures(1500, 502), (5, 5)).level, Level::Ok);
+        let late = check(&mut window, &figures(1900, 600), (9, 9));
         assert_eq!(
             (late.level, late.message.as_str()),
             (Level::Warn, "100 of 1000 ticks missed recently")
@@ -158,13 +158,13 @@ mod tests {
             ("90.0", "600")
         );
         for second in 10..=30 {
-            look(
+            check(
                 &mut window,
                 &figures(1900 + 100 * (second - 9), 600),
                 (second, second),
             );
         }
-        let again = look(&mut window, &figures(4100, 600), (31, 31));
+        let again = check(&mut window, &figures(4100, 600), (31, 31));
         assert_eq!((again.level, again.message.as_str()), (Level::Ok, "ticking"));
         assert_eq!(
             (value(&again, "rate (Hz)"), value(&again, "missed recently")),
@@ -175,27 +175,27 @@ mod tests {
     }
 
     #[test]
-    fn g10_a_slow_first_tick_is_nothing_to_speak_of() {
+    fn g10_a_slow_first_tick_is_not_reported() {
         let mut window = Window::default();
-        look(&mut window, &figures(0, 0), (0, 0));
-        assert_eq!(look(&mut window, &figures(1, 9), (1, 1)).level, Level::Ok);
+        check(&mut window, &figures(0, 0), (0, 0));
+        assert_eq!(check(&mut window, &figures(1, 9), (1, 1)).level, Level::Ok);
     }
 
     #[test]
-    fn g10_at_half_the_rate_it_is_an_error() {
+    fn g10_half_the_tick_rate_is_an_error() {
         let mut window = Window::default();
-        look(&mut window, &figures(0, 0), (0, 0));
-        assert_eq!(look(&mut window, &figures(100, 101), (2, 2)).level, Level::Error);
+        check(&mut window, &figures(0, 0), (0, 0));
+        assert_eq!(check(&mut window, &figures(100, 101), (2, 2)).level, Level::Error);
     }
 
     #[test]
     fn g10_ticks_that_a_slow_clock_does_not_allow_are_not_missed() {
         let mut window = Window::default();
-        look(&mut window, &figures(0, 0), (0, 0));
+        check(&mut window, &figures(0, 0), (0, 0));
         // /clock at 40 Hz.
         let mut tick_status = figures(200, 0);
         tick_status.statistics.skipped = 300;
-        let slow = look(&mut window, &tick_status, (5, 5));
+        let slow = check(&mut window, &tick_status, (5, 5));
         assert_eq!((slow.level, slow.message.as_str()), (Level::Ok, "ticking"));
         assert_eq!(
             (
@@ -207,17 +207,17 @@ mod tests {
     }
 
     #[test]
-    fn g8_a_leaf_that_keeps_the_thread_is_named() {
+    fn g8_a_leaf_that_blocks_the_thread_is_named() {
         let mut window = Window::default();
-        assert_eq!(look(&mut window, &figures(7, 0), (5, 5)).level, Level::Ok);
-        let kept = look(&mut window, &figures(7, 0), (5, 8));
+        assert_eq!(check(&mut window, &figures(7, 0), (5, 5)).level, Level::Ok);
+        let kept = check(&mut window, &figures(7, 0), (5, 8));
         assert_eq!(kept.level, Level::Error);
         assert_eq!(kept.message, "leaf `Drive/arm` blocks the tick thread");
         assert_eq!(value(&kept, "no response for (s)"), "3.0");
     }
 
     #[test]
-    fn nothing_is_known_until_the_thread_has_answered() {
+    fn the_state_is_unknown_until_the_thread_has_answered() {
         let nothing = TicksSeen {
             tick_status: None,
             asked: Time::ZERO,

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn g7_a_tree_that_was_refused_is_a_warning_for_a_minute_and_named_for_ever() {
+    fn g7_a_rejected_tree_is_a_warning_for_a_minute_and_stays_named() {
         let fresh = status(&seen(2));
         assert_eq!(fresh.level, Level::Warn);
         assert_eq!(

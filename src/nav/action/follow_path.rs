@@ -82,9 +82,9 @@ impl ActionNode for FollowPath {
         // Selectors write their text in every tick, so texts are compared. A path is written only when there is a new
         // one.
         self.path.sequence(cx) != version
-            || !super::says(&self.controller_id, cx, &sent.controller_id)
-            || !super::says(&self.goal_checker_id, cx, &sent.goal_checker_id)
-            || !super::says(&self.progress_checker_id, cx, &sent.progress_checker_id)
+            || !super::equals_sent(&self.controller_id, cx, &sent.controller_id)
+            || !super::equals_sent(&self.goal_checker_id, cx, &sent.goal_checker_id)
+            || !super::equals_sent(&self.progress_checker_id, cx, &sent.progress_checker_id)
     }
 
     fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_on_its_way_when_somebody_else_cancels_the_goal_is_not_driven_along() {
+    fn a_path_in_flight_when_another_client_cancels_the_goal_is_not_followed() {
         let mut bench = bench();
         let mut is_first = true;
         bench.action::<FollowPath>(SERVER, move |_| {

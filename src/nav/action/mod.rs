@@ -59,7 +59,7 @@ fn text(port: &Input<Text>, cx: &Context<'_>) -> Result<Text, Refusal> {
 }
 
 /// Whether a text port still equals the text of the sent goal, without sharing the text.
-fn says(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
+fn equals_sent(port: &Input<Text>, cx: &Context<'_>, sent: &str) -> bool {
     match port.as_str(cx) {
         Some(text) => same_text(text, sent),
         None if !port.is_set() => sent.is_empty(),

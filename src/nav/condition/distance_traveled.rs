@@ -5,7 +5,7 @@ use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatu
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::endpoint::world;
 use crate::nav::frames::FramePorts;
-use crate::nav::goal_watch::begins_anew;
+use crate::nav::goal_watch::is_restarted;
 
 /// Measures from the pose at its activation or last success.
 #[derive(Debug)]
@@ -43,10 +43,10 @@ impl Behavior for DistanceTraveled {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let latch = world!(cx).settings.latch_on_activation;
         let mut last = cx.state::<TravelState>().last;
-        let anew = begins_anew(cx, &mut last, latch);
+        let restarted = is_restarted(cx, &mut last, latch);
         let state = cx.state::<TravelState>();
         state.last = last;
-        if anew {
+        if restarted {
             state.start = None;
         }
         let Some(robot) = self.frames.robot(cx)? else {

@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::bt::{Behavior, Context, Node, NodeEffects, NodeKind, Ports, Tick};
 use crate::nav::World;
-use crate::nav::goal_watch::{GoalPorts, SeenGoal, begins_anew};
+use crate::nav::goal_watch::{GoalPorts, SeenGoal, is_restarted};
 
 /// Compares the goal with the last seen one.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Behavior for GoalUpdated {
             .resource::<World>()
             .is_some_and(|world| world.settings.latch_on_activation);
         let mut state = cx.take_state::<GoalsSeen>();
-        let changed = if begins_anew(cx, &mut state.last, latch) {
+        let changed = if is_restarted(cx, &mut state.last, latch) {
             state.seen = self.goal.see(cx);
             false
         } else {

@@ -4,7 +4,7 @@ use super::verdict;
 use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, Ports, Tick, Time};
 use crate::msg::duration::from_seconds;
 use crate::nav::World;
-use crate::nav::goal_watch::begins_anew;
+use crate::nav::goal_watch::is_restarted;
 
 /// Measures the time since its activation or last success.
 #[derive(Debug)]
@@ -44,11 +44,11 @@ impl Behavior for TimeExpired {
         let period = from_seconds(self.seconds.require(cx)?);
         let now = cx.now();
         let mut last = cx.state::<TimerState>().last;
-        let anew = begins_anew(cx, &mut last, latch);
+        let restarted = is_restarted(cx, &mut last, latch);
         let state = cx.state::<TimerState>();
         state.last = last;
-        let expired = !anew && now.since(state.start) >= period;
-        if anew || expired {
+        let expired = !restarted && now.since(state.start) >= period;
+        if restarted || expired {
             state.start = now;
         }
         Ok(verdict(expired))

@@ -64,14 +64,14 @@ mod tests {
         let loader = crate::xml::Loader::new(&registry);
         let loaded = loader.load_text("t.xml", text, std::path::Path::new("."), None);
         let loaded = loaded.unwrap();
-        let said = loaded
+        let reports = loaded
             .warnings
             .iter()
             .map(|warning| warning.one_line(&loaded.sources));
-        let said: Vec<String> = said.filter(|line| line.contains("NT0407")).collect();
+        let reports: Vec<String> = reports.filter(|line| line.contains("NT0407")).collect();
         assert!(
-            said.len() == 1 && said[0].contains("max_cost has no effect"),
-            "{said:?}"
+            reports.len() == 1 && reports[0].contains("max_cost has no effect"),
+            "{reports:?}"
         );
         let mut bench = Bench::new(text);
         bench.set("path", std::sync::Arc::new(crate::msg::Path::default()));

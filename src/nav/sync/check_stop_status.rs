@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn odometry_that_stopped_does_not_show_that_the_robot_stands() {
+    fn lost_odometry_does_not_mean_that_the_robot_stands() {
         let mut bench = Bench::new("<CheckStopStatus/>");
         let seconds_from_now = |bench: &mut Bench, seconds: i64| {
             Stamp::from_nanos(bench.world().stamp().as_nanos() + seconds * 1_000_000_000)

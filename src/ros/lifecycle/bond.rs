@@ -15,9 +15,9 @@ const TIMEOUT: f32 = 4.0;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The period of the checks whether a pause is over, if no message ends it. At the heartbeat's own period, a node
 /// without a manager was woken ten times a second.
-const REST: Duration = Duration::from_secs(1);
+const PAUSE_CHECK_PERIOD: Duration = Duration::from_secs(1);
 /// The number of messages at the end of the bond: a peer that is just joining could miss a single one.
-const FAREWELLS: u32 = 3;
+const END_MESSAGES: u32 = 3;
 
 /// This node's end of a bond on the topic `bond` in its namespace. While it is active, it publishes a status every
 /// period. When it ends, or when the other side reports its end, it publishes the end. The manager forms the bond, and
@@ -51,9 +51,9 @@ struct Shared {
 
 struct Inner {
     publisher: Publisher<Status>,
-    begun: bool,
+    is_started: bool,
     /// The time until which heartbeats are sent if no further one arrives.
-    beats_until: Instant,
+    heartbeats_until: Instant,
 }
 
 impl Bond {
@@ -87,21 +87,21 @@ impl Bond {
             trigger: TimerTrigger::default(),
             inner: Mutex::new(Inner {
                 publisher,
-                begun: false,
-                beats_until: Instant::now(),
+                is_started: false,
+                heartbeats_until: Instant::now(),
             }),
         });
-        let beating = Arc::clone(&shared);
+        let sender = Arc::clone(&shared);
         node.whenever_due(period, shared.trigger.clone(), move || {
-            let mut inner = beating.lock();
-            if inner.begun && Instant::now() >= inner.beats_until && beating.breaks {
+            let mut inner = sender.lock();
+            if inner.is_started && Instant::now() >= inner.heartbeats_until && sender.breaks {
                 tracing::warn!("bond broken: no heartbeat from the lifecycle manager in time");
-                beating.say_farewell(&mut inner);
+                sender.publish_end(&mut inner);
             }
-            if !inner.begun || Instant::now() >= inner.beats_until {
-                return REST.max(period);
+            if !inner.is_started || Instant::now() >= inner.heartbeats_until {
+                return PAUSE_CHECK_PERIOD.max(period);
             }
-            beating.say(&inner, true);
+            sender.publish_status(&inner, true);
             period
         });
         let other = Arc::clone(&shared);
@@ -110,7 +110,7 @@ impl Bond {
                 return;
             }
             if status.active {
-                other.heard();
+                other.receive_heartbeat();
             } else {
                 other.end();
             }
@@ -121,9 +121,9 @@ impl Bond {
     /// Starts the heartbeat, when the node becomes active.
     pub fn begin(&self) {
         let mut inner = self.shared.lock();
-        inner.begun = true;
-        inner.beats_until = Instant::now() + CONNECT_TIMEOUT;
-        self.shared.say(&inner, true);
+        inner.is_started = true;
+        inner.heartbeats_until = Instant::now() + CONNECT_TIMEOUT;
+        self.shared.publish_status(&inner, true);
         self.shared.trigger.give();
     }
 
@@ -139,29 +139,29 @@ impl Shared {
     }
 
     /// Handles a heartbeat of the other side. The first one after a pause is answered at once.
-    fn heard(&self) {
+    fn receive_heartbeat(&self) {
         let mut inner = self.lock();
         let now = Instant::now();
-        if inner.begun && now >= inner.beats_until {
-            self.say(&inner, true);
+        if inner.is_started && now >= inner.heartbeats_until {
+            self.publish_status(&inner, true);
             self.trigger.give();
         }
-        inner.beats_until = now + Duration::from_secs_f32(TIMEOUT);
+        inner.heartbeats_until = now + Duration::from_secs_f32(TIMEOUT);
     }
 
     fn end(&self) {
-        self.say_farewell(&mut self.lock());
+        self.publish_end(&mut self.lock());
     }
 
-    fn say_farewell(&self, inner: &mut Inner) {
-        if std::mem::replace(&mut inner.begun, false) {
-            for _ in 0..FAREWELLS {
-                self.say(inner, false);
+    fn publish_end(&self, inner: &mut Inner) {
+        if std::mem::replace(&mut inner.is_started, false) {
+            for _ in 0..END_MESSAGES {
+                self.publish_status(inner, false);
             }
         }
     }
 
-    fn say(&self, inner: &Inner, active: bool) {
+    fn publish_status(&self, inner: &Inner, active: bool) {
         let _ = inner.publisher.publish(&Status {
             header: std_msgs::msg::Header {
                 stamp: self.clock.stamp().to_wire(),

@@ -103,7 +103,7 @@ pub enum TransitionResult {
 
 /// One edge of the graph: a transition or its end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Arrow {
+pub struct TransitionEdge {
     /// The transition's id.
     pub id: u8,
     /// The transition's label.
@@ -114,8 +114,8 @@ pub struct Arrow {
     pub goal: LifecycleState,
 }
 
-const fn arrow(id: u8, label: &'static str, start: LifecycleState, goal: LifecycleState) -> Arrow {
-    Arrow {
+const fn edge(id: u8, label: &'static str, start: LifecycleState, goal: LifecycleState) -> TransitionEdge {
+    TransitionEdge {
         id,
         label,
         start,
@@ -128,37 +128,37 @@ const FAILURE: &str = "transition_failure";
 const ERROR: &str = "transition_error";
 
 /// The graph of `rcl_lifecycle`.
-static GRAPH: [Arrow; 25] = {
+static GRAPH: [TransitionEdge; 25] = {
     use LifecycleState::{
         Activating, Active, CleaningUp, Configuring, Deactivating, ErrorProcessing, Finalized, Inactive,
         ShuttingDown, Unconfigured,
     };
     [
-        arrow(1, "configure", Unconfigured, Configuring),
-        arrow(10, SUCCESS, Configuring, Inactive),
-        arrow(11, FAILURE, Configuring, Unconfigured),
-        arrow(12, ERROR, Configuring, ErrorProcessing),
-        arrow(2, "cleanup", Inactive, CleaningUp),
-        arrow(20, SUCCESS, CleaningUp, Unconfigured),
-        arrow(21, FAILURE, CleaningUp, Inactive),
-        arrow(22, ERROR, CleaningUp, ErrorProcessing),
-        arrow(3, "activate", Inactive, Activating),
-        arrow(30, SUCCESS, Activating, Active),
-        arrow(31, FAILURE, Activating, Inactive),
-        arrow(32, ERROR, Activating, ErrorProcessing),
-        arrow(4, "deactivate", Active, Deactivating),
-        arrow(40, SUCCESS, Deactivating, Inactive),
-        arrow(41, FAILURE, Deactivating, Active),
-        arrow(42, ERROR, Deactivating, ErrorProcessing),
-        arrow(5, "shutdown", Unconfigured, ShuttingDown),
-        arrow(6, "shutdown", Inactive, ShuttingDown),
-        arrow(7, "shutdown", Active, ShuttingDown),
-        arrow(50, SUCCESS, ShuttingDown, Finalized),
-        arrow(51, FAILURE, ShuttingDown, Finalized),
-        arrow(52, ERROR, ShuttingDown, ErrorProcessing),
-        arrow(60, SUCCESS, ErrorProcessing, Unconfigured),
-        arrow(61, FAILURE, ErrorProcessing, Finalized),
-        arrow(62, ERROR, ErrorProcessing, Finalized),
+        edge(1, "configure", Unconfigured, Configuring),
+        edge(10, SUCCESS, Configuring, Inactive),
+        edge(11, FAILURE, Configuring, Unconfigured),
+        edge(12, ERROR, Configuring, ErrorProcessing),
+        edge(2, "cleanup", Inactive, CleaningUp),
+        edge(20, SUCCESS, CleaningUp, Unconfigured),
+        edge(21, FAILURE, CleaningUp, Inactive),
+        edge(22, ERROR, CleaningUp, ErrorProcessing),
+        edge(3, "activate", Inactive, Activating),
+        edge(30, SUCCESS, Activating, Active),
+        edge(31, FAILURE, Activating, Inactive),
+        edge(32, ERROR, Activating, ErrorProcessing),
+        edge(4, "deactivate", Active, Deactivating),
+        edge(40, SUCCESS, Deactivating, Inactive),
+        edge(41, FAILURE, Deactivating, Active),
+        edge(42, ERROR, Deactivating, ErrorProcessing),
+        edge(5, "shutdown", Unconfigured, ShuttingDown),
+        edge(6, "shutdown", Inactive, ShuttingDown),
+        edge(7, "shutdown", Active, ShuttingDown),
+        edge(50, SUCCESS, ShuttingDown, Finalized),
+        edge(51, FAILURE, ShuttingDown, Finalized),
+        edge(52, ERROR, ShuttingDown, ErrorProcessing),
+        edge(60, SUCCESS, ErrorProcessing, Unconfigured),
+        edge(61, FAILURE, ErrorProcessing, Finalized),
+        edge(62, ERROR, ErrorProcessing, Finalized),
     ]
 };
 
@@ -167,7 +167,7 @@ static GRAPH: [Arrow; 25] = {
 pub enum StepError {
     /// Not possible in this state.
     #[error("transition `{}` is not possible in state `{}`, {}", .0.label(), .1.label(), possible(*.1))]
-    NotFromHere(Transition, LifecycleState),
+    NotAllowed(Transition, LifecycleState),
     /// Not a transition that can be requested.
     #[error("unknown transition {}; in state `{}`, {}", .0, .1.label(), possible(*.1))]
     Unknown(String, LifecycleState),
@@ -208,12 +208,12 @@ impl Machine {
     }
 
     /// All edges of the graph.
-    pub fn graph() -> &'static [Arrow] {
+    pub fn graph() -> &'static [TransitionEdge] {
         &GRAPH
     }
 
     /// The edges that start at the current state.
-    pub fn available(&self) -> impl Iterator<Item = &'static Arrow> {
+    pub fn available(&self) -> impl Iterator<Item = &'static TransitionEdge> {
         let state = self.state;
         GRAPH.iter().filter(move |arrow| arrow.start == state)
     }
@@ -233,22 +233,22 @@ impl Machine {
             ("", id) => return Err(StepError::Unknown(id.to_string(), self.state)),
             (label, _) => return Err(StepError::Unknown(format!("`{label}`"), self.state)),
         };
-        self.arrow(wanted).map(|_| wanted)
+        self.edge(wanted).map(|_| wanted)
     }
 
     /// Begins a transition. Returns its edge, for the event topic.
     ///
     /// # Errors
-    /// [`StepError::NotFromHere`]; the state is unchanged.
-    pub fn begin(&mut self, transition: Transition) -> Result<Arrow, StepError> {
-        let arrow = self.arrow(transition)?;
+    /// [`StepError::NotAllowed`]; the state is unchanged.
+    pub fn begin(&mut self, transition: Transition) -> Result<TransitionEdge, StepError> {
+        let arrow = self.edge(transition)?;
         self.state = arrow.goal;
         Ok(arrow)
     }
 
     /// Ends the current transition. Returns the edge; `None` without a current transition. After an error the node is
     /// in [`LifecycleState::ErrorProcessing`], which ends in the same way with the result of the recovery.
-    pub fn end(&mut self, verdict: TransitionResult) -> Option<Arrow> {
+    pub fn end(&mut self, verdict: TransitionResult) -> Option<TransitionEdge> {
         let label = match verdict {
             TransitionResult::Success => SUCCESS,
             TransitionResult::Failure => FAILURE,
@@ -259,11 +259,11 @@ impl Machine {
         Some(arrow)
     }
 
-    fn arrow(&self, transition: Transition) -> Result<Arrow, StepError> {
+    fn edge(&self, transition: Transition) -> Result<TransitionEdge, StepError> {
         let found = self.available().find(|arrow| arrow.label == transition.label());
         found
             .copied()
-            .ok_or(StepError::NotFromHere(transition, self.state))
+            .ok_or(StepError::NotAllowed(transition, self.state))
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_go_back_and_errors_have_to_be_dealt_with() {
+    fn a_failure_restores_the_state_and_an_error_starts_error_processing() {
         let mut machine = Machine::default();
         machine.begin(Transition::Configure).unwrap();
         assert_eq!(machine.end(TransitionResult::Failure).unwrap().id, 11);
@@ -315,13 +315,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_by_number_or_name() {
+    fn transitions_are_requested_by_id_or_label() {
         let mut machine = Machine::default();
         assert_eq!(machine.find(1, ""), Ok(Transition::Configure));
         assert_eq!(machine.find(0, "configure"), Ok(Transition::Configure));
-        let not_from_here = StepError::NotFromHere(Transition::Activate, LifecycleState::Unconfigured);
-        assert_eq!(machine.find(3, ""), Err(not_from_here.clone()));
-        assert_eq!(machine.begin(Transition::Activate), Err(not_from_here));
+        let not_allowed = StepError::NotAllowed(Transition::Activate, LifecycleState::Unconfigured);
+        assert_eq!(machine.find(3, ""), Err(not_allowed.clone()));
+        assert_eq!(machine.begin(Transition::Activate), Err(not_allowed));
         assert_eq!(
             machine
                 .find(7, "")
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_told_by_name_with_what_can() {
+    fn a_rejected_transition_names_the_available_ones() {
         let told = |state, id, label: &str| Machine { state }.find(id, label).unwrap_err().to_string();
         assert_eq!(
             told(LifecycleState::Inactive, 4, ""),

@@ -5,5 +5,5 @@ mod machine;
 mod serve;
 
 pub use bond::Bond;
-pub use machine::{Arrow, LifecycleState, Machine, StepError, Transition, TransitionResult};
+pub use machine::{LifecycleState, Machine, StepError, Transition, TransitionEdge, TransitionResult};
 pub use serve::{Lifecycle, LifecycleHandle, LifecycleHandler};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use r2r::lifecycle_msgs::{msg, srv};
 use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
 
-use super::{Arrow, LifecycleState, Machine, Transition, TransitionResult};
+use super::{LifecycleState, Machine, Transition, TransitionEdge, TransitionResult};
 use crate::fault;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
@@ -231,7 +231,7 @@ impl Shared {
         }
     }
 
-    fn publish(&self, arrow: &Arrow) {
+    fn publish(&self, arrow: &TransitionEdge) {
         let description = description(arrow);
         let event = msg::TransitionEvent {
             timestamp: u64::try_from(self.clock.stamp().as_nanos()).unwrap_or(0),
@@ -252,7 +252,7 @@ fn state(state: LifecycleState) -> msg::State {
     }
 }
 
-fn description(arrow: &Arrow) -> msg::TransitionDescription {
+fn description(arrow: &TransitionEdge) -> msg::TransitionDescription {
     msg::TransitionDescription {
         transition: msg::Transition {
             id: arrow.id,

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn several_are_set_together_or_not_at_all() {
+    fn parameters_are_set_atomically_together() {
         let store = store();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = Arc::clone(&heard);

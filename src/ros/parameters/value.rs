@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_serve_as_floating_point_ones() {
+    fn an_integer_is_accepted_for_a_double_parameter() {
         let coerced = ParameterValue::from(20_i64).coerced(ParameterType::Double);
         assert_eq!(coerced, ParameterValue::Double(20.0));
         let kept = ParameterValue::from(0.5).coerced(ParameterType::Integer);

@@ -24,12 +24,12 @@ use crate::sim::simulation::{Events, Simulation};
 use crate::sim::smoother::Smoothing;
 
 use super::parameters::SharedSettings;
-use super::{NodeError, PATIENCE};
+use super::{NodeError, TIMEOUT};
 
 /// Feedback messages per second of a goal with a flood.
 const FLOOD_RATE: f64 = 10_000.0;
 /// Maximum number of these in one step, after a delay of the simulation.
-const MOST_AT_ONCE: f64 = 500.0;
+const MAX_FEEDBACK_PER_STEP: f64 = 500.0;
 
 /// A message from a client to a server.
 enum Arrival<A: ServedAction> {
@@ -52,10 +52,10 @@ struct GoalHandler<A: ServedAction> {
 }
 
 impl<A: ServedAction> GoalHandler<A> {
-    fn pass_on(&self, arrival: Arrival<A>) {
+    fn forward(&self, arrival: Arrival<A>) {
         // At the end of the process there is no receiver. A goal is then refused by its drop.
         let _ = self.arrivals.send(arrival);
-        self.wake.ring();
+        self.wake.notify();
     }
 }
 
@@ -64,7 +64,7 @@ where
     GoalRequest<A>: Send,
 {
     fn goal(&mut self, request: GoalRequest<A>) {
-        self.pass_on(Arrival::Goal(request));
+        self.forward(Arrival::Goal(request));
     }
 
     fn may_cancel(&mut self, goal: GoalId) -> CancelDecision {
@@ -80,7 +80,7 @@ where
     }
 
     fn cancel(&mut self, goal: GoalId) {
-        self.pass_on(Arrival::Cancel(goal));
+        self.forward(Arrival::Cancel(goal));
     }
 
     fn may_answer(&mut self, goal: GoalId) -> bool {
@@ -151,7 +151,7 @@ where
             wake: self.wake.clone(),
         };
         let clock = self.clock.clone();
-        handle.with_node_blocking(PATIENCE, move |node| {
+        handle.with_node_blocking(TIMEOUT, move |node| {
             ActionServer::<E::Action>::serve(
                 node,
                 E::SERVER,
@@ -195,7 +195,7 @@ where
 
     /// Sends the part of the 10,000 feedback messages per second that is due.
     fn flood(&mut self, now: Time) {
-        let due = (now.since(self.flooded).as_secs_f64() * FLOOD_RATE).min(MOST_AT_ONCE) as usize;
+        let due = (now.since(self.flooded).as_secs_f64() * FLOOD_RATE).min(MAX_FEEDBACK_PER_STEP) as usize;
         self.flooded = now;
         for (number, (goal, plan)) in &self.goals {
             if plan.flood.contains(number.0) {
@@ -214,7 +214,7 @@ where
         plan.unwrap_or_default()
     }
 
-    fn tell(&mut self, events: &mut Vec<Event<E::Action>>, now: Time) {
+    fn apply_events(&mut self, events: &mut Vec<Event<E::Action>>, now: Time) {
         for event in events.drain(..) {
             match event {
                 Event::Accepted(number) => self.accept(number, now),
@@ -278,7 +278,7 @@ where
             let _ = goal.feedback(&feedback);
         }
         if plan.wrong_id.contains(number.0) {
-            goal.mislead(&feedback);
+            goal.publish_foreign_goals(&feedback);
         }
         self.goals.insert(number, (goal, plan));
     }
@@ -297,9 +297,9 @@ where
         let name = E::Action::code_name(code).unwrap_or("");
         tracing::debug!("{}: goal {} {status:?} {code} {name}", E::SERVER, number.0);
         let ended = if plan.lose_result.contains(number.0) {
-            goal.finish_unsaid(status, result).map(|_| ())
+            goal.finish_without_result(status, result).map(|_| ())
         } else if plan.late_answer.contains(number.0) {
-            let results = goal.finish_unsaid(status, result);
+            let results = goal.finish_without_result(status, result);
             results.map(|results| {
                 let due = now + plan.answer_delay;
                 self.held.push((due, Box::new(move || results.send())));
@@ -358,8 +358,8 @@ macro_rules! ports {
             }
 
             /// Sends the events to the clients, and empties `events`.
-            pub(super) fn tell(&mut self, events: &mut Events, now: Time) {
-                $(self.$field.tell(&mut events.$field, now);)*
+            pub(super) fn apply_events(&mut self, events: &mut Events, now: Time) {
+                $(self.$field.apply_events(&mut events.$field, now);)*
             }
         }
     };

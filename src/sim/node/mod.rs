@@ -46,7 +46,7 @@ pub enum NodeError {
 }
 
 /// Time limit for calls to the node's thread at start.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Rate of warnings about the same problem, in Hz.
 const WARNING_RATE: f64 = 0.2;
 
@@ -65,8 +65,8 @@ pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let ending = end_on_signals(&wake)?;
     let node = Node::open(&ros, simulation, &settings, changed, &wake)?;
     ros.serve_parameters()?;
-    let mourner = wake.clone();
-    ros.handle().on_thread_exit(move || mourner.ring());
+    let on_exit = wake.clone();
+    ros.handle().on_thread_exit(move || on_exit.notify());
     tracing::info!("nav_sim is ready");
     node.run(&ros, &ending, &wake)
 }
@@ -95,7 +95,7 @@ impl Node {
         let ports = Ports::open(ros, settings, wake)?;
         let mut services = Services::open(ros, wake)?;
         services.configure(&settings.get())?;
-        let topics = ros.handle().with_node_blocking(PATIENCE, Topics::open)??;
+        let topics = ros.handle().with_node_blocking(TIMEOUT, Topics::open)??;
         Ok(Self {
             simulation,
             ports,
@@ -128,10 +128,10 @@ impl Node {
             self.ports.take(&mut self.simulation);
             self.services.take(self.simulation.now());
             self.simulation.admit(&mut events);
-            self.ports.tell(&mut events, self.simulation.now());
+            self.ports.apply_events(&mut events, self.simulation.now());
             for _ in 0..pace.due(wall.now()) {
                 self.simulation.step(&mut events);
-                self.ports.tell(&mut events, self.simulation.now());
+                self.ports.apply_events(&mut events, self.simulation.now());
                 self.publish(ros.clock());
             }
             self.services.answer(&mut self.simulation);
@@ -204,7 +204,7 @@ fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
                 }
             });
             let _ = ended.send(());
-            wake.ring();
+            wake.notify();
         })
         .map_err(NodeError::Signals)?;
     Ok(ending)

@@ -61,7 +61,7 @@ pub(super) fn declare(
             let changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
             // At the end of the process there is no receiver.
             let _ = changes.send(settings.clone());
-            wake.ring();
+            wake.notify();
         }
     });
     Ok(settings)

@@ -13,7 +13,7 @@ use crate::sim::service::ServiceQueue;
 use crate::sim::settings::{SERVICE_SERVERS, Settings};
 use crate::sim::simulation::{Clearing, ConfigureError, Simulation, Which};
 
-use super::{NodeError, PATIENCE};
+use super::{NodeError, TIMEOUT};
 
 /// The services, in groups that share a fault plan.
 pub(super) struct Services {
@@ -33,13 +33,13 @@ trait Task: Send {
     fn ignore(self: Box<Self>);
 }
 
-struct Asked<S: ServiceType> {
+struct PendingRequest<S: ServiceType> {
     call: ServiceCall<S>,
     work: fn(&S::Request, Which, &mut Simulation) -> S::Response,
     which: Which,
 }
 
-impl<S: ServiceType> Task for Asked<S>
+impl<S: ServiceType> Task for PendingRequest<S>
 where
     ServiceCall<S>: Send,
 {
@@ -74,8 +74,8 @@ impl Outbox {
         let outbox = self.clone();
         serve_service::<S>(node, name, move |call| {
             // At the end of the process there is no receiver.
-            let _ = outbox.tasks.send(Box::new(Asked { call, work, which }));
-            outbox.wake.ring();
+            let _ = outbox.tasks.send(Box::new(PendingRequest { call, work, which }));
+            outbox.wake.notify();
         })
     }
 }
@@ -94,7 +94,7 @@ impl Services {
                 queue: ServiceQueue::default(),
             }
         });
-        ros.handle().with_node_blocking(PATIENCE, move |node| {
+        ros.handle().with_node_blocking(TIMEOUT, move |node| {
             // In the order of `SERVICE_SERVERS`.
             let mut outboxes = outboxes.into_iter();
             for (which, name) in [(Which::Global, "global_costmap"), (Which::Local, "local_costmap")] {

@@ -304,20 +304,20 @@ mod tests {
         let mut diagnostics = Diagnostics::new();
         let document = Document::parse(&file, &mut diagnostics);
         let converted = convert(&document, &mut diagnostics);
-        let said = diagnostics.iter().map(|item| item.one_line(&sources)).collect();
-        (converted, said)
+        let reports = diagnostics.iter().map(|item| item.one_line(&sources)).collect();
+        (converted, reports)
     }
 
     /// The converted nodes of one tree, and the diagnostics.
     fn of(content: &str) -> (String, Vec<String>) {
         let text = format!("<root><BehaviorTree ID='T'>{content}</BehaviorTree></root>");
-        let (converted, said) = run(&text);
-        let converted = converted.unwrap_or_else(|| panic!("{said:?}"));
+        let (converted, reports) = run(&text);
+        let converted = converted.unwrap_or_else(|| panic!("{reports:?}"));
         let inner = converted
             .strip_prefix("<root BTCPP_format=\"4\"><BehaviorTree ID='T'>")
             .and_then(|rest| rest.strip_suffix("</BehaviorTree></root>"))
             .unwrap();
-        (inner.to_owned(), said)
+        (inner.to_owned(), reports)
     }
 
     #[test]
@@ -418,9 +418,9 @@ mod tests {
             ),
             ("<SubTreePlus ID='X' a='5'/>", "<SubTree ID='X' a='5'/>", 1),
         ] {
-            let (converted, said) = of(before);
+            let (converted, reports) = of(before);
             assert_eq!(converted, after);
-            assert_eq!(said.len(), notes, "{before}: {said:?}");
+            assert_eq!(reports.len(), notes, "{before}: {reports:?}");
         }
     }
 
@@ -454,14 +454,14 @@ mod tests {
                 3,
             ),
         ] {
-            let (converted, said) = of(before);
+            let (converted, reports) = of(before);
             assert_eq!(converted, after);
-            assert_eq!(said.len(), notes, "{before}: {said:?}");
+            assert_eq!(reports.len(), notes, "{before}: {reports:?}");
         }
     }
 
     #[test]
-    fn what_version_4_cannot_say_is_refused() {
+    fn constructs_without_a_version_4_form_are_rejected() {
         for (content, reason) in [
             (
                 "<A _while='x'/>",
@@ -490,11 +490,11 @@ mod tests {
                 "needs `value_A` and `value_B`",
             ),
         ] {
-            let (converted, said) = run(&format!(
+            let (converted, reports) = run(&format!(
                 "<root BTCPP_format='3'><BehaviorTree ID='T'>{content}</BehaviorTree></root>"
             ));
             assert_eq!(converted, None, "{content}");
-            assert!(said.iter().any(|line| line.contains(reason)), "{said:?}");
+            assert!(reports.iter().any(|line| line.contains(reason)), "{reports:?}");
         }
         let twice =
             "<root><BehaviorTree ID='T'><A/></BehaviorTree><BehaviorTree ID='T'><B/></BehaviorTree></root>";
@@ -502,8 +502,8 @@ mod tests {
     }
 
     #[test]
-    fn models_of_subtrees_count_from_now_on() {
-        let (converted, said) = run(
+    fn models_of_subtrees_take_effect_in_version_4() {
+        let (converted, reports) = run(
             "<root BTCPP_format='3'><BehaviorTree ID='T'><A/></BehaviorTree><TreeNodesModel>\
              <SubTreePlus ID='S'><input_port name='a'/></SubTreePlus><SubTree ID='T'/></TreeNodesModel></root>",
         );
@@ -512,21 +512,24 @@ mod tests {
                 .unwrap()
                 .contains("<SubTree ID='S'><input_port name='a'/></SubTree>")
         );
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].contains("version 4 looks at this model"), "{said:?}");
+        assert_eq!(reports.len(), 1, "{reports:?}");
+        assert!(
+            reports[0].contains("version 4 looks at this model"),
+            "{reports:?}"
+        );
     }
 
     #[test]
-    fn what_runs_as_version_4_and_is_converted_as_version_3_is_told() {
+    fn a_conversion_that_changes_the_version_is_reported() {
         let of_root = |root: &str| {
             run(&format!(
                 "{root}<BehaviorTree ID='T'><SubTree ID='X' n='2' k='{{k}}'/></BehaviorTree></root>"
             ))
         };
-        let (converted, said) = of_root("<root>");
+        let (converted, reports) = of_root("<root>");
         assert!(converted.unwrap().contains("<SubTree ID='X' n='{2}' k='{k}'/>"));
         assert_eq!(
-            said,
+            reports,
             [
                 "f:1:47: note[NT0801]: this is the text `2` as the file runs now, which does not say its version and is \
                  read as version 4; converted as version 3 it is the key `2`",
@@ -544,8 +547,12 @@ mod tests {
             "<root BTCPP_format='4'><BehaviorTree ID='T'><SubTree ID='X' a='k'/></BehaviorTree></root>",
             "<root><BehaviorTree ID='T'><A _skipIf='true'/></BehaviorTree></root>",
         ] {
-            let (converted, said) = run(text);
-            assert_eq!((converted.as_deref(), said.len()), (Some(text), 1), "{said:?}");
+            let (converted, reports) = run(text);
+            assert_eq!(
+                (converted.as_deref(), reports.len()),
+                (Some(text), 1),
+                "{reports:?}"
+            );
         }
     }
 }
