@@ -1,6 +1,6 @@
 //! Effects: the output of the GoalTracker.
 
-use super::{CancelCode, GoalId, GoalIncident, ServerId, Stamp, Ticket};
+use super::{GoalId, GoalIncident, ServerId, Stamp, Ticket};
 
 /// An effect. The owner of the GoalTracker carries out effects in the given order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -183,8 +183,16 @@ pub enum Outcome<P> {
     /// The server did not answer the service request or the cancel request in time.
     ResponseTimeout,
     /// The server answered the cancel request of a `CancelServer` command. The answer does not mean that a goal
-    /// stopped.
-    CancelAnswered(CancelCode),
+    /// stopped. Each goal that the server cancels has its ticket, or `None` if it belongs to another client or has
+    /// ended.
+    CancelAnswered(Vec<Option<Ticket>>),
     /// The process is ending and starts nothing new.
     ShuttingDown,
+}
+
+impl<P> Outcome<P> {
+    /// Whether the goal was cancelled.
+    pub fn is_cancel(&self) -> bool {
+        matches!(self, Self::Canceled(_) | Self::CanceledByAnother)
+    }
 }

@@ -282,6 +282,7 @@ impl Walk {
             Answer::Cancel(attempt, code) => WireEvent::CancelAnswered {
                 tag: CancelTag::Goal { goal, attempt },
                 code,
+                canceling: Vec::new(),
             },
             Answer::CancelFailed => WireEvent::CancelFailed {
                 tag: CancelTag::Goal { goal, attempt: 1 },
@@ -291,6 +292,7 @@ impl Walk {
             Answer::LeafCancel(code) => WireEvent::CancelAnswered {
                 tag: CancelTag::Leaf(ticket),
                 code,
+                canceling: Vec::new(),
             },
         });
     }

@@ -66,6 +66,8 @@ pub enum WireEvent<P> {
         tag: CancelTag,
         /// The return code.
         code: CancelCode,
+        /// The goals that the server cancels.
+        canceling: Vec<GoalId>,
     },
     /// A cancel request could not be sent, or its answer could not be read.
     CancelFailed {

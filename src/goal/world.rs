@@ -657,6 +657,7 @@ impl World {
             Message::Canceled(goal, attempt, code) => self.wire(WireEvent::CancelAnswered {
                 tag: CancelTag::Goal { goal, attempt },
                 code,
+                canceling: Vec::new(),
             }),
             Message::Result(goal, end) => {
                 if end == TerminalStatus::Canceled {

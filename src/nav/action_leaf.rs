@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
-use super::world::{CANCELED_BY_ANOTHER, World};
+use super::world::World;
 use crate::bt::{
     Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
 };
@@ -19,9 +19,6 @@ pub type ResultOf<N> = <<N as ActionNode>::Action as Action>::Result;
 pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
 /// The feedback type of a node's action.
 pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
-
-/// Error message of a leaf whose goal was cancelled by a Cancel node of its tree.
-const CANCELED_BY_TREE: &str = "a Cancel node cancelled the goal";
 
 /// The end of a goal, for a node's outputs.
 #[derive(Debug)]
@@ -391,10 +388,14 @@ impl<N: ActionNode> ActionLeaf<N> {
     #[cold]
     fn finish(&self, cx: &mut Context<'_>, ticket: Ticket, accepted: bool) -> Tick {
         let world = world!(cx);
-        let (is_of_earlier_goal, is_canceled_by_another) =
-            world.progress(ticket).map_or((false, false), |progress| {
-                (progress.is_of_earlier_goal(), progress.is_canceled_by_another())
-            });
+        let progress = world.progress(ticket);
+        let is_of_earlier_goal = progress
+            .as_ref()
+            .is_some_and(|progress| progress.is_of_earlier_goal());
+        let is_canceled_by_another = progress
+            .as_ref()
+            .is_some_and(|progress| progress.is_canceled_by_another());
+        let words_for_cancel = progress.map_or("", |progress| progress.words_for_cancel());
         let mut outcome = world.finish(ticket);
         let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
@@ -442,16 +443,11 @@ impl<N: ActionNode> ActionLeaf<N> {
                 Ok(status)
             }
             Some(Outcome::Canceled(_) | Outcome::CanceledByAnother) => {
-                let words = if is_canceled_by_another {
-                    CANCELED_BY_ANOTHER
-                } else {
-                    CANCELED_BY_TREE
-                };
                 if canceled_is_success {
                     self.report(cx, 0, "")?;
                 } else {
-                    self.report(cx, 0, words)?;
-                    self.record(cx, 0, words);
+                    self.report(cx, 0, words_for_cancel)?;
+                    self.record(cx, 0, words_for_cancel);
                 }
                 let result = match &outcome {
                     Some(Outcome::Canceled(payload)) => payload.get::<ResultOf<N>>(),

@@ -1,6 +1,7 @@
 //! The world that leaves see during a tick: a snapshot from its start, and an outbox that is sent at its end.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::note::{Note, Notes};
 use super::odometry::{OdometrySample, OdometrySmoother};
 use super::settings::Settings;
 use crate::bt::{HaltOrder, HaltReason, Resource, Time};
-use crate::goal::{CancelCode, Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
+use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::msg::{FrameId, Odometry, PoseStamped, Stamp, TransformStamped};
 
 /// The progress of a goal, a call or a cancel request.
@@ -32,8 +33,16 @@ pub struct Progress {
     ends_navigation: Option<(Arc<str>, Arc<str>)>,
     /// The server cancels the goal although the leaf waits for it.
     is_canceling: bool,
-    /// The request of a Cancel node of this tree that cancels the goal, until it turns out to cancel nothing.
-    canceled_by: Option<Ticket>,
+    /// A Cancel node of this tree cancels the goal: its server says so.
+    is_canceled_by_tree: bool,
+    /// The requests of Cancel nodes that may cancel the goal and are not answered yet.
+    open_cancels: Vec<Ticket>,
+    /// A request of a Cancel node that may cancel the goal got no answer.
+    is_cancel_unanswered: bool,
+    /// This is the request of a Cancel node.
+    is_cancel: bool,
+    /// The leaf was halted. The answer to the request of a Cancel node still counts.
+    is_detached: bool,
     /// Number of requested updates of the goal.
     asked: u64,
     /// Number of updates that the ended goal includes.
@@ -49,7 +58,11 @@ impl Progress {
             server,
             ends_navigation: None,
             is_canceling: false,
-            canceled_by: None,
+            is_canceled_by_tree: false,
+            open_cancels: Vec::new(),
+            is_cancel_unanswered: false,
+            is_cancel: false,
+            is_detached: false,
             asked: 0,
             applied: 0,
         }
@@ -57,7 +70,18 @@ impl Progress {
 
     /// Whether another client has cancelled the goal, and no Cancel node of this tree.
     pub fn is_canceled_by_another(&self) -> bool {
-        self.is_canceling && self.canceled_by.is_none()
+        self.is_canceling && !self.is_canceled_by_tree && self.open_cancels.is_empty()
+    }
+
+    /// The error message of a leaf whose goal is cancelled, and not by the leaf.
+    pub(super) fn words_for_cancel(&self) -> &'static str {
+        if !self.is_canceled_by_another() {
+            "a Cancel node cancelled the goal"
+        } else if self.is_cancel_unanswered {
+            "another client or a Cancel node, whose request was not answered, cancelled the goal"
+        } else {
+            "another client cancelled the goal"
+        }
     }
 
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
@@ -101,6 +125,9 @@ pub struct World {
     topics: FxHashMap<TopicId, Sample>,
     /// Cancels, which are sent before all other commands (guarantee G2). Unused with the old order.
     halts: Vec<Command<Payload>>,
+    /// The newest halted requests whose cancel by another client would end the navigation. What arrives for them was
+    /// sent before the halt.
+    halted: VecDeque<(Ticket, Progress)>,
     requests: Vec<Command<Payload>>,
     events: Vec<Event>,
     /// Number of messages on all topics.
@@ -135,6 +162,7 @@ impl World {
             waiting: FxHashMap::default(),
             topics: FxHashMap::default(),
             halts: Vec::new(),
+            halted: VecDeque::new(),
             requests: Vec::new(),
             events: Vec::new(),
             messages: 0,
@@ -323,11 +351,15 @@ impl World {
         options: GoalOptions,
     ) -> Ticket {
         let ticket = self.ticket(server);
-        // A goal that is not accepted yet is not cancelled: the request is for goals that were accepted before.
-        for progress in self.waiting.values_mut() {
-            if progress.server == server && progress.accepted {
-                progress.canceled_by = Some(ticket);
+        // A goal of this tick is not cancelled: the request is for goals that were accepted before. Whether an earlier
+        // one is accepted is known to its server alone.
+        for (goal, progress) in &mut self.waiting {
+            if progress.server == server && !self.requests.iter().any(|command| starts(command, *goal)) {
+                progress.open_cancels.push(ticket);
             }
+        }
+        if let Some(progress) = self.waiting.get_mut(&ticket) {
+            progress.is_cancel = true;
         }
         let leaf = Arc::clone(leaf);
         self.requests.push(Command::CancelServer {
@@ -354,17 +386,25 @@ impl World {
     /// Stops a request. Its cancel is sent first at the end of the tick, and no later message about it is delivered
     /// (G3, G4).
     pub fn halt(&mut self, ticket: Ticket, reason: HaltReason) {
-        if self.waiting.remove(&ticket).is_none() {
+        let Some(mut progress) = self.waiting.remove(&ticket) else {
             return;
-        }
+        };
         // A request of the current tick has not left yet and is dropped.
         let before = self.requests.len();
         self.requests.retain(|command| !starts(command, ticket));
         if self.requests.len() != before {
-            self.cancels_nothing(ticket);
+            self.settle_cancel(ticket, &CancelAnswer::Of(Vec::new()));
+        } else if progress.is_cancel {
+            // The request cannot be withdrawn, and may still cancel goals.
+            progress.is_detached = true;
+            self.waiting.insert(ticket, progress);
         } else {
             self.requests
                 .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
+            if progress.ends_navigation.is_some() && progress.outcome.is_none() {
+                self.halted.truncate(MOST_HALTED - 1);
+                self.halted.push_front((ticket, progress));
+            }
             let halt = Command::Halt { ticket, reason };
             match self.settings.halt_order {
                 HaltOrder::BeforeStarts => self.halts.push(halt),
@@ -397,6 +437,7 @@ impl World {
         self.notes.forget();
         self.failures.forget();
         self.canceled = None;
+        self.halted.clear();
     }
 
     /// Sets the time of acceptance of the current navigation, on the clock that a simulation does not stop.
@@ -602,6 +643,7 @@ impl World {
     fn take_notice(&mut self, notice: Notice<Payload>) {
         let ticket = notice.ticket();
         let Some(progress) = self.waiting.get_mut(&ticket) else {
+            self.take_notice_of_halted(ticket, &notice);
             return;
         };
         match notice {
@@ -609,26 +651,57 @@ impl World {
             Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
             Notice::Canceling { .. } => progress.is_canceling = true,
             Notice::Finished { updates, outcome, .. } => {
-                progress.is_canceling |= matches!(outcome, Outcome::Canceled(_) | Outcome::CanceledByAnother);
-                let cancels = matches!(outcome, Outcome::CancelAnswered(CancelCode::None));
+                progress.is_canceling |= outcome.is_cancel();
+                let answer = match &outcome {
+                    Outcome::CancelAnswered(goals) => Some(CancelAnswer::Of(goals.clone())),
+                    Outcome::ResponseTimeout | Outcome::ServerGone => Some(CancelAnswer::Missing),
+                    _ => None,
+                };
                 progress.applied = updates;
                 progress.outcome = Some(outcome);
-                if !cancels {
-                    self.cancels_nothing(ticket);
+                if progress.is_detached {
+                    self.waiting.remove(&ticket);
                 }
+                self.settle_cancel(ticket, &answer.unwrap_or(CancelAnswer::Of(Vec::new())));
             }
         }
         self.check_canceled(ticket);
     }
 
-    /// The request of a Cancel node has cancelled nothing.
-    fn cancels_nothing(&mut self, request: Ticket) {
+    /// A notice for a request that was halted before it arrived. The leaf gets nothing (guarantee G4), but a cancel by
+    /// another client still ends the navigation.
+    fn take_notice_of_halted(&mut self, ticket: Ticket, notice: &Notice<Payload>) {
+        if let Some((_, progress)) = self.halted.iter_mut().find(|(halted, _)| *halted == ticket) {
+            progress.is_canceling |= match notice {
+                Notice::Canceling { .. } => true,
+                Notice::Finished { outcome, .. } => outcome.is_cancel(),
+                Notice::Accepted { .. } | Notice::Feedback { .. } => false,
+            };
+            self.check_canceled(ticket);
+        }
+    }
+
+    /// The request of a Cancel node has ended: whether it cancels the goals of this tree on its server.
+    fn settle_cancel(&mut self, request: Ticket, answer: &CancelAnswer) {
         let mut tickets = Vec::new();
-        for (ticket, progress) in &mut self.waiting {
-            if progress.canceled_by == Some(request) {
-                progress.canceled_by = None;
-                tickets.push(*ticket);
-            }
+        let halted = self
+            .halted
+            .iter_mut()
+            .map(|(ticket, progress)| (&*ticket, progress));
+        for (ticket, progress) in self.waiting.iter_mut().chain(halted) {
+            let Some(index) = progress.open_cancels.iter().position(|open| *open == request) else {
+                continue;
+            };
+            progress.open_cancels.swap_remove(index);
+            progress.is_canceled_by_tree |= match answer {
+                CancelAnswer::Of(goals) => goals.iter().any(|goal| match goal {
+                    Some(of) => of == ticket,
+                    None => progress.outcome.is_some(),
+                }),
+                CancelAnswer::Missing => false,
+            };
+            progress.is_cancel_unanswered |= matches!(answer, CancelAnswer::Missing);
+            tickets.push(*ticket);
         }
         for ticket in tickets {
             self.check_canceled(ticket);
@@ -636,8 +709,15 @@ impl World {
     }
 
     fn check_canceled(&mut self, ticket: Ticket) {
-        if let Some(progress) = self.waiting.get(&ticket)
-            && progress.is_canceled_by_another()
+        let halted = || self.halted.iter().find(|(of, _)| *of == ticket);
+        let Some(progress) = self
+            .waiting
+            .get(&ticket)
+            .or_else(|| halted().map(|(_, progress)| progress))
+        else {
+            return;
+        };
+        if progress.is_canceled_by_another()
             && !self.settings.canceled_is_success
             && let Some((leaf, id)) = &progress.ends_navigation
         {
@@ -646,7 +726,7 @@ impl World {
                 id: Arc::clone(id),
                 code: 0,
                 code_name: None,
-                words: CANCELED_BY_ANOTHER.to_owned(),
+                words: progress.words_for_cancel().to_owned(),
             });
         }
     }
@@ -657,8 +737,16 @@ impl World {
     }
 }
 
-/// Error message of a leaf whose goal another client cancelled.
-pub(super) const CANCELED_BY_ANOTHER: &str = "another client cancelled the goal";
+/// The maximum number of halted requests whose late notices count.
+const MOST_HALTED: usize = 64;
+
+/// The end of a request of a Cancel node.
+enum CancelAnswer {
+    /// The tickets of the goals that it cancels; `None` for a goal that is of another client or has ended.
+    Of(Vec<Option<Ticket>>),
+    /// There was no answer: it may cancel goals.
+    Missing,
+}
 
 fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
     match command {
@@ -704,6 +792,7 @@ mod tests {
     use super::*;
     use crate::bt::builder::{forest, leaf, reactive_fallback, sequence, tree};
     use crate::bt::{NodeStatus, Tree, compile};
+    use crate::goal::GoalId;
     use crate::job::{self, BoxFuture};
     use crate::msg::action::{BackUp, Spin};
     use crate::nav::Settings;
@@ -736,13 +825,17 @@ mod tests {
         assert_eq!(order, ["goal to backup", "cancel to backup", "goal to spin"]);
     }
 
-    /// The messages from the tick thread, in order.
+    /// The messages from the tick thread, in order, and the notices for its next tick.
     #[derive(Clone, Default)]
-    struct Order(Arc<Mutex<Vec<&'static str>>>);
+    struct Order(Arc<Mutex<Vec<&'static str>>>, Arc<Mutex<Vec<Event>>>);
 
     impl Order {
         fn note(&self, what: &'static str) {
             self.0.lock().unwrap().push(what);
+        }
+
+        fn notify(&self, notice: Notice<Payload>) {
+            self.1.lock().unwrap().push(Event::Notice(notice));
         }
     }
 
@@ -785,7 +878,9 @@ mod tests {
             Vec::new()
         }
 
-        fn receive(&mut self, _: &mut Vec<Event>) {}
+        fn receive(&mut self, into: &mut Vec<Event>) {
+            into.append(&mut self.1.lock().unwrap());
+        }
 
         fn transform(&self, _: &str, _: &str, _: Option<Stamp>) -> Result<TransformStamped, TransformError> {
             Err(TransformError::UnknownFrame("map".to_owned()))
@@ -832,5 +927,49 @@ mod tests {
     fn the_old_order_sends_the_new_goal_first() {
         let order = preempt(HaltOrder::AsTicked);
         assert_eq!(order, ["goal to backup", "goal to spin", "cancel to backup"]);
+    }
+
+    /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node.
+    /// Returns the words of the failure that ends the navigation after the request has ended with an outcome.
+    fn canceled_before_its_acceptance(outcome_for: impl Fn(Ticket) -> Outcome<Payload>) -> Option<String> {
+        let link = Order::default();
+        let mut world = World::new(Box::new(link.clone()), Settings::default());
+        let (leaf, server) = (Arc::from("leaf"), ServerId(0));
+        let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
+        world.end_navigation_on_cancel(goal, &leaf, &leaf);
+        world.end_tick(Time::ZERO);
+        let request = world.cancel_server(server, &leaf, Selection::All, GoalOptions::default());
+        world.end_tick(Time::ZERO);
+        link.notify(Notice::Accepted {
+            ticket: goal,
+            goal: GoalId::ZERO,
+        });
+        link.notify(Notice::Canceling { ticket: goal });
+        world.receive(Time::ZERO);
+        assert!(
+            world.take_canceled().is_none(),
+            "the request may have cancelled it"
+        );
+        link.notify(Notice::Finished {
+            ticket: request,
+            updates: 0,
+            outcome: outcome_for(goal),
+        });
+        world.receive(Time::ZERO);
+        world.take_canceled().map(|failure| failure.words)
+    }
+
+    #[test]
+    fn g3_the_answer_to_a_cancel_node_tells_whether_it_or_another_client_cancelled_a_goal() {
+        let end = |goals: fn(Ticket) -> Vec<Option<Ticket>>| {
+            canceled_before_its_acceptance(|goal| Outcome::CancelAnswered(goals(goal)))
+        };
+        let another = Some("another client cancelled the goal".to_owned());
+        assert_eq!(end(|goal| vec![None, Some(goal)]), None);
+        assert_eq!(end(|_| Vec::new()), another);
+        assert_eq!(end(|_| vec![None]), another, "a goal of another client");
+        assert_eq!(canceled_before_its_acceptance(|_| Outcome::SendFailed), another);
+        let unknown = canceled_before_its_acceptance(|_| Outcome::ResponseTimeout).unwrap_or_default();
+        assert!(unknown.contains("or a Cancel node"), "{unknown}");
     }
 }

@@ -17,7 +17,7 @@ use crate::bt::{HaltReason, NodeStatus, Resource, Resources, Time, Tree, TreeDef
 use crate::goal::{GoalId, ServerId};
 use crate::job::JobRegistry;
 use crate::msg::BehaviorTreeLog;
-use crate::nav::{Form, LinkError, Payload, TopicId, TopicSpec, World};
+use crate::nav::{Form, LeafFailure, LinkError, Payload, TopicId, TopicSpec, World};
 
 /// The state of the navigator.
 enum NavigationState {
@@ -43,6 +43,14 @@ enum Then {
     Tell(NavigationResult),
     /// Start the goal again with this tree.
     Resume(Arc<TreeDef>),
+}
+
+/// A goal does not start again with another tree after another client has stopped the robot.
+fn then_unless_canceled(then: Then, canceled: Option<LeafFailure>) -> Then {
+    match (then, canceled) {
+        (Then::Resume(_), Some(failure)) => Then::Tell(NavigationResult::aborted(0, &failure.to_string())),
+        (then, _) => then,
+    }
 }
 
 /// Runs navigation goals, one at a time, for both navigate actions.
@@ -256,8 +264,10 @@ impl Navigator {
         self.stop_until(Place::MAX, reason, now);
     }
 
-    /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay.
+    /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay: the place that
+    /// [`GoalQueue::halt_requested`] has returned.
     pub fn stop_until(&mut self, newest: Place, reason: HaltReason, now: Time) {
+        self.queue.halt_handled();
         let report = NavigationResult::aborted(
             0,
             &match reason {
@@ -340,18 +350,18 @@ impl Navigator {
     fn stop_tree(&mut self, reason: HaltReason, then: Then, now: Time) {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
-                self.halt_tree(&session, reason, now);
-                let canceled = self.resources.get::<World>().and_then(World::take_canceled);
-                let then = match (then, canceled) {
-                    // Another client has stopped the robot: the goal does not start again with another tree.
-                    (Then::Resume(_), Some(failure)) => {
-                        Then::Tell(NavigationResult::aborted(0, &failure.to_string()))
-                    }
-                    (then, _) => then,
-                };
+                // A leaf may block the thread while it is halted.
+                let goal = session.id();
                 if let Some(heartbeat) = &self.heartbeat {
+                    heartbeat.cancel_requested(goal);
+                }
+                self.halt_tree(&session, reason, now);
+                if let Some(heartbeat) = &self.heartbeat {
+                    heartbeat.cancel_processed(goal);
                     heartbeat.clear_goal();
                 }
+                let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+                let then = then_unless_canceled(then, canceled);
                 let deadline = self.steady + self.options.stop_timeout;
                 self.state = NavigationState::Stopping {
                     session,
@@ -533,7 +543,8 @@ impl Navigator {
                 return None;
             }
         };
-        let next = match then {
+        let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+        let next = match then_unless_canceled(then, canceled) {
             Then::Tell(report) => {
                 let kind = session.kind();
                 let report = report.with_left(kind, &left);
@@ -747,6 +758,10 @@ impl Navigator {
             // Before the tick: the tree starts nothing.
             if let Some(failure) = world.take_canceled() {
                 let report = NavigationResult::aborted(0, &failure.to_string());
+                // The goals that would have replaced this one were accepted before the robot was stopped.
+                for request in self.queue.drain_tree(kind, tree.definition()) {
+                    goal_log::finish(request.kind, request.client, report.clone());
+                }
                 self.complete(HaltReason::GoalCanceled, report, now);
                 return;
             }

@@ -306,3 +306,95 @@ fn with_canceled_is_success_only_a_goal_that_ends_cancelled_is_a_success() {
     assert_eq!(ends_with(|_| ()), 1, "it has stopped");
     assert_eq!(ends_with(|rig| rig.bench.remove_server("follow_path")), 0);
 }
+
+/// Another client cancels the goal after the next tick has received its notices, and before the GoalTracker gets the
+/// commands of that tick.
+fn cancel_during_the_next_tick(rig: &mut Rig) {
+    rig.bench.delay_commands(5);
+    rig.bench.foreign_cancel_after("follow_path", 2);
+}
+
+#[test]
+fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
+    let text = format!(
+        r#"<Sequence>{PLAN}<Script code="halted := false"/>
+             <Fallback>
+               <Timeout msec="500">{FOLLOW}</Timeout>
+               <Sequence><Script code="halted := true"/>{SPIN}</Sequence>
+             </Fallback></Sequence>"#
+    );
+    let tree = load(&registry(), &text);
+    // Ticks of a navigation until the leaf is halted.
+    let run = |before_the_halt: Option<usize>| {
+        let mut rig = driving_rig();
+        start(&mut rig, 1, ToPose, &tree);
+        for tick in 1..300 {
+            if before_the_halt == Some(tick) {
+                cancel_during_the_next_tick(&mut rig);
+            }
+            rig.ticks(1);
+            let tree = rig.navigator.tree(ToPose).unwrap();
+            if tree.export(crate::bt::ScopeId::ROOT).get("halted") == Some(&serde_json::json!(1.0)) {
+                return (rig, tick);
+            }
+        }
+        panic!("the tree does not halt the leaf");
+    };
+    let (_, halting) = run(None);
+    let (mut rig, again) = run(Some(halting));
+    assert_eq!(halting, again);
+    rig.ticks(100);
+    let (client, report) = rig.report();
+    assert_eq!((client, report.status), (1, Aborted));
+    assert!(report.error_message.contains(CANCELED), "{report:?}");
+    assert_eq!(
+        (moves(&rig), is_moving(&rig)),
+        (2, false),
+        "Spin was sent in that tick"
+    );
+}
+
+#[test]
+fn g3_a_cancel_of_another_client_counts_while_a_swap_halts_the_tree() {
+    let tree = |name: &str| {
+        load(
+            &registry(),
+            &format!("<Sequence name=\"{name}\">{PLAN}{FOLLOW}</Sequence>"),
+        )
+    };
+    let mut rig = driving_rig();
+    start(&mut rig, 1, ToPose, &tree("old"));
+    drive(&mut rig);
+    cancel_during_the_next_tick(&mut rig);
+    let now = rig.now();
+    rig.navigator.swap(ToPose, &tree("new"), now).unwrap();
+    rig.ticks(100);
+    let (client, report) = rig.report();
+    assert_eq!((client, report.status), (1, Aborted), "{report:?}");
+    assert!(report.error_message.contains(CANCELED), "{report:?}");
+    assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+}
+
+#[test]
+fn g3_a_goal_that_waits_for_its_transform_does_not_move_a_robot_that_another_client_has_stopped() {
+    let tree = load(&registry(), &format!("<Sequence>{PLAN}{FOLLOW}</Sequence>"));
+    let mut rig = driving_rig();
+    start(&mut rig, 1, ToPose, &tree);
+    drive(&mut rig);
+    rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
+    rig.ticks(2);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(5);
+    rig.bench.transform("map", "elsewhere", Pose::default());
+    rig.ticks(50);
+    let mut reports = [rig.report(), rig.report()];
+    reports.sort_by_key(|(client, _)| *client);
+    for (client, report) in reports {
+        assert_eq!(report.status, Aborted, "{client}");
+        assert!(report.error_message.contains(CANCELED), "{client}: {report:?}");
+    }
+    assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+    // A goal that is accepted after the stop drives.
+    start(&mut rig, 3, ToPose, &tree);
+    drive(&mut rig);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::NavigatorKind;
 use super::global_frame::Expressed;
@@ -81,6 +81,8 @@ struct Queue {
     count: Place,
     /// Even numbers are open, odd numbers are shut.
     epoch: Epoch,
+    /// Number of halts that the tick thread has not handled.
+    open_halts: usize,
     /// No tree is read any more.
     is_closed: bool,
 }
@@ -96,6 +98,8 @@ impl Queue {
     }
 }
 
+type InMemory = Box<dyn Fn(NavigatorKind, &str) -> Option<Arc<TreeDef>> + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
@@ -103,6 +107,8 @@ struct Shared {
     length: AtomicUsize,
     /// Notified when a tree is to be read.
     named: Condvar,
+    /// Finds trees without reading a file: such a goal does not wait for the trees of other goals.
+    in_memory: OnceLock<InMemory>,
 }
 
 /// The accepted goals that have not started. All threads share it through clones: a disk that takes long, or a leaf that
@@ -161,11 +167,25 @@ impl GoalQueue {
         self.shut()
     }
 
+    /// Sets the function that finds trees without reading a file.
+    pub(super) fn find_in_memory(
+        &self,
+        find: impl Fn(NavigatorKind, &str) -> Option<Arc<TreeDef>> + Send + Sync + 'static,
+    ) {
+        let _ = self.0.in_memory.set(Box::new(find));
+    }
+
     /// Adds the newest goal. `epoch` is that of its acceptance.
     ///
     /// # Errors
     /// The goal, if goals are refused by now, or were refused meanwhile.
-    pub fn push(&self, epoch: Epoch, request: Request) -> Result<(), Request> {
+    pub fn push(&self, epoch: Epoch, mut request: Request) -> Result<(), Request> {
+        if let RequestedTree::Named(name) = &request.tree
+            && let Some(find) = self.0.in_memory.get()
+            && let Some(tree) = find(request.kind, name)
+        {
+            request.tree = RequestedTree::Loaded(tree);
+        }
         self.with(|queue| {
             // Under the lock: a later shutdown also removes the goals in the queue.
             if queue.epoch != epoch || !queue.is_open() {
@@ -189,9 +209,18 @@ impl GoalQueue {
         removed.map(|queued| queued.request)
     }
 
-    /// The place of the newest goal so far.
-    pub fn newest(&self) -> Place {
-        self.lock().count
+    /// Notes the request of a halt, and returns the place of the newest goal so far. Later goals do not start before
+    /// [`GoalQueue::halt_handled`]: the halt is for the goals before it.
+    pub fn halt_requested(&self) -> Place {
+        let mut queue = self.lock();
+        queue.open_halts += 1;
+        queue.count
+    }
+
+    /// The tick thread has halted its tree.
+    pub fn halt_handled(&self) {
+        let mut queue = self.lock();
+        queue.open_halts = queue.open_halts.saturating_sub(1);
     }
 
     /// Removes the goals up to a place.
@@ -202,6 +231,21 @@ impl GoalQueue {
                 .partition::<VecDeque<_>, _>(|goal| goal.place <= newest);
             queue.goals = later;
             ended.into_iter().map(|goal| goal.request).collect()
+        })
+    }
+
+    /// Removes the goals for a tree: those with this tree, and those whose tree is not known yet.
+    pub(super) fn drain_tree(&self, kind: NavigatorKind, tree: &Arc<TreeDef>) -> Vec<Request> {
+        let is_for_tree = |request: &Request| match &request.tree {
+            RequestedTree::Named(_) => true,
+            RequestedTree::Loaded(loaded) => Arc::ptr_eq(loaded, tree),
+        };
+        self.with(|queue| {
+            let (removed, kept) = std::mem::take(&mut queue.goals)
+                .into_iter()
+                .partition::<VecDeque<_>, _>(|goal| goal.request.kind == kind && is_for_tree(&goal.request));
+            queue.goals = kept;
+            removed.into_iter().map(|goal| goal.request).collect()
         })
     }
 
@@ -266,6 +310,9 @@ impl GoalQueue {
     ) -> Settled {
         let mut settled = Settled::default();
         self.with(|queue| {
+            if queue.open_halts > 0 {
+                return;
+            }
             let mut kept = VecDeque::new();
             while let Some(mut goal) = queue.goals.pop_back() {
                 if settled.taken.is_some() {

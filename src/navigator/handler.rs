@@ -44,6 +44,8 @@ where
         let fault = request
             .fault()
             .map(|fault| format!("{fault}: send text in UTF-8"));
+        // Before the client learns of the acceptance: an update that it sends then counts.
+        let accepted = self.sender.clock().steady();
         let goal = match request.execute() {
             Ok(goal) => goal,
             Err(TableError::TooMany) => {
@@ -75,7 +77,6 @@ where
         } else {
             A::poses(&wanted)
         };
-        let accepted = sender.clock().steady();
         let goal = Request {
             kind: A::KIND,
             poses,

@@ -171,6 +171,15 @@ impl TreeLibrary {
         })
     }
 
+    /// The tree for a goal, if it is the default one and no file is to be read.
+    pub fn in_memory(&self, kind: NavigatorKind, name: &str) -> Option<Arc<TreeDef>> {
+        if self.always_reload {
+            return None;
+        }
+        let (of, written) = self.wanted().defaults[kind.index()].clone()?;
+        (name.is_empty() || name == of).then_some(written.def)
+    }
+
     /// The tree for a goal: `name` from the client, or the default if `name` is empty.
     ///
     /// # Errors

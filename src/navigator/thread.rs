@@ -213,13 +213,13 @@ impl Handle {
     /// (guarantee G8), and its client has the result. Later goals are accepted, unless they are
     /// [refused](Handle::shut).
     pub fn halt(&self, reason: HaltReason) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, None, self.queue.newest(), reply))
+        self.ask(|reply| Message::Halt(reason, None, self.queue.halt_requested(), reply))
     }
 
     /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that
     /// have not stopped are reported even if their deadline is later. The limit also applies to earlier halts.
     pub fn halt_within(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, Some(limit), self.queue.newest(), reply))
+        self.ask(|reply| Message::Halt(reason, Some(limit), self.queue.halt_requested(), reply))
     }
 
     /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
@@ -232,7 +232,7 @@ impl Handle {
     /// Like [`Handle::halt`], and then the thread ends. Later requests are never done.
     pub fn stop(&self, reason: HaltReason) -> Pending<()> {
         self.shut();
-        self.ask(|reply| Message::Stop(reason, self.queue.newest(), reply))
+        self.ask(|reply| Message::Stop(reason, self.queue.halt_requested(), reply))
     }
 
     /// The status of the thread.
@@ -467,8 +467,9 @@ impl Loop {
         self.navigator.set_steady(self.clock.steady());
         match message {
             Message::Cancel(goal) => {
-                self.heartbeat.cancel_processed(goal);
                 self.navigator.cancel(goal, now);
+                // Not earlier: a leaf may block the thread while it is halted, and the watchdog looks for this cancel.
+                self.heartbeat.cancel_processed(goal);
             }
             // A goal that starts is ticked in the same turn.
             Message::Wake => self.navigator.settle_queue(now),

@@ -262,7 +262,8 @@ fn a_halt_is_acknowledged_while_the_next_goal_runs() {
     remote.periods(10);
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
     assert_eq!(remote.reports.try_recv().unwrap().0, 1);
-    assert!(remote.is_running());
+    let more: Vec<_> = remote.reports.try_iter().collect();
+    assert!(remote.is_running(), "{more:?}");
 }
 
 #[test]

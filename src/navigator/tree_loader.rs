@@ -24,6 +24,10 @@ pub fn load_trees(
     navigator: Handle,
     tell: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
+    let found = Arc::clone(&library);
+    navigator
+        .queue()
+        .find_in_memory(move |kind, name| found.in_memory(kind, name));
     std::thread::Builder::new()
         .name("trees".to_owned())
         .spawn(move || {
@@ -108,12 +112,20 @@ mod tests {
             is_registered.store(true, Ordering::SeqCst);
             let folder = std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();
-            for (file, leaf) in [("slow.xml", "IsMadeLate"), ("quick.xml", "Endless")] {
+            for (file, leaf) in [
+                ("slow.xml", "IsMadeLate"),
+                ("quick.xml", "Endless"),
+                ("default.xml", "Endless"),
+            ] {
                 let text =
                     format!(r#"<root BTCPP_format="4"><BehaviorTree ID="T"><{leaf}/></BehaviorTree></root>"#);
                 std::fs::write(folder.join(file), text).unwrap();
             }
             let library = TreeLibrary::new(registry, Vec::new(), false, || bench().link());
+            let default = folder.join("default.xml");
+            library
+                .set_default(NavigatorKind::ThroughPoses, default.to_str().unwrap())
+                .unwrap();
             let remote = Remote::new();
             load_trees(Arc::new(library), remote.thread.handle().clone(), || ()).unwrap();
             Self {
@@ -229,5 +241,18 @@ mod tests {
         let (client, ending, text) = gateway.answer();
         assert_eq!((client, ending), (4, TerminalStatus::Canceled), "{text}");
         assert!(gateway.remote.reports.try_recv().is_err(), "answered twice");
+    }
+
+    #[test]
+    fn g6_a_goal_for_the_default_tree_waits_for_no_tree_that_is_read() {
+        let gateway = Gateway::new("default");
+        gateway.send(1, "slow.xml");
+        gateway.reading.recv_timeout(TIMEOUT).unwrap();
+        let mut request = gateway.request(2, "");
+        request.tree = RequestedTree::Named(String::new());
+        gateway.remote.thread.handle().goal(request);
+        let (client, status, text) = gateway.answer();
+        assert_eq!((client, status), (1, TerminalStatus::Aborted), "{text}");
+        assert!(gateway.remote.is_running());
     }
 }

@@ -75,7 +75,8 @@ impl Watchdog {
                     {
                         stopped = true;
                         report(
-                            "tick thread is blocked and a cancel waits for it: the watchdog cancels all goals".to_owned(),
+                            "tick thread is blocked and its goal is to stop: the watchdog cancels all goals"
+                                .to_owned(),
                         );
                         stop();
                         jobs.cancel_all();

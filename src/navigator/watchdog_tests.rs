@@ -9,7 +9,7 @@ use super::goal::TerminalStatus;
 use super::test_harness::{load, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
 use super::{NavigatorKind, Unacknowledged, Watchdog};
-use crate::bt::{HaltReason, NodeStatus, Registry, TreeDef};
+use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, TreeDef};
 use crate::goal::GoalId;
 use crate::job::{Threads, register_function};
 use crate::msg::action::Spin;
@@ -82,7 +82,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     stopped.recv_timeout(TIMEOUT).unwrap();
     release.send(()).unwrap();
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
-    expect_report(&reports, "tick thread is blocked and a cancel waits for it");
+    expect_report(&reports, "tick thread is blocked and its goal is to stop");
     expect_report(&reports, "tick thread responds again after ");
     drop(watchdog);
 }
@@ -165,6 +165,48 @@ impl BlockedTree {
         expect_report(&self.reports, "leaf `arm` has blocked the tick thread for ");
         assert_eq!(self.remote.bench.active("spin"), 1);
     }
+}
+
+/// A leaf whose halt blocks until the test releases it.
+struct BlockingHalt(Sender<()>, Arc<Mutex<Receiver<()>>>);
+
+impl Behavior for BlockingHalt {
+    fn tick(&self, _: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Running)
+    }
+
+    fn halt(&self, _: &mut Context<'_>, _: HaltReason) {
+        let _ = self.0.send(());
+        let _ = self.1.lock().unwrap().recv_timeout(TIMEOUT);
+    }
+}
+
+#[test]
+fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_other_leaves() {
+    let mut kept = BlockedTree::new();
+    let mut registry = registry();
+    let (release, gate) = channel::<()>();
+    let (entered, inside) = channel();
+    let gate = Arc::new(Mutex::new(gate));
+    registry
+        .register_with("Stuck", NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(BlockingHalt(entered.clone(), Arc::clone(&gate)))
+        })
+        .unwrap();
+    let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Stuck name="arm"/></Parallel>"#;
+    kept.remote.goal(1, &load(&registry, text));
+    kept.remote.periods(2);
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 1);
+    kept.remote.thread.handle().cancel(GoalId([1; 16]));
+    inside.recv_timeout(TIMEOUT).unwrap();
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 0);
+    release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    drop(kept.watchdog);
 }
 
 #[test]
@@ -288,7 +330,7 @@ fn g8_a_leaf_that_blocks_the_tick_thread_does_not_block_the_cancel_of_a_job() {
         Ok(()),
         "the leaf still keeps the thread"
     );
-    expect_report(&reports, "tick thread is blocked and a cancel waits for it");
+    expect_report(&reports, "tick thread is blocked and its goal is to stop");
     while !remote.heartbeat.is_cancelled_externally() {
         std::thread::yield_now();
     }

@@ -194,13 +194,17 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
                 return inputs.wire(WireEvent::CancelFailed { tag });
             };
             let code = cancel_code(selection, &answer);
+            let canceling = answer.goals_canceling.iter();
+            let canceling = canceling
+                .filter_map(|info| GoalId::from_slice(&info.goal_id.uuid))
+                .collect();
             let is_denied = code == CancelCode::UnknownGoal && matches!(tag, CancelTag::Goal { .. });
             if !is_denied {
-                return inputs.wire(WireEvent::CancelAnswered { tag, code });
+                return inputs.wire(WireEvent::CancelAnswered { tag, code, canceling });
             }
             inputs.ask_whether_alone(service, move |inputs, is_alone| {
                 let code = if is_alone { code } else { CancelCode::UnknownToOne };
-                inputs.wire(WireEvent::CancelAnswered { tag, code });
+                inputs.wire(WireEvent::CancelAnswered { tag, code, canceling });
             });
         })
     }

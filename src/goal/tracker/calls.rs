@@ -277,8 +277,9 @@ mod tests {
         rig.wire(WireEvent::CancelAnswered {
             tag: CancelTag::Leaf(ticket),
             code: CancelCode::None,
+            canceling: Vec::new(),
         });
-        assert_eq!(rig.wanted(), ["cancel others", "notify CancelAnswered(None)"]);
+        assert_eq!(rig.wanted(), ["cancel others", "notify CancelAnswered([])"]);
         rig.assert_at_rest();
     }
 }

@@ -257,17 +257,17 @@ impl<P> GoalTracker<P> {
             WireEvent::CancelAnswered {
                 tag: CancelTag::Goal { goal, attempt },
                 code,
+                ..
             } => self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out),
             WireEvent::CancelAnswered {
                 tag: CancelTag::Leaf(ticket),
-                code,
-            } => self.apply_call(
-                ticket,
-                CallEvent::Response,
-                Some(Outcome::CancelAnswered(code)),
-                now,
-                out,
-            ),
+                canceling,
+                ..
+            } => {
+                let ticket_of = |goal| self.goals.get(goal).and_then(|entry| entry.ticket);
+                let outcome = Outcome::CancelAnswered(canceling.iter().map(ticket_of).collect());
+                self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
+            }
             WireEvent::CancelFailed {
                 tag: CancelTag::Goal { goal, .. },
             } => self.apply(goal, GoalEvent::CancelFailed, None, now, out),

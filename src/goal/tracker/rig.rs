@@ -143,6 +143,7 @@ impl Rig {
         self.wire(WireEvent::CancelAnswered {
             tag: CancelTag::Goal { goal, attempt },
             code,
+            canceling: Vec::new(),
         });
     }
 

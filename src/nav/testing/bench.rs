@@ -286,6 +286,12 @@ impl Bench {
         self.network().foreign_cancel(name);
     }
 
+    /// Like [`Bench::foreign_cancel`], after this many milliseconds.
+    pub fn foreign_cancel_after(&mut self, name: &str, milliseconds: u64) {
+        self.network()
+            .foreign_cancel_after(name, Duration::from_millis(milliseconds));
+    }
+
     /// The goals that a server was sent, in order.
     pub fn goals<A: Action>(&self, name: &str) -> Vec<A::Goal> {
         Self::payloads(&self.network().requests(name))

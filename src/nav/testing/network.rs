@@ -35,6 +35,7 @@ struct Server {
 }
 
 enum Thing {
+    ForeignCancel(String),
     Wire(WireEvent<Payload>),
     Answer {
         server: ServerId,
@@ -395,6 +396,10 @@ impl Network {
     }
 
     /// Cancels all goals as another client.
+    pub(super) fn foreign_cancel_after(&mut self, name: &str, after: Duration) {
+        self.later(after, Thing::ForeignCancel(name.to_owned()));
+    }
+
     pub(super) fn foreign_cancel(&mut self, name: &str) {
         for server in self.ids_of(name) {
             self.cancel(server, Selection::All);
@@ -450,6 +455,7 @@ impl Network {
     fn happen(&mut self, thing: Thing) {
         match thing {
             Thing::Wire(event) => self.wire(event),
+            Thing::ForeignCancel(name) => self.foreign_cancel(&name),
             Thing::Answer { server, goal } => {
                 if self
                     .server(server)
@@ -560,7 +566,7 @@ impl Network {
         self.wire(WireEvent::Status { server, goals });
     }
 
-    fn cancel(&mut self, server: ServerId, selection: Selection) -> CancelCode {
+    fn cancel(&mut self, server: ServerId, selection: Selection) -> (CancelCode, Vec<GoalId>) {
         let Server {
             goals,
             scripts,
@@ -591,7 +597,8 @@ impl Network {
             self.later(after, thing);
         }
         self.tell_status(server);
-        answer.code
+        let canceling = answer.canceling.iter().map(|(goal, _)| *goal).collect();
+        (answer.code, canceling)
     }
 
     fn carry_out(&mut self, effects: Vec<Effect<Payload>>) {
@@ -621,10 +628,10 @@ impl Network {
                 } => {
                     let name = self.server(server).name.clone();
                     self.sent.push(format!("cancel to {name}"));
-                    let code = self.cancel(server, selection);
+                    let (code, canceling) = self.cancel(server, selection);
                     self.later(
                         Duration::ZERO,
-                        Thing::Wire(WireEvent::CancelAnswered { tag, code }),
+                        Thing::Wire(WireEvent::CancelAnswered { tag, code, canceling }),
                     );
                 }
                 Effect::RequestResult { server, goal } => {

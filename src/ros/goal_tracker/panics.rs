@@ -96,6 +96,7 @@ impl LeftGoals {
             WireEvent::CancelAnswered {
                 tag: CancelTag::Goal { goal, .. },
                 code: CancelCode::None | CancelCode::GoalTerminated,
+                ..
             }
             | WireEvent::Rejected { goal }
             | WireEvent::Result { goal, .. } => {
@@ -227,6 +228,7 @@ mod tests {
                 attempt: 1,
             },
             code,
+            canceling: Vec::new(),
         };
         let over = [(id(4), GoalStatus::Canceled), (id(5), GoalStatus::Executing)];
         let (inputs, received) = channel();
