@@ -6,6 +6,7 @@ mod code;
 mod condition;
 mod control;
 mod decorator;
+mod table;
 mod watch;
 
 pub use action::*;
