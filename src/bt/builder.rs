@@ -130,11 +130,6 @@ impl NodeBuilder {
     pub fn priority(self, script: &str) -> Self {
         self.port("_priority", script)
     }
-
-    /// The node in the form that the compiler takes.
-    pub fn into_spec(self) -> NodeSpec<'static> {
-        self.spec
-    }
 }
 
 /// A node of any registered type.

@@ -257,11 +257,6 @@ impl Registry {
         Arc::make_mut(&mut self.provided).remove(key);
     }
 
-    /// The keys that the calling program writes.
-    pub fn provided_keys(&self) -> impl Iterator<Item = &str> {
-        self.provided.keys().map(String::as_str)
-    }
-
     pub(crate) fn provided(&self) -> &Arc<Provided> {
         &self.provided
     }
