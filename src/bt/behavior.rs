@@ -1,7 +1,7 @@
 //! Node types: their declaration, and their behavior without the state of a run.
 
 use super::node_effects::NodeEffects;
-use super::port::{PortDecl, Ports};
+use super::port_decl::{PortDecl, Ports};
 use super::{Context, HaltReason, NodeStatus};
 
 /// A node raised an error, which is recorded in the run. The tick returns to its caller. Created only by

@@ -18,7 +18,7 @@ use super::lint::{Subject, Written, lint};
 use super::literal_checks;
 use super::node_effects::Outcomes;
 use super::nodes::SubTree;
-use super::port::Ports;
+use super::port_decl::Ports;
 use super::priority::Priorities;
 use super::problem::{Problem, ProblemKind};
 use super::registry::{NodeType, Registry};

@@ -8,7 +8,7 @@ use super::blackboard::{ScopeId, SlotId};
 use super::definition::{ScopeDef, SlotDef, Span};
 use super::literal_checks::{LiteralChecks, Reader};
 use super::numeral;
-use super::port::Direction;
+use super::port_decl::Direction;
 use super::problem::{Problem, ProblemKind};
 use super::provenance::SlotAccess;
 use super::registry::Provided;

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::behavior::{Behavior, Node, NodeKind, Tick};
 use super::context::Context;
-use super::port::Ports;
+use super::port_decl::Ports;
 use super::{HaltReason, NodeStatus};
 
 /// An action that starts, runs for some ticks, and may be halted. `Self` holds the data of the file, as in any

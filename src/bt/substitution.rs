@@ -28,7 +28,7 @@ use super::behavior::{Behavior, Dialect};
 use super::definition::NodeInfo;
 use super::event::matches;
 use super::nodes::{TestNode, TestNodeConfig};
-use super::port::Ports;
+use super::port_decl::Ports;
 use super::registry::{NodeType, Registry};
 use super::status::NodeStatus;
 use super::substitute::Substitute;
