@@ -9,6 +9,7 @@ mod behavior;
 mod binder;
 mod blackboard;
 pub mod builder;
+mod children;
 mod compile;
 mod context;
 mod current_node;
