@@ -28,8 +28,8 @@
 
 use std::borrow::Cow;
 
-use super::behavior::Dialect;
 use super::definition::Span;
+use super::dialect::Dialect;
 use super::spec::{AttributeSpec, ForestSpec, NodeSpec, SubTreeForm, TreeSpec};
 
 /// A node under construction.

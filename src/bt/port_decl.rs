@@ -21,8 +21,8 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use super::behavior::Dialect;
 use super::blackboard::SlotId;
+use super::dialect::Dialect;
 use super::port::{Binding, InOut, Input, Output};
 use super::script::{Access, Script, ScriptResult};
 use super::types::{PortValue, Text, TypeInfo};

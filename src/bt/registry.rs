@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
+use super::behavior::{Behavior, Tick};
 use super::blackboard::SlotId;
+use super::dialect::Dialect;
+use super::kind::NodeKind;
+use super::node::{Manifest, Node};
 use super::node_effects::NodeEffects;
 use super::port::Binding;
 use super::port_decl::{PortDecl, PortSink, Ports};

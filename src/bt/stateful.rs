@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::behavior::{Behavior, Node, NodeKind, Tick};
+use super::behavior::{Behavior, Tick};
 use super::context::Context;
+use super::kind::NodeKind;
+use super::node::Node;
 use super::port_decl::Ports;
 use super::{HaltReason, NodeStatus};
 

@@ -24,8 +24,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::behavior::{Behavior, Dialect};
+use super::behavior::Behavior;
 use super::definition::NodeInfo;
+use super::dialect::Dialect;
 use super::event::matches;
 use super::nodes::{TestNode, TestNodeConfig};
 use super::port_decl::Ports;

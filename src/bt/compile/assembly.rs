@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Compiler, Purpose};
-use crate::bt::behavior::Dialect;
 use crate::bt::definition::{NodeDef, NodeInfo, TreeDef};
+use crate::bt::dialect::Dialect;
 use crate::bt::lint::{Subject, Written, lint};
 use crate::bt::literal_checks;
 use crate::bt::problem::{Problem, ProblemKind};

@@ -1,10 +1,13 @@
 //! The behavior of a node that is not a subtree, and of a node that a substitution rule replaces.
 
 use super::Compiler;
-use crate::bt::behavior::{Behavior, Dialect, Manifest, NodeKind};
+use crate::bt::behavior::Behavior;
 use crate::bt::binder::Binder;
 use crate::bt::blackboard::ScopeId;
 use crate::bt::definition::{NodeDef, NodeIndex, NodeInfo};
+use crate::bt::dialect::Dialect;
+use crate::bt::kind::NodeKind;
+use crate::bt::node::Manifest;
 use crate::bt::node_effects::Outcomes;
 use crate::bt::nodes::SubTree;
 use crate::bt::port_decl::Ports;

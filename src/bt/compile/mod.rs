@@ -14,10 +14,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::attributes::Attributes;
-use super::behavior::{Behavior, Dialect, NodeKind};
+use super::behavior::Behavior;
 use super::blackboard::ScopeId;
 use super::definition::{NodeIndex, NodeInfo, TreeDef};
+use super::dialect::Dialect;
 use super::guard::Guards;
+use super::kind::NodeKind;
 use super::priority::Priorities;
 use super::problem::{Problem, ProblemKind};
 use super::registry::{NodeType, Registry};

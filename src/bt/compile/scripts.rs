@@ -1,10 +1,10 @@
 //! The scripts that any node can have: the priorities of its children and its conditions (`_skipIf`, `_onSuccess`, …).
 
 use super::Compiler;
-use crate::bt::behavior::Dialect;
 use crate::bt::binder::compile_script;
 use crate::bt::blackboard::ScopeId;
 use crate::bt::definition::NodeIndex;
+use crate::bt::dialect::Dialect;
 use crate::bt::guard::Guards;
 use crate::bt::priority::Priorities;
 use crate::bt::problem::{Problem, ProblemKind};

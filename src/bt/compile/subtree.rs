@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Compiler;
-use crate::bt::behavior::NodeKind;
 use crate::bt::blackboard::ScopeId;
 use crate::bt::definition::{NodeDef, NodeIndex};
+use crate::bt::kind::NodeKind;
 use crate::bt::nodes::SubTree;
 use crate::bt::problem::{Problem, ProblemKind};
 use crate::bt::spec::{NodeSpec, TreeSpec};

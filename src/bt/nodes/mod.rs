@@ -14,7 +14,7 @@ pub use condition::*;
 pub use control::*;
 pub use decorator::*;
 
-use super::behavior::Node;
+use super::node::Node;
 use super::registry::{Registry, RegistryError};
 use super::{Input, NodeStatus, Outcomes};
 
