@@ -1,7 +1,7 @@
-//! Node types: their declaration, and their behavior without the state of a run.
+//! The behavior of a node, without the state of a run.
 
+use super::kind::NodeKind;
 use super::node_effects::NodeEffects;
-use super::port::{PortDecl, Ports};
 use super::{Context, HaltReason, NodeStatus};
 
 /// A node raised an error, which is recorded in the run. The tick returns to its caller. Created only by
@@ -66,97 +66,4 @@ pub trait Behavior: Send + Sync {
     /// Clears what the node keeps between activations, for example an index. Called for every node, running or not, at
     /// the end of a run of the whole tree. Nav2 calls `halt` here.
     fn rewind(&self, _cx: &mut Context<'_>) {}
-}
-
-/// The kinds of node of BehaviorTree.CPP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum NodeKind {
-    /// A leaf with effects.
-    Action,
-    /// A leaf that checks something and never returns RUNNING.
-    Condition,
-    /// A node with children that decides their order.
-    Control,
-    /// A node with one child, which it resets in the tick in which the child completed.
-    Decorator,
-    /// The root of a subtree instance.
-    SubTree,
-}
-
-impl NodeKind {
-    /// The element name of the explicit form: `Action`, `Condition`, `Control`, `Decorator`, `SubTree`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Action => "Action",
-            Self::Condition => "Condition",
-            Self::Control => "Control",
-            Self::Decorator => "Decorator",
-            Self::SubTree => "SubTree",
-        }
-    }
-
-    /// The default minimum and maximum number of children.
-    pub fn arity(self) -> (usize, usize) {
-        match self {
-            Self::Action | Self::Condition => (0, 0),
-            Self::Decorator | Self::SubTree => (1, 1),
-            Self::Control => (1, usize::MAX),
-        }
-    }
-}
-
-/// The language of a tree file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
-pub enum Dialect {
-    /// BehaviorTree.CPP 3.8.
-    V3,
-    /// BehaviorTree.CPP 4.10.
-    #[default]
-    V4,
-}
-
-/// A node type as a Rust type; one file per type. See `src/bt/nodes/` for the common structure.
-pub trait Node: Behavior + Sized + 'static {
-    /// The ID in tree files.
-    const ID: &'static str;
-    /// Its kind.
-    const KIND: NodeKind;
-    /// One to three sentences for the reference page and the palette.
-    const DOC: &'static str;
-    /// Minimum and maximum number of children.
-    const CHILDREN: (usize, usize) = match Self::KIND {
-        NodeKind::Action | NodeKind::Condition => (0, 0),
-        NodeKind::Decorator | NodeKind::SubTree => (1, 1),
-        NodeKind::Control => (1, usize::MAX),
-    };
-
-    /// Declares and binds every port, one expression per port. Called once without a tree to collect the declarations,
-    /// and once for each node of a definition.
-    fn bind(ports: &mut Ports<'_>) -> Self;
-}
-
-/// The declaration of a node type, for palettes, reference pages and the checker.
-#[derive(Clone, Debug)]
-pub struct Manifest {
-    /// The ID in tree files.
-    pub id: String,
-    /// Its kind.
-    pub kind: NodeKind,
-    /// Documentation.
-    pub doc: String,
-    /// Minimum and maximum number of children.
-    pub children: (usize, usize),
-    /// Its ports, in the order of declaration.
-    pub ports: Vec<PortDecl>,
-    /// Whether an undeclared attribute is accepted as an untyped port (nodes known only from a palette or from mocks).
-    pub open: bool,
-}
-
-impl Manifest {
-    /// The declaration of a port, by name or alias.
-    pub fn port(&self, name: &str) -> Option<&PortDecl> {
-        self.ports
-            .iter()
-            .find(|port| port.name == name || port.alias == Some(name))
-    }
 }

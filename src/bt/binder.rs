@@ -3,13 +3,15 @@
 use std::ops::Range;
 
 use super::Enums;
-use super::behavior::{Dialect, Manifest};
 use super::blackboard::{ScopeId, SlotId, is_key};
 use super::definition::Span;
+use super::dialect::Dialect;
 use super::guard::Guards;
 use super::literal_checks::{ScriptOperand, WrittenLiteral};
+use super::node::Manifest;
 use super::numeral::{ignored, ignored_in_list};
-use super::port::{Binding, Direction, PortDecl, PortSink};
+use super::port::Binding;
+use super::port_decl::{Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
 use super::registry::is_port_name;
 use super::scope::{PortText, Scopes, port_text};

@@ -28,8 +28,8 @@
 
 use std::borrow::Cow;
 
-use super::behavior::Dialect;
 use super::definition::Span;
+use super::dialect::Dialect;
 use super::spec::{AttributeSpec, ForestSpec, NodeSpec, SubTreeForm, TreeSpec};
 
 /// A node under construction.
@@ -129,11 +129,6 @@ impl NodeBuilder {
     /// child. Higher priorities go first; equal ones keep the file order. The default is 1.
     pub fn priority(self, script: &str) -> Self {
         self.port("_priority", script)
-    }
-
-    /// The node in the form that the compiler takes.
-    pub fn into_spec(self) -> NodeSpec<'static> {
-        self.spec
     }
 }
 

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::Enums;
 use super::attributes::Attributes;
-use super::behavior::{Behavior, Dialect, NodeKind};
+use super::behavior::Behavior;
 use super::blackboard::{Entry, ScopeId, SlotId};
+use super::dialect::Dialect;
 use super::guard::Guards;
+use super::kind::NodeKind;
 use super::priority::Priorities;
-use super::provenance::SlotAccess;
 use super::types::TypeInfo;
 use super::value::Value;
 use rustc_hash::FxHashMap;
@@ -132,6 +133,15 @@ pub(crate) struct SlotDef {
     pub(crate) info: Option<&'static TypeInfo>,
     /// `None`: the entry does not exist until it is written.
     pub(crate) initial: Option<Value>,
+}
+
+/// One access of a node to an entry, in a port or in a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotAccess {
+    pub(crate) node: u32,
+    pub(crate) slot: SlotId,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
 }
 
 /// A checked and compiled tree: nodes in pre-order, ports resolved, scripts compiled. Immutable and shared by all of

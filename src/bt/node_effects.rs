@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-use super::behavior::NodeKind;
+use super::kind::NodeKind;
 
 /// A set of results of a tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,18 +8,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NodeStatus;
-use super::behavior::NodeKind;
 use super::blackboard::{Blackboard, SlotId};
-use super::definition::TreeDef;
-
-/// One access of a node to an entry, in a port or in a script.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SlotAccess {
-    pub(crate) node: u32,
-    pub(crate) slot: SlotId,
-    pub(crate) reads: bool,
-    pub(crate) writes: bool,
-}
+use super::definition::{SlotAccess, TreeDef};
+use super::kind::NodeKind;
 
 /// A node that reads a source, or an entry that may be derived from a source.
 #[derive(Debug)]

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::behavior::{Behavior, Dialect, Manifest, Node, NodeKind, Tick};
+use super::behavior::{Behavior, Tick};
 use super::blackboard::SlotId;
+use super::dialect::Dialect;
+use super::kind::NodeKind;
+use super::node::{Manifest, Node};
 use super::node_effects::NodeEffects;
-use super::port::{Binding, PortDecl, PortSink, Ports};
+use super::port::Binding;
+use super::port_decl::{PortDecl, PortSink, Ports};
 use super::script::{Access, Script};
 use super::substitute::Substitute;
 use super::types::{PortValue, TypeInfo};
@@ -255,11 +259,6 @@ impl Registry {
     /// Removes the declaration of a key.
     pub fn withdraw_key(&mut self, key: &str) {
         Arc::make_mut(&mut self.provided).remove(key);
-    }
-
-    /// The keys that the calling program writes.
-    pub fn provided_keys(&self) -> impl Iterator<Item = &str> {
-        self.provided.keys().map(String::as_str)
     }
 
     pub(crate) fn provided(&self) -> &Arc<Provided> {

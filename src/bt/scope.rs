@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::behavior::Dialect;
 use super::blackboard::{ScopeId, SlotId};
-use super::definition::{ScopeDef, SlotDef, Span};
+use super::definition::{ScopeDef, SlotAccess, SlotDef, Span};
+use super::dialect::Dialect;
 use super::literal_checks::{LiteralChecks, Reader};
 use super::numeral;
-use super::port::Direction;
+use super::port_decl::Direction;
 use super::problem::{Problem, ProblemKind};
-use super::provenance::SlotAccess;
 use super::registry::Provided;
 use super::spec::{ModelPort, NodeSpec, SubTreeForm};
 use super::types::{Family, PortValue, TypeInfo};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::behavior::Dialect;
 use super::definition::{Places, Span};
+use super::dialect::Dialect;
 
 /// An attribute.
 #[derive(Clone, Debug)]

@@ -2,9 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::behavior::{Behavior, Node, NodeKind, Tick};
+use super::behavior::{Behavior, Tick};
 use super::context::Context;
-use super::port::Ports;
+use super::kind::NodeKind;
+use super::node::Node;
+use super::port_decl::Ports;
 use super::{HaltReason, NodeStatus};
 
 /// An action that starts, runs for some ticks, and may be halted. `Self` holds the data of the file, as in any

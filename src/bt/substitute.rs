@@ -2,7 +2,7 @@
 
 use super::behavior::Behavior;
 use super::definition::NodeInfo;
-use super::port::Ports;
+use super::port_decl::Ports;
 
 /// Decides for each node, while a tree is compiled, whether another behavior replaces it. The node's own ports are
 /// bound and checked first, so a tree is refused for the same reasons with and without substitutes.

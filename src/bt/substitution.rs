@@ -24,11 +24,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::behavior::{Behavior, Dialect};
+use super::behavior::Behavior;
 use super::definition::NodeInfo;
+use super::dialect::Dialect;
 use super::event::matches;
 use super::nodes::{TestNode, TestNodeConfig};
-use super::port::Ports;
+use super::port_decl::Ports;
 use super::registry::{NodeType, Registry};
 use super::status::NodeStatus;
 use super::substitute::Substitute;

@@ -12,8 +12,9 @@ pub(crate) use never_written::Written;
 
 use rustc_hash::FxHashMap;
 
-use super::behavior::{Behavior, Dialect};
+use super::behavior::Behavior;
 use super::definition::{NodeDef, NodeIndex, NodeInfo};
+use super::dialect::Dialect;
 use super::guard::Guards;
 use super::node_effects::{NodeEffects, Outcomes};
 use super::problem::Problem;

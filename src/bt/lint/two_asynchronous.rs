@@ -4,7 +4,7 @@
 //! A child that runs only if a condition before it allows it is not meant: backchained trees are built in this way.
 
 use super::Subject;
-use crate::bt::behavior::Dialect;
+use crate::bt::dialect::Dialect;
 use crate::bt::node_effects::{NodeEffects, Outcomes};
 use crate::bt::problem::{Problem, ProblemKind};
 

@@ -6,6 +6,7 @@ mod code;
 mod condition;
 mod control;
 mod decorator;
+mod table;
 mod watch;
 
 pub use action::*;
@@ -13,7 +14,7 @@ pub use condition::*;
 pub use control::*;
 pub use decorator::*;
 
-use super::behavior::Node;
+use super::node::Node;
 use super::registry::{Registry, RegistryError};
 use super::{Input, NodeStatus, Outcomes};
 

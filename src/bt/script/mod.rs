@@ -16,6 +16,7 @@ mod lexer;
 mod operators;
 mod parser;
 mod program;
+mod term;
 
 use evaluate::Evaluation;
 use parser::Parser;

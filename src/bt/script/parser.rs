@@ -5,8 +5,9 @@ use super::evaluate::fault;
 use super::lexer::{Lexer, Token, TokenKind};
 use super::operators;
 use super::program::{
-    AssignOperator, Binary, Expression, ExpressionId, Link, Operand, Place, Prefix, Program, Step,
+    AssignOperator, Binary, Expression, ExpressionId, Operand, Place, Prefix, Program, Step,
 };
+use super::term::{First, Kind, Term};
 use super::{Access, Names, ScriptError};
 use crate::bt::Enums;
 use crate::bt::value::Value;
@@ -34,38 +35,6 @@ fn power(operator: Binary) -> u8 {
 }
 
 type Parsed<T> = Result<T, Box<ScriptError>>;
-
-/// What the parser knows about the type of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Text,
-    Unknown,
-}
-
-impl Kind {
-    fn of(value: &Value) -> Self {
-        match value {
-            Value::Int(_) | Value::UInt(_) | Value::Real(_) => Self::Number,
-            Value::Text(_) => Self::Text,
-            Value::Empty | Value::Object(_) => Self::Unknown,
-        }
-    }
-}
-
-/// An expression under construction.
-struct Term {
-    first: First,
-    links: Vec<Link>,
-    kind: Kind,
-    place: Place,
-}
-
-enum First {
-    /// An unresolved name: it may become the left side of an assignment.
-    Name,
-    Operand(Operand),
-}
 
 pub(super) struct Parser<'p> {
     text: &'p str,
@@ -163,7 +132,7 @@ impl<'p> Parser<'p> {
                     if !chained {
                         self.operand(operator.symbol(), &right, place);
                         // In a chain, the right side of one comparison is the left side of the next.
-                        if let (First::Operand(left), true) = (&term.first, term.links.is_empty()) {
+                        if let Some(left) = term.only() {
                             self.operand(operator.symbol(), left, place);
                         }
                     }
@@ -190,12 +159,7 @@ impl<'p> Parser<'p> {
 
     fn first(&mut self) -> Parsed<Term> {
         let token = self.token;
-        let literal = |value: Value| Term {
-            kind: Kind::of(&value),
-            first: First::Operand(Operand::Literal(value)),
-            links: Vec::new(),
-            place: spot(token),
-        };
+        let literal = |value| Term::constant(value, spot(token));
         let operator = match token.kind {
             TokenKind::Integer(number) => {
                 self.advance()?;
@@ -216,12 +180,7 @@ impl<'p> Parser<'p> {
             }
             TokenKind::Name => {
                 self.advance()?;
-                return Ok(Term {
-                    first: First::Name,
-                    links: Vec::new(),
-                    kind: Kind::Unknown,
-                    place: spot(token),
-                });
+                return Ok(Term::name(spot(token)));
             }
             TokenKind::Open => {
                 self.advance()?;
@@ -237,12 +196,7 @@ impl<'p> Parser<'p> {
         let place = spot(token).to(operand.place);
         if let Some(value) = operand.literal() {
             match operators::prefix(operator, value) {
-                Ok(value) => {
-                    return Ok(Term {
-                        place,
-                        ..literal(value)
-                    });
-                }
+                Ok(value) => return Ok(Term::constant(value, place)),
                 Err(message) if self.certain => return Err(fault(message, place)),
                 Err(_) => {}
             }
@@ -251,16 +205,15 @@ impl<'p> Parser<'p> {
             let message = "a prefix does not apply to text".to_owned();
             return Err(fault(message, place));
         }
-        if let (First::Operand(only), true) = (&operand.first, operand.links.is_empty()) {
+        if let Some(only) = operand.only() {
             self.operand(operator.symbol(), only, place);
         }
         let operand = self.expression(operand);
-        Ok(Term {
-            first: First::Operand(Operand::Prefix(operator, operand, place)),
-            links: Vec::new(),
-            kind: Kind::Number,
+        Ok(Term::operand(
+            Operand::Prefix(operator, operand, place),
+            Kind::Number,
             place,
-        })
+        ))
     }
 
     /// Parses the content of brackets. A single operand stays an operand, so `(x) := 1` assigns.
@@ -273,12 +226,7 @@ impl<'p> Parser<'p> {
             {
                 self.advance()?;
                 self.advance()?;
-                return Ok(Term {
-                    first: First::Name,
-                    links: Vec::new(),
-                    kind: Kind::Unknown,
-                    place: spot(name),
-                });
+                return Ok(Term::name(spot(name)));
             }
         }
         let inner = self.term(0)?;
@@ -290,20 +238,8 @@ impl<'p> Parser<'p> {
         }
         let close = self.advance()?;
         let (kind, place) = (inner.kind, spot(open).to(spot(close)));
-        let first = match inner {
-            Term {
-                first: First::Operand(operand),
-                links,
-                ..
-            } if links.is_empty() => operand,
-            inner => Operand::Group(self.expression(inner)),
-        };
-        Ok(Term {
-            first: First::Operand(first),
-            links: Vec::new(),
-            kind,
-            place,
-        })
+        let (operand, _) = self.right(inner);
+        Ok(Term::operand(operand, kind, place))
     }
 
     fn binary(&mut self, operator: Binary, term: &mut Term, right: Term) -> Parsed<()> {
@@ -312,15 +248,13 @@ impl<'p> Parser<'p> {
         let (right, (_, right_place)) = self.right(right);
         let place = term.place.to(right_place);
         self.operand(operator.symbol(), &right, place);
-        if let (First::Operand(left), true) = (&term.first, term.links.is_empty()) {
+        if let Some(left) = term.only() {
             self.operand(operator.symbol(), left, place);
         }
         if let (Some(left), Operand::Literal(right)) = (term.literal(), &right) {
             match operators::binary(operator, left, right) {
                 Ok(value) if !value.is_empty() => {
-                    term.kind = Kind::of(&value);
-                    term.first = First::Operand(Operand::Literal(value));
-                    term.place = place;
+                    *term = Term::constant(value, place);
                     return Ok(());
                 }
                 Err(message) if self.certain => return Err(fault(message, place)),
@@ -416,14 +350,9 @@ impl<'p> Parser<'p> {
                 self.names.assigns(slot, literal, place.range());
             }
         }
-        let value = self.expression(value);
-        Ok(Term {
-            first: First::Operand(Operand::Assign(operator, slot, value, term.place)),
-            links: Vec::new(),
-            // An assigned value takes the type of the entry.
-            kind: Kind::Unknown,
-            place,
-        })
+        let assign = Operand::Assign(operator, slot, self.expression(value), term.place);
+        // An assigned value takes the type of the entry.
+        Ok(Term::operand(assign, Kind::Unknown, place))
     }
 
     /// Reports an entry that is an operand of an operation in every run of the script.
@@ -492,22 +421,6 @@ impl<'p> Parser<'p> {
             );
         }
         fault(message.to_owned(), spot(self.token))
-    }
-}
-
-impl Term {
-    /// The constant, if this is one.
-    fn literal(&self) -> Option<&Value> {
-        match &self.first {
-            First::Operand(Operand::Literal(value)) if self.links.is_empty() => Some(value),
-            _ => None,
-        }
-    }
-
-    fn push(&mut self, step: Step, place: Place, kind: Kind) {
-        self.links.push(Link { step, place });
-        self.kind = kind;
-        self.place = place;
     }
 }
 

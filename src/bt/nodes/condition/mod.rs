@@ -2,11 +2,8 @@
 
 mod script_condition;
 
-pub use script_condition::ScriptCondition;
+use super::table::nodes;
 
-use crate::bt::registry::{Registry, RegistryError};
-
-pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    registry.register::<ScriptCondition>()?;
-    Ok(())
+nodes! {
+    script_condition: ScriptCondition;
 }

@@ -16,49 +16,25 @@ mod try_catch;
 mod walk;
 mod while_do_else;
 
-pub use fallback::{AsyncFallback, Fallback};
-pub use if_then_else::IfThenElse;
-pub use parallel::Parallel;
-pub use parallel_all::ParallelAll;
-pub use parallel_policy::{ParallelMajority, ParallelMofN};
-pub use random::{Random, RandomSelector};
-pub use reactive_fallback::ReactiveFallback;
-pub use reactive_sequence::ReactiveSequence;
-pub use sequence::{AsyncSequence, Sequence};
-pub use sequence_with_memory::{SequenceStar, SequenceWithMemory};
-pub use stateful::{StatefulParallel, StatefulSelector, StatefulSequence};
-pub use switch::Switch;
-pub use try_catch::TryCatch;
-pub use while_do_else::WhileDoElse;
+pub use sequence_with_memory::SequenceStar;
 
-use crate::bt::registry::{Registry, RegistryError};
+use super::table::nodes;
 
-pub(super) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    registry.register::<Sequence>()?;
-    registry.register::<AsyncSequence>()?;
-    registry.register::<SequenceWithMemory>()?;
-    registry.register_v3::<SequenceStar>("SequenceStar");
-    registry.register::<Fallback>()?;
-    registry.register::<AsyncFallback>()?;
-    registry.register::<ReactiveSequence>()?;
-    registry.register::<ReactiveFallback>()?;
-    registry.register::<Parallel>()?;
-    registry.register_v3::<Parallel>("Parallel");
-    registry.register::<ParallelAll>()?;
-    registry.register::<IfThenElse>()?;
-    registry.register::<WhileDoElse>()?;
-    registry.register::<Switch<2>>()?;
-    registry.register::<Switch<3>>()?;
-    registry.register::<Switch<4>>()?;
-    registry.register::<Switch<5>>()?;
-    registry.register::<Switch<6>>()?;
-    registry.register::<TryCatch>()?;
-    registry.register::<ParallelMofN>()?;
-    registry.register::<ParallelMajority>()?;
-    registry.register::<Random>()?;
-    registry.register::<RandomSelector>()?;
-    registry.register::<StatefulSequence>()?;
-    registry.register::<StatefulSelector>()?;
-    registry.register::<StatefulParallel>()?;
-    Ok(())
+nodes! {
+    fallback: AsyncFallback, Fallback;
+    if_then_else: IfThenElse;
+    parallel: Parallel;
+    parallel_all: ParallelAll;
+    parallel_policy: ParallelMajority, ParallelMofN;
+    random: Random, RandomSelector;
+    reactive_fallback: ReactiveFallback;
+    reactive_sequence: ReactiveSequence;
+    sequence: AsyncSequence, Sequence;
+    sequence_with_memory: SequenceWithMemory;
+    stateful: StatefulParallel, StatefulSelector, StatefulSequence;
+    switch: Switch of (2, 3, 4, 5, 6);
+    try_catch: TryCatch;
+    while_do_else: WhileDoElse;
+    "SequenceStar": SequenceStar;
+    "Parallel": Parallel;
 }

@@ -1,0 +1,185 @@
+//! The behavior of a node that is not a subtree, and of a node that a substitution rule replaces.
+
+use super::Compiler;
+use crate::bt::behavior::Behavior;
+use crate::bt::binder::Binder;
+use crate::bt::blackboard::ScopeId;
+use crate::bt::definition::{NodeDef, NodeIndex, NodeInfo};
+use crate::bt::dialect::Dialect;
+use crate::bt::kind::NodeKind;
+use crate::bt::node::Manifest;
+use crate::bt::node_effects::Outcomes;
+use crate::bt::nodes::SubTree;
+use crate::bt::port_decl::Ports;
+use crate::bt::problem::{Problem, ProblemKind};
+use crate::bt::registry::NodeType;
+use crate::bt::spec::{NodeSpec, TreeSpec};
+use crate::bt::suggest::nearest;
+
+impl Compiler<'_, '_> {
+    /// Adds the behavior of a node that is not a subtree, and its flags.
+    pub(super) fn add_behavior(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        node_type: Option<&NodeType>,
+        index: NodeIndex,
+    ) {
+        let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
+        let kind = self.info[index.index()].kind;
+        let open = node_type.is_some_and(|node_type| node_type.manifest.open);
+        // A mock may replace any node.
+        let unknown = open || substituted || node_type.is_none();
+        let answers = || {
+            !behavior
+                .node_effects(kind, &[])
+                .outcomes
+                .contains(Outcomes::RUNNING)
+        };
+        let mut flags = match kind {
+            NodeKind::Decorator if !behavior.resets_child() => NodeDef::RESETS_CHILD,
+            NodeKind::Condition if !unknown && answers() => NodeDef::CONDITION,
+            NodeKind::Condition
+            | NodeKind::Action
+            | NodeKind::Control
+            | NodeKind::Decorator
+            | NodeKind::SubTree => 0,
+        };
+        if unknown {
+            flags |= NodeDef::UNKNOWN;
+        }
+        if self.registry.watches_foreign_nodes() && node_type.is_some_and(|node_type| node_type.foreign) {
+            flags |= NodeDef::ANNOUNCED;
+        }
+        if self.compile_priorities(spec, scope, index, behavior.honours_priority()) {
+            flags |= NodeDef::PRIORITY;
+        }
+        self.behaviors.push((behavior, flags));
+    }
+
+    /// Makes the behaviour of a node that is not a subtree, and checks its attributes against its declaration.
+    fn build(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        node_type: Option<&NodeType>,
+        index: NodeIndex,
+    ) -> (Box<dyn Behavior>, bool) {
+        let Some(node_type) = node_type else {
+            let substitute = self.registry.substitute().filter(|_| spec.children.is_empty());
+            let adopted = substitute.and_then(|it| {
+                self.open_ports(tree, spec, scope, index, NodeKind::Action, |leaf, ports| {
+                    it.adopt(leaf, ports)
+                })
+            });
+            if adopted.is_none() {
+                self.unknown_node(spec, tree.dialect);
+            }
+            return (adopted.unwrap_or_else(|| Box::new(SubTree)), false);
+        };
+        let manifest = &*node_type.manifest;
+        let (least, most) = manifest.children;
+        let count = spec.children.len();
+        if count < least || count > most {
+            let wanted = match (least, most) {
+                (0, 0) => "no children".to_owned(),
+                (1, 1) => "exactly one child".to_owned(),
+                (least, usize::MAX) => format!("at least {least} children"),
+                (least, most) if least == most => format!("exactly {least} children"),
+                (least, most) => format!("{least} to {most} children"),
+            };
+            let message = format!("`{}` takes {wanted} and has {count}", spec.id);
+            self.problems
+                .push(Problem::new(ProblemKind::ChildCount, spec.span, message));
+        }
+        let mut binder = Binder {
+            spec,
+            scope,
+            dialect: tree.dialect,
+            manifest,
+            scopes: &mut self.scopes,
+            enums: self.registry.enums(),
+            problems: &mut self.problems,
+        };
+        let behavior = (node_type.make)(&mut Ports { sink: &mut binder });
+        binder.check_attributes();
+        let info = &self.info[index.index()];
+        let substitute = self.registry.substitute();
+        match substitute.and_then(|it| it.behavior(info, &mut Ports { sink: &mut binder })) {
+            Some(other) => (other, true),
+            None => (behavior, false),
+        }
+    }
+
+    /// Returns the node that replaces a subtree instance, if a substitution rule matches.
+    pub(super) fn substitute_subtree(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        index: NodeIndex,
+    ) -> Option<Box<dyn Behavior>> {
+        let substitute = self.registry.substitute().filter(|it| it.covers_subtrees())?;
+        self.open_ports(tree, spec, scope, index, NodeKind::SubTree, |node, ports| {
+            substitute.behavior(node, ports)
+        })
+    }
+
+    /// Makes a behaviour for a node without a declaration. Every attribute may be a port.
+    fn open_ports(
+        &mut self,
+        tree: &TreeSpec<'_>,
+        spec: &NodeSpec<'_>,
+        scope: ScopeId,
+        index: NodeIndex,
+        kind: NodeKind,
+        make: impl FnOnce(&NodeInfo, &mut Ports<'_>) -> Option<Box<dyn Behavior>>,
+    ) -> Option<Box<dyn Behavior>> {
+        let manifest = Manifest {
+            id: spec.id.to_string(),
+            kind,
+            doc: String::new(),
+            children: (0, 0),
+            ports: Vec::new(),
+            open: true,
+        };
+        let mut binder = Binder {
+            spec,
+            scope,
+            dialect: tree.dialect,
+            manifest: &manifest,
+            scopes: &mut self.scopes,
+            enums: self.registry.enums(),
+            problems: &mut self.problems,
+        };
+        make(&self.info[index.index()], &mut Ports { sink: &mut binder })
+    }
+
+    fn unknown_node(&mut self, spec: &NodeSpec<'_>, dialect: Dialect) {
+        let mut problem = Problem::new(
+            ProblemKind::UnknownNode,
+            spec.span,
+            format!("unknown node `{}`", spec.id),
+        );
+        let types = self.registry.manifests().map(|manifest| manifest.id.as_str());
+        problem.help = if self.forest.trees.contains_key(&*spec.id) {
+            Some(format!(
+                "`{}` is a tree: write <SubTree ID=\"{}\"/>",
+                spec.id, spec.id
+            ))
+        } else if dialect == Dialect::V4 && self.registry.get(&spec.id, Dialect::V3).is_some() {
+            Some("this ID exists in version 3 files only (no BTCPP_format, or \"3\")".to_owned())
+        } else if spec.id == "ManualSelector" {
+            // BehaviorTree.CPP registers this node in version 3 builds with ncurses.
+            Some(
+                "it reads from a terminal, which a robot does not have; read the choice with a leaf"
+                    .to_owned(),
+            )
+        } else {
+            nearest(&spec.id, types).map(|near| format!("did you mean `{near}`?"))
+        };
+        self.problems.push(problem);
+    }
+}
