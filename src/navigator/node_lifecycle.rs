@@ -60,6 +60,9 @@ impl LifecycleHandler for NodeLifecycle {
             }
             Transition::Deactivate | Transition::ShutDown => {
                 self.navigator.shut();
+                if let Some(earlier_goals) = &mut self.earlier_goals {
+                    earlier_goals.stop();
+                }
                 self.goal_tracker.set_active(false);
                 if let Some(bond) = &self.bond {
                     bond.end();

@@ -32,11 +32,16 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The maximum number of servers in a search. Servers in the node's namespace come first.
 const MOST_SERVERS: usize = 256;
 
+/// Time for the end of the thread when the node is deactivated.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// A search on a thread of its own, with a node and a participant of its own: each further subscription makes every
 /// wait of an r2r node slower, and r2r destroys none before its node. It ends after [`LENGTH`] or on drop.
 #[derive(Debug)]
 pub struct EarlierGoals {
     end: Option<Sender<()>>,
+    /// Disconnected at the end of the thread.
+    has_ended: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,9 +51,19 @@ impl EarlierGoals {
         if !endpoints.adopts_goals() {
             return None;
         }
+        if is_filtered_by_a_discovery_server(|name| {
+            std::env::var_os(name).is_some_and(|value| !value.is_empty())
+        }) {
+            tracing::warn!(
+                "goals of an earlier run are cancelled only on servers that a tree uses: the discovery server does \
+                 not report the other servers; set ROS_SUPER_CLIENT=TRUE"
+            );
+        }
         let (end, ended) = channel();
+        let (ending, has_ended) = channel();
         let endpoints = endpoints.clone();
         let run = move || {
+            let _ending = ending;
             if let Some(Err(error)) = guarded("the search", || search(&endpoints, &ended)) {
                 tracing::error!(
                     "goals of an earlier run are cancelled only on servers that a tree uses: {error}"
@@ -58,6 +73,7 @@ impl EarlierGoals {
         match std::thread::Builder::new().name(THREAD.to_owned()).spawn(run) {
             Ok(thread) => Some(Self {
                 end: Some(end),
+                has_ended,
                 thread: Some(thread),
             }),
             Err(error) => {
@@ -66,16 +82,30 @@ impl EarlierGoals {
             }
         }
     }
+
+    /// Ends the search without waiting for its thread. The drop waits.
+    pub fn stop(&mut self) {
+        self.end = None;
+    }
 }
 
 impl Drop for EarlierGoals {
     fn drop(&mut self) {
-        drop(self.end.take());
-        if let Some(thread) = self.thread.take() {
+        self.stop();
+        if self.has_ended.recv_timeout(JOIN_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
+            tracing::error!("{THREAD} did not end within {JOIN_TIMEOUT:?}");
+        } else if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
+
+/// A discovery server of Fast DDS reports a topic only to participants that use it, or that are super clients.
+fn is_filtered_by_a_discovery_server(is_set: impl Fn(&str) -> bool) -> bool {
+    is_set("ROS_DISCOVERY_SERVER") && !is_set("ROS_SUPER_CLIENT")
+}
+
+type StatusList = action_msgs::msg::GoalStatusArray;
 
 /// The state of a server in the search.
 enum Server<'a> {
@@ -83,25 +113,41 @@ enum Server<'a> {
     Done,
 }
 
+/// Searches until the end. A call that fails is tried again: this run may have started for lack of memory.
+///
+/// # Errors
+/// The last failure, if the search could not begin.
 fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
-    let (ros, mark) = (endpoints.ros(), endpoints.goal_tracker().mark());
-    let name = format!("_{}_search", ros.name());
-    let arguments = arguments::without_nodes(std::env::args_os());
-    let arguments = arguments.into_iter().map(OsString::into_encoded_bytes);
-    let node = RclNode::new(&name, ros.namespace(), arguments)?;
     let until = Instant::now() + LENGTH;
+    let goes_on = || Instant::now() < until && ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout);
+    let name = format!("_{}_search", endpoints.ros().name());
+    let arguments = arguments::without_nodes(std::env::args_os());
+    let arguments: Vec<_> = arguments.into_iter().map(OsString::into_encoded_bytes).collect();
+    let mut failure = None;
+    while goes_on() {
+        match RclNode::new(&name, endpoints.ros().namespace(), arguments.iter().cloned()) {
+            Ok(node) => {
+                watch_servers(&node, endpoints, goes_on);
+                return Ok(());
+            }
+            Err(error) => failure = Some(error),
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+fn watch_servers(node: &RclNode, endpoints: &Endpoints, goes_on: impl Fn() -> bool) {
+    let (namespace, mark) = (endpoints.ros().namespace(), endpoints.goal_tracker().mark());
     let mut servers: BTreeMap<String, Server<'_>> = BTreeMap::new();
-    while Instant::now() < until && ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        for (name, type_name) in action_servers(&node.topics()?, ros.namespace()) {
+    while goes_on() {
+        // A failure is tried again at the next look.
+        let topics = node.topics().unwrap_or_default();
+        for (name, type_name) in action_servers(&topics, namespace) {
             if !servers.contains_key(&name) && servers.len() < MOST_SERVERS {
-                let server = match LatchedSubscription::new(&node, &format!("{name}{STATUS}")) {
-                    Ok(subscription) => Server::Watched(subscription),
-                    Err(error) => {
-                        tracing::error!("{name}: goals of an earlier run are not searched: {error}");
-                        Server::Done
-                    }
-                };
-                servers.insert(name.clone(), server);
+                let topic = format!("{name}{STATUS}");
+                if let Ok(subscription) = LatchedSubscription::new(node, &topic) {
+                    servers.insert(name.clone(), Server::Watched(subscription));
+                }
             }
             let Some(server) = servers.get_mut(&name) else {
                 continue;
@@ -109,10 +155,8 @@ fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
             let Server::Watched(subscription) = server else {
                 continue;
             };
-            if !subscription
-                .take()
-                .is_some_and(|list| list.status_list.iter().any(|goal| is_ours_and_active(goal, mark)))
-            {
+            let list: Option<StatusList> = subscription.take();
+            if !list.is_some_and(|list| list.status_list.iter().any(|goal| is_ours_and_active(goal, mark))) {
                 continue;
             }
             *server = Server::Done;
@@ -131,10 +175,7 @@ fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
             "goals of an earlier run were searched on {MOST_SERVERS} action servers; there may be more"
         );
     }
-    Ok(())
 }
-
-type StatusList = action_msgs::msg::GoalStatusArray;
 
 fn is_ours_and_active(entry: &action_msgs::msg::GoalStatus, mark: u32) -> bool {
     GoalId::from_slice(&entry.goal_info.goal_id.uuid).is_some_and(|goal| goal.mark() == mark)
@@ -201,5 +242,13 @@ mod tests {
         assert!(is_ours_and_active(&entry(7, canceling), 0x0707_0707));
         assert!(!is_ours_and_active(&entry(7, succeeded), 0x0707_0707));
         assert!(!is_ours_and_active(&entry(8, executing), 0x0707_0707));
+    }
+
+    #[test]
+    fn g3_a_discovery_server_hides_servers_from_all_but_super_clients() {
+        let hides = |set: &[&str]| is_filtered_by_a_discovery_server(|name| set.contains(&name));
+        assert!(!hides(&[]));
+        assert!(hides(&["ROS_DISCOVERY_SERVER"]));
+        assert!(!hides(&["ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT"]));
     }
 }
