@@ -191,11 +191,12 @@ dock) through a bridge have different domains, namespaces or values of `robot_id
 machine's ID (`/etc/machine-id`) and the host name. Set it if both change at each start, as in most containers.
 
 The node looks on the servers that its trees have opened: those of the default trees from the start, others when a tree
-uses them. In the first 30 s of activity it also looks on all other action servers of the graph, and opens those with such a
-goal (`src/ros/earlier_goals.rs`). If the build does not know the type of the action, it logs an error instead. A discovery server of Fast DDS
-hides the other servers unless `ROS_SUPER_CLIENT=TRUE`; the node logs that. The first status lists are those of the first 10 s in which the server is present, and those of 10 s after it was
-absent. The node cancels a goal only while it is active, and only while no other node with its full name is on the graph. A goal that
-was shown before is cancelled as soon as both are true. It is cancelled four seconds after its server has first shown it,
+uses them. In the first 30 s of activity it also looks on all other action servers of the graph, and opens those with
+such a goal (`src/ros/earlier_goals.rs`). If the build does not know the type of the action, it logs an error instead. A
+discovery server of Fast DDS hides the other servers unless `ROS_SUPER_CLIENT=TRUE`; the node logs that. The first
+status lists are those of the first 10 s in which the server is present, and those of 10 s after it was absent. The node
+cancels a goal only while it is active, and only while no other node with its full name is on the graph. A goal that was
+shown before is cancelled as soon as both are true. It is cancelled four seconds after its server has first shown it,
 because the graph may show an active node up to three seconds later than the server that the node uses.
 
 A killed node stays on the graph of each process that saw it alive, until the lease of the middleware ends (20 s with Fast

@@ -394,7 +394,7 @@ impl World {
         self.requests.retain(|command| !starts(command, ticket));
         if self.requests.len() != before {
             self.settle_cancel(ticket, &CancelAnswer::Of(Vec::new()));
-        } else if progress.is_cancel {
+        } else if progress.is_cancel && progress.outcome.is_none() {
             // The request cannot be withdrawn, and may still cancel goals.
             progress.is_detached = true;
             self.waiting.insert(ticket, progress);
@@ -929,9 +929,13 @@ mod tests {
         assert_eq!(order, ["goal to backup", "goal to spin", "cancel to backup"]);
     }
 
-    /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node.
-    /// Returns the words of the failure that ends the navigation after the request has ended with an outcome.
-    fn canceled_before_its_acceptance(outcome_for: impl Fn(Ticket) -> Outcome<Payload>) -> Option<String> {
+    /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node that
+    /// may be halted before its answer. Returns the words of the failure that ends the navigation after the request has
+    /// ended with an outcome.
+    fn canceled_before_its_acceptance(
+        is_halted: bool,
+        outcome_for: impl Fn(Ticket) -> Outcome<Payload>,
+    ) -> Option<String> {
         let link = Order::default();
         let mut world = World::new(Box::new(link.clone()), Settings::default());
         let (leaf, server) = (Arc::from("leaf"), ServerId(0));
@@ -940,6 +944,9 @@ mod tests {
         world.end_tick(Time::ZERO);
         let request = world.cancel_server(server, &leaf, Selection::All, GoalOptions::default());
         world.end_tick(Time::ZERO);
+        if is_halted {
+            world.halt(request, HaltReason::Preempted);
+        }
         link.notify(Notice::Accepted {
             ticket: goal,
             goal: GoalId::ZERO,
@@ -961,15 +968,18 @@ mod tests {
 
     #[test]
     fn g3_the_answer_to_a_cancel_node_tells_whether_it_or_another_client_cancelled_a_goal() {
-        let end = |goals: fn(Ticket) -> Vec<Option<Ticket>>| {
-            canceled_before_its_acceptance(|goal| Outcome::CancelAnswered(goals(goal)))
-        };
         let another = Some("another client cancelled the goal".to_owned());
-        assert_eq!(end(|goal| vec![None, Some(goal)]), None);
-        assert_eq!(end(|_| Vec::new()), another);
-        assert_eq!(end(|_| vec![None]), another, "a goal of another client");
-        assert_eq!(canceled_before_its_acceptance(|_| Outcome::SendFailed), another);
-        let unknown = canceled_before_its_acceptance(|_| Outcome::ResponseTimeout).unwrap_or_default();
-        assert!(unknown.contains("or a Cancel node"), "{unknown}");
+        for is_halted in [false, true] {
+            let end =
+                |outcome: fn(Ticket) -> Outcome<Payload>| canceled_before_its_acceptance(is_halted, outcome);
+            let listed = |goal| Outcome::CancelAnswered(vec![None, Some(goal)]);
+            assert_eq!(end(listed), None);
+            assert_eq!(end(|_| Outcome::CancelAnswered(Vec::new())), another);
+            let of_another_client = |_| Outcome::CancelAnswered(vec![None]);
+            assert_eq!(end(of_another_client), another);
+            assert_eq!(end(|_| Outcome::SendFailed), another);
+            let unknown = end(|_| Outcome::ResponseTimeout).unwrap_or_default();
+            assert!(unknown.contains("or a Cancel node"), "{unknown}");
+        }
     }
 }
