@@ -21,7 +21,7 @@ const GUARANTEES: [Guarantee; 11] = [
                whose answer has not come yet returns RUNNING.",
         kept_in: &[
             "src/bt",
-            "src/nav/world.rs",
+            "src/nav/world",
             "src/navigator/thread.rs",
             "clippy.toml",
         ],
@@ -34,7 +34,7 @@ const GUARANTEES: [Guarantee; 11] = [
         kept_in: &[
             "src/bt/halt.rs",
             "src/bt/run.rs",
-            "src/nav/world.rs",
+            "src/nav/world",
             "src/goal/tracker",
         ],
     },

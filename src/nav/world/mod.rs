@@ -1,0 +1,346 @@
+//! The world that leaves see during a tick: a snapshot from its start, and an outbox that is sent at its end.
+
+mod requests;
+mod robot;
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+pub use requests::Progress;
+
+use super::failure::{Failures, LeafFailure};
+use super::fault::Fault;
+use super::link::{EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec};
+use super::note::{Note, Notes};
+use super::odometry::OdometrySmoother;
+use super::settings::Settings;
+use crate::bt::{Resource, Time};
+use crate::goal::{Command, ServerId, Ticket};
+use crate::msg::{Odometry, Stamp};
+
+/// The newest message of a topic.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The message.
+    pub payload: Option<Payload>,
+    /// Number of messages. A leaf that waits for a fresh message remembers it.
+    pub count: u64,
+    /// Number of messages on all topics at the last message of this topic: tells which of two topics received the later
+    /// one.
+    pub order: u64,
+    /// Time of reception of the last message, on the clock that a simulation does not stop.
+    pub received: Time,
+}
+
+/// Receives every message on arrival.
+type Listener = Box<dyn FnMut(TopicId, &Payload, Time) + Send>;
+
+/// The resource that Nav2's nodes act through. A halt removes the ticket of the leaf here at once, so later messages
+/// cannot reach the leaf or its next activation (guarantee G4). The GoalTracker follows the goal to its end.
+pub struct World {
+    link: Box<dyn Link>,
+    /// Node parameters.
+    pub settings: Settings,
+    now: Time,
+    next_ticket: u64,
+    /// The first ticket of the current session.
+    since: Ticket,
+    /// Time of acceptance of the current navigation; see [`World::current_sample`].
+    accepted: Time,
+    /// Start time of the run, from which commands to the run are valid; see [`World::run_sample`].
+    run_accepted: Time,
+    waiting: FxHashMap<Ticket, Progress>,
+    topics: FxHashMap<TopicId, Sample>,
+    /// Cancels, which are sent before all other commands (guarantee G2). Unused with the old order.
+    halts: Vec<Command<Payload>>,
+    /// The newest halted requests whose cancel by another client would end the navigation. What arrives for them was
+    /// sent before the halt.
+    halted: VecDeque<(Ticket, Progress)>,
+    requests: Vec<Command<Payload>>,
+    events: Vec<Event>,
+    /// Number of messages on all topics.
+    messages: u64,
+    listeners: Vec<Listener>,
+    odometry: Option<(TopicId, OdometrySmoother)>,
+    /// The tick that received the newest odometry.
+    odometry_arrived: Time,
+    /// The leaf whose goal another client cancelled; see [`World::take_canceled`].
+    canceled: Option<LeafFailure>,
+    /// The events of the tick are received already.
+    has_received: bool,
+    faults: Vec<Fault>,
+    notes: Notes,
+    /// The last failures of leaves, for the result of the navigation.
+    pub failures: Failures,
+    /// Servers opened since the last [`World::take_opened`].
+    opened: Vec<ServerId>,
+}
+
+impl World {
+    /// Creates a world with a link.
+    pub fn new(link: Box<dyn Link>, settings: Settings) -> Self {
+        Self {
+            link,
+            settings,
+            now: Time::ZERO,
+            next_ticket: 1,
+            since: Ticket(1),
+            accepted: Time::ZERO,
+            run_accepted: Time::ZERO,
+            waiting: FxHashMap::default(),
+            topics: FxHashMap::default(),
+            halts: Vec::new(),
+            halted: VecDeque::new(),
+            requests: Vec::new(),
+            events: Vec::new(),
+            messages: 0,
+            listeners: Vec::new(),
+            odometry: None,
+            odometry_arrived: Time::ZERO,
+            canceled: None,
+            has_received: false,
+            faults: Vec::new(),
+            notes: Notes::default(),
+            failures: Failures::default(),
+            opened: Vec::new(),
+        }
+    }
+
+    /// Opens a client.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn open(
+        &mut self,
+        kind: EndpointKind,
+        name: &str,
+        type_name: &str,
+        form: Form,
+    ) -> Result<ServerId, LinkError> {
+        let server = self.link.open(kind, name, type_name, form)?;
+        self.opened.push(server);
+        Ok(server)
+    }
+
+    /// Subscribes to the feedback of an action server, for the leaves with goals on it.
+    pub fn hear(&mut self, server: ServerId) {
+        self.link.hear(server);
+    }
+
+    /// The servers opened since the last call: those of the tree that received this world or was ticked with it since
+    /// then.
+    pub fn take_opened(&mut self) -> Vec<ServerId> {
+        std::mem::take(&mut self.opened)
+    }
+
+    /// Subscribes.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        let id = self.link.subscribe(topic)?;
+        self.topics.entry(id).or_default();
+        Ok(id)
+    }
+
+    /// The newest message of a topic at the start of this tick.
+    pub fn sample(&self, topic: TopicId) -> Option<&Sample> {
+        self.topics.get(&topic)
+    }
+
+    /// Like [`World::sample`], if the message was received after the current navigation was accepted. For messages that
+    /// are commands: a command for an earlier navigation does not apply to this one.
+    pub fn current_sample(&self, topic: TopicId) -> Option<&Sample> {
+        self.sample(topic)
+            .filter(|sample| sample.received >= self.accepted)
+    }
+
+    /// Like [`World::sample`], if the message was received after the run began: after the first of the goals that
+    /// replaced one another was accepted. For commands to the run, which stay in effect when another goal replaces the
+    /// current one.
+    pub fn run_sample(&self, topic: TopicId) -> Option<&Sample> {
+        self.sample(topic)
+            .filter(|sample| sample.received >= self.run_accepted)
+    }
+
+    /// Serves a trigger; see [`Link::serve_trigger`].
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
+        let id = self.link.serve_trigger(name)?;
+        self.topics.entry(id).or_default();
+        Ok(id)
+    }
+
+    /// Prepares to publish.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
+        self.link.advertise(topic)
+    }
+
+    /// The fault of an open topic; see [`Link::topic_fault`].
+    pub fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
+        self.link.topic_fault(topic)
+    }
+
+    /// A message with default values in all fields; see [`Link::template`].
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
+        self.link.template(part, type_name)
+    }
+
+    /// Checks that JSON is a message of an interface; see [`Link::check`].
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn check(&self, part: Part, type_name: &str, message: &serde_json::Value) -> Result<(), LinkError> {
+        self.link.check(part, type_name, message)
+    }
+
+    /// Publishes.
+    pub fn publish(&mut self, topic: TopicId, payload: Payload) {
+        self.link.publish(topic, payload);
+    }
+
+    /// Starts a new session for all following requests. The end of a session does not wait for goals of an earlier
+    /// session that did not stop in time. `run_accepted` is the start of its run, on the clock that a simulation does
+    /// not stop.
+    pub fn begin_session(&mut self, run_accepted: Time) {
+        self.run_accepted = run_accepted;
+        self.since = Ticket(self.next_ticket);
+        self.notes.forget();
+        self.failures.forget();
+        self.canceled = None;
+        self.halted.clear();
+    }
+
+    /// Sets the time of acceptance of the current navigation, on the clock that a simulation does not stop.
+    pub fn begin_navigation(&mut self, accepted: Time) {
+        self.accepted = accepted;
+    }
+
+    /// Whether all requests of the session have ended; see [`Link::is_settled`].
+    pub fn is_settled(&self) -> bool {
+        self.link.is_settled(self.since)
+    }
+
+    /// The requests that have not stopped; see [`Link::unsettled`].
+    pub fn unsettled(&self) -> Vec<String> {
+        self.link.unsettled(self.since)
+    }
+
+    /// Records that a leaf's configuration is not possible. The loader of the tree reads the faults after
+    /// [`Tree::attach`](crate::bt::Tree::attach).
+    pub fn report_fault(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+
+    /// Takes the recorded faults.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Records a message for the log, at most once per second even if a leaf repeats it.
+    pub fn note(&mut self, leaf: &Arc<str>, text: impl Into<String>) {
+        self.notes.add(leaf, text.into(), self.now);
+    }
+
+    /// Takes the messages recorded since the last call.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        self.notes.take()
+    }
+
+    /// The node's ROS time at this tick.
+    pub fn stamp(&self) -> Stamp {
+        self.link.stamp(self.now)
+    }
+
+    /// The time of this tick.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// A parameter of the node.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.link.parameter(name)
+    }
+
+    /// Receives the events of the next tick before that tick begins. Use it to check [`World::take_canceled`] first.
+    pub fn receive(&mut self, now: Time) {
+        self.take_events(now);
+        self.has_received = true;
+    }
+
+    fn take_events(&mut self, now: Time) {
+        self.now = now;
+        self.link.receive(&mut self.events);
+        let mut events = std::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            match event {
+                Event::Message {
+                    topic,
+                    payload,
+                    received,
+                } => self.take_message(topic, payload, received),
+                Event::Notice(notice) => self.take_notice(notice),
+            }
+        }
+        self.events = events;
+    }
+
+    fn take_message(&mut self, topic: TopicId, payload: Payload, received: Time) {
+        if let Some((odometry, smoother)) = &mut self.odometry
+            && *odometry == topic
+            && let Some(message) = payload.get::<Odometry>()
+        {
+            smoother.add(message);
+            self.odometry_arrived = self.now;
+        }
+        for listener in &mut self.listeners {
+            listener(topic, &payload, self.now);
+        }
+        let sample = self.topics.entry(topic).or_default();
+        sample.payload = Some(payload);
+        sample.count += 1;
+        self.messages += 1;
+        sample.order = self.messages;
+        sample.received = received;
+    }
+
+    /// Adds a function that receives every message on arrival, for histories such as the odometry smoother.
+    pub fn listen(&mut self, listener: impl FnMut(TopicId, &Payload, Time) + Send + 'static) {
+        self.listeners.push(Box::new(listener));
+    }
+}
+
+impl Resource for World {
+    fn begin_tick(&mut self, now: Time) {
+        if !std::mem::take(&mut self.has_received) {
+            self.take_events(now);
+        }
+    }
+
+    fn end_tick(&mut self, _now: Time) {
+        if self.halts.is_empty() && self.requests.is_empty() {
+            return;
+        }
+        self.halts.append(&mut self.requests);
+        self.link.submit(&mut self.halts);
+    }
+
+    fn hand_over(&mut self) {
+        self.link.hand_over();
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
