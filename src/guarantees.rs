@@ -19,12 +19,7 @@ const GUARANTEES: [Guarantee; 11] = [
         title: "A tick never waits",
         text: "A tick takes no lock that another thread holds for long, does no input or output and does not sleep. A leaf \
                whose answer has not come yet returns RUNNING.",
-        kept_in: &[
-            "src/bt",
-            "src/nav/world",
-            "src/navigator/thread.rs",
-            "clippy.toml",
-        ],
+        kept_in: &["src/bt", "src/nav/world", "src/navigator/thread", "clippy.toml"],
     },
     Guarantee {
         number: 2,
@@ -44,7 +39,7 @@ const GUARANTEES: [Guarantee; 11] = [
         text: "`halt` returns at once. The goal behind it is tracked until its server reports its end, the server is gone, or \
                a deadline has passed and was reported. A goal that is accepted after its leaf was halted is cancelled. \
                A goal that another client cancels ends the navigation, and no other goal of the tree is sent.",
-        kept_in: &["src/goal/action.rs", "src/goal/tracker", "src/ros/goal_tracker"],
+        kept_in: &["src/goal/action", "src/goal/tracker", "src/ros/goal_tracker"],
     },
     Guarantee {
         number: 4,
@@ -66,7 +61,7 @@ const GUARANTEES: [Guarantee; 11] = [
         text: "A server that is absent, silent, or dies fails its leaf with an error code within a bound. The leaf is never \
                RUNNING for ever.",
         kept_in: &[
-            "src/goal/action.rs",
+            "src/goal/action",
             "src/goal/service.rs",
             "src/nav/action_leaf.rs",
         ],

@@ -6,7 +6,7 @@ mod heartbeat;
 mod missed_ticks;
 #[path = "../../src/navigator/slow_clock.rs"]
 mod slow_clock;
-#[path = "../../src/navigator/thread.rs"]
+#[path = "../../src/navigator/thread/mod.rs"]
 mod thread;
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ use crate::nav::{
 };
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// `thread.rs` uses these paths.
+/// The tick thread uses these paths.
 mod durations {
     pub(crate) use navtree::navigator::Durations;
 }

@@ -3,13 +3,13 @@
 mod requests;
 mod robot;
 
+pub use requests::Progress;
+
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-
-pub use requests::Progress;
 
 use super::failure::{Failures, LeafFailure};
 use super::fault::Fault;

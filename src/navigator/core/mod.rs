@@ -1,0 +1,245 @@
+//! The navigator core: takes goals, ticks trees, returns results. It does not use ROS: the tick thread drives it, and
+//! tests drive it with a virtual clock.
+
+mod start;
+mod stop;
+mod ticks;
+mod trees;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::goal::{ClientGoal, NavigationResult, Request};
+use super::goal_queue::GoalQueue;
+use super::log::ChangeLog;
+use super::options::Options;
+use super::session::Session;
+use super::{Heartbeat, NavigatorKind, Snapshot};
+use crate::bt::{Resource, Resources, Time, Tree, TreeDef};
+use crate::goal::ServerId;
+use crate::job::JobRegistry;
+use crate::msg::BehaviorTreeLog;
+use crate::nav::{Form, LinkError, TopicId, TopicSpec, World};
+
+/// The state of the navigator.
+enum NavigationState {
+    Idle,
+    /// A tree is ticked for a goal.
+    Running(Session),
+    /// A tree has ended or was halted. Goals or jobs that it started may still be stopping.
+    Stopping {
+        session: Session,
+        then: Then,
+        /// The goal that starts when the session has stopped.
+        next: Option<Request>,
+        /// Goals that ended while they waited for this session, with their results. Their clients get the results
+        /// together with the result of the session, because the robot may move until then.
+        also: Vec<(Request, NavigationResult)>,
+        deadline: Time,
+    },
+}
+
+/// The next step of a session after all its goals and jobs have stopped.
+enum Then {
+    /// Send this result to the client.
+    Tell(NavigationResult),
+    /// Start the goal again with this tree.
+    Resume(Arc<TreeDef>),
+}
+
+/// Runs navigation goals, one at a time, for both navigate actions.
+///
+/// No call blocks. A goal is started only when everything it needs is available. Until then, the current goal
+/// continues; if the new goal never becomes ready, the current goal continues to its end (guarantee G7). A preempted
+/// goal is halted first. The next tree starts when the goals and jobs of the old tree have stopped, or after a
+/// deadline.
+pub struct Navigator {
+    options: Options,
+    state: NavigationState,
+    /// The tree of each navigator. It is kept between goals with its blackboard and the state of its nodes, as in Nav2,
+    /// except with [`Options::always_reload`].
+    trees: [Option<Tree>; 2],
+    /// The servers that each tree has opened.
+    servers: [Vec<ServerId>; 2],
+    /// The navigator of the current or last tree.
+    current: NavigatorKind,
+    /// The world, while no tree holds it.
+    resources: Resources,
+    /// The jobs of all trees.
+    jobs: JobRegistry,
+    /// The goals that have not started, but for the next one of a session that is stopping.
+    queue: GoalQueue,
+    log: ChangeLog,
+    /// The result of the last navigation.
+    last_end: Option<(NavigatorKind, NavigationResult)>,
+    log_topic: Option<TopicId>,
+    heartbeat: Option<Heartbeat>,
+    /// Number of trees made so far. Each tree gets its own random seed.
+    made: u64,
+    /// The time for deadlines of servers and clients; see [`Navigator::set_steady`].
+    steady: Time,
+}
+
+impl Navigator {
+    /// Creates a navigator with a world.
+    pub fn new(world: World, options: Options) -> Self {
+        let jobs = JobRegistry::with_cancel_timeout(world.settings.cancel_timeout);
+        let mut resources = Resources::default();
+        resources.insert(world);
+        resources.insert(jobs.clone());
+        let mut navigator = Self {
+            options,
+            state: NavigationState::Idle,
+            trees: [None, None],
+            servers: [Vec::new(), Vec::new()],
+            current: NavigatorKind::ToPose,
+            resources,
+            jobs,
+            queue: GoalQueue::default(),
+            log: ChangeLog::default(),
+            last_end: None,
+            log_topic: None,
+            heartbeat: None,
+            made: 0,
+            steady: Time::ZERO,
+        };
+        navigator.log_topic = navigator.advertise_log().ok();
+        // For the estimated remaining time in the feedback. Trees that read odometry share it.
+        if let Some(Err(error)) = navigator.world().map(World::open_odometry) {
+            tracing::error!("odom_topic: {error}: feedback has no estimated time remaining");
+        }
+        navigator
+    }
+
+    /// Makes trees report their current node, and registers the jobs of leaves, for a [`Watchdog`](super::Watchdog).
+    pub fn be_watched(&mut self, heartbeat: Heartbeat, jobs: JobRegistry) {
+        self.heartbeat = Some(heartbeat);
+        self.resources.insert(jobs.clone());
+        self.jobs = jobs;
+    }
+
+    /// Takes goals from a queue that other threads fill.
+    pub fn share(&mut self, queue: GoalQueue) {
+        self.queue = queue;
+    }
+
+    /// Sets the time of the clock that a simulation does not stop. Called before any other call with the time of the
+    /// trees. Deadlines for stopping and for waiting goals use this time. So each client gets an answer in a paused
+    /// simulation, and a fast simulation does not shorten the time of a server.
+    pub fn set_steady(&mut self, steady: Time) {
+        self.steady = steady;
+    }
+
+    /// A snapshot of the state, for displays.
+    pub fn snapshot(&self) -> Snapshot {
+        let index = self.current.index();
+        Snapshot {
+            kind: self.current,
+            is_running: self.is_running(),
+            is_stopping: self.is_stopping(),
+            tree: self.trees[index]
+                .as_ref()
+                .map(|tree| Arc::clone(tree.definition())),
+            servers: self.servers[index].clone(),
+            last_end: self.last_end.clone(),
+        }
+    }
+
+    fn advertise_log(&mut self) -> Result<TopicId, LinkError> {
+        self.world().map_or(
+            Err(LinkError::Refused(
+                "the navigator has no resources yet".to_owned(),
+            )),
+            |world| {
+                world.advertise(&TopicSpec {
+                    name: "behavior_tree_log".into(),
+                    type_name: BehaviorTreeLog::ROS_TYPE.into(),
+                    depth: 10,
+                    reliable: true,
+                    transient_local: false,
+                    form: Form::Plain,
+                })
+            },
+        )
+    }
+
+    fn world(&mut self) -> Option<&mut World> {
+        match &self.state {
+            NavigationState::Running(session) => self.trees[session.kind().index()].as_mut()?.resource(),
+            NavigationState::Idle | NavigationState::Stopping { .. } => self.resources.get(),
+        }
+    }
+
+    /// Returns whether there is no tree to tick, no goal to wait for and no client to answer.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, NavigationState::Idle) && self.queue.is_empty()
+    }
+
+    /// Returns whether a goal is active or waits to be started.
+    pub fn has_goals(&self) -> bool {
+        !self.queue.is_empty()
+            || match &self.state {
+                NavigationState::Idle => false,
+                NavigationState::Running(_) => true,
+                NavigationState::Stopping { then, next, .. } => {
+                    matches!(then, Then::Resume(_)) || next.is_some()
+                }
+            }
+    }
+
+    /// Returns whether a tree has ended and its goals or jobs have not stopped yet.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.state, NavigationState::Stopping { .. })
+    }
+
+    /// Returns whether a tree is running.
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, NavigationState::Running(_))
+    }
+
+    /// The current or last tree of a navigator.
+    pub fn tree(&self, kind: NavigatorKind) -> Option<&Tree> {
+        self.trees[kind.index()].as_ref()
+    }
+
+    /// Sends the queued commands of a tick or of any other call.
+    pub fn hand_over(&mut self) {
+        if let Some(world) = self.world() {
+            world.hand_over();
+        }
+    }
+
+    /// Maximum sleep of the tick thread when no tick is due. With a long tick period, a client still gets its result
+    /// soon after everything has stopped.
+    pub fn poll_period(&self) -> Duration {
+        self.options.period.min(MOST_SELDOM)
+    }
+
+    /// The options of the navigator.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
+/// Maximum time between two polls of a navigator that waits for something.
+const MOST_SELDOM: Duration = Duration::from_millis(10);
+
+impl std::fmt::Debug for Navigator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match &self.state {
+            NavigationState::Idle => "idle",
+            NavigationState::Running(_) => "running",
+            NavigationState::Stopping { .. } => "stopping",
+        };
+        f.debug_struct("Navigator")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Compile-time proof that the navigator can run on a separate thread.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Navigator>();
+    is_send::<Box<dyn ClientGoal>>();
+};

@@ -1,0 +1,212 @@
+//! Starts navigations: takes goals from the queue when they are ready.
+
+use std::sync::Arc;
+
+use super::{NavigationState, Navigator, Then};
+use crate::bt::{HaltReason, Time, Tree, TreeDef};
+use crate::nav::World;
+use crate::navigator::global_frame::{Expressed, Unexpressed};
+use crate::navigator::goal::{NavigationError, NavigationResult, Request};
+use crate::navigator::goal_log::{self, REPLACED};
+use crate::navigator::goal_queue::{Readiness, SHUT};
+use crate::navigator::session::Session;
+use crate::navigator::{NavigatorKind, Robot, global_frame};
+
+impl Navigator {
+    /// Takes a goal that was accepted.
+    pub fn goal(&mut self, request: Request, now: Time) {
+        let taken = match self.queue.admit() {
+            Some(epoch) => self.queue.push(epoch, request),
+            None => Err(request),
+        };
+        if let Err(request) = taken {
+            request.refuse(NavigationError::None, SHUT);
+        }
+        self.settle_queue(now);
+    }
+
+    /// Starts the newest goal of the queue that is ready, if there is one.
+    pub fn settle_queue(&mut self, now: Time) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let current = self.current_or_next();
+        let mut lookups = global_frame::LOOKUPS;
+        let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
+        let queue = self.queue.clone();
+        let settled = queue.settle(self.steady, deadline, |request, expressed, is_first| {
+            self.readiness(request, current.as_ref(), expressed, is_first, &mut lookups)
+        });
+        for (request, error, reason) in settled.refused {
+            request.refuse(error, &reason);
+        }
+        // A command to a displaced goal, such as a pause, also applies to the goal that displaces it.
+        let run_accepted = settled.displaced.iter().map(|request| request.run_accepted).min();
+        for request in settled.displaced {
+            goal_log::finish(
+                request.kind,
+                request.client,
+                NavigationResult::aborted(0, REPLACED),
+            );
+        }
+        if let Some(mut request) = settled.taken {
+            request.run_accepted = request
+                .run_accepted
+                .min(run_accepted.unwrap_or(request.run_accepted));
+            self.take_up(request, now);
+        }
+    }
+
+    /// The navigation that runs, or that starts when the current session has stopped, with its tree.
+    pub(super) fn current_or_next(&self) -> Option<(NavigatorKind, Option<Arc<TreeDef>>)> {
+        match &self.state {
+            NavigationState::Idle => None,
+            NavigationState::Running(session) => {
+                let tree = self.trees[session.kind().index()].as_ref();
+                Some((session.kind(), tree.map(Tree::definition).cloned()))
+            }
+            NavigationState::Stopping {
+                session,
+                then: Then::Resume(def),
+                ..
+            } => Some((session.kind(), Some(Arc::clone(def)))),
+            NavigationState::Stopping { next, .. } => {
+                let next = next.as_ref()?;
+                Some((next.kind, next.tree.loaded().cloned()))
+            }
+        }
+    }
+
+    /// Returns whether a goal can start now, in place of the navigation that runs or is the next.
+    pub(super) fn readiness(
+        &mut self,
+        request: &mut Request,
+        current: Option<&(NavigatorKind, Option<Arc<TreeDef>>)>,
+        expressed: &mut Expressed,
+        is_first: bool,
+        lookups: &mut usize,
+    ) -> Readiness {
+        if let Some((kind, tree)) = current {
+            if *kind != request.kind && !self.options.allow_navigator_preemption {
+                let reason = "the other navigator has an active goal: cancel that goal first, or set \
+                              allow_navigator_preemption";
+                return Readiness::Hopeless(NavigationError::Unknown, reason.to_owned());
+            }
+            let is_same = match (tree, request.tree.loaded()) {
+                (Some(tree), Some(wanted)) => Arc::ptr_eq(tree, wanted),
+                _ => true,
+            };
+            if *kind == request.kind && !is_same && !self.options.allow_tree_preemption {
+                return Readiness::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
+            }
+        }
+        let Some(world) = self.world() else {
+            return Readiness::NotYet("the navigator has no resources yet".to_owned());
+        };
+        if is_first && let Some(reason) = global_frame::unnamed(world, request) {
+            return Readiness::Hopeless(NavigationError::TransformFailed, reason);
+        }
+        match global_frame::express(world, request, expressed, lookups) {
+            Ok(()) => Readiness::Ready,
+            Err(Unexpressed::Missing(reason)) => Readiness::NotYet(reason),
+            Err(Unexpressed::Unfinished) => Readiness::Unfinished,
+        }
+    }
+
+    /// Runs a goal: at once, in place of the current goal, or when the current goal has stopped.
+    pub(super) fn take_up(&mut self, mut request: Request, now: Time) {
+        match &mut self.state {
+            NavigationState::Idle => self.start(request, now),
+            NavigationState::Running(session) => {
+                let tree = self.trees[request.kind.index()].as_mut();
+                let same = |tree: &Tree| matches!(request.tree.loaded(), Some(def) if Arc::ptr_eq(def, tree.definition()));
+                match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
+                    Some(tree) => {
+                        // As in Nav2: the tree is not halted, and its nodes read the new goal through their ports.
+                        if let Some(world) = tree.resource::<World>() {
+                            world.begin_navigation(request.accepted);
+                            world.failures.forget();
+                        }
+                        let kind = request.kind;
+                        let old = session.replace(request, now);
+                        crate::navigator::blackboard_io::goal(tree, &self.options, kind, session.poses());
+                        tree.renew_sources();
+                        let goal = session.id();
+                        if let Some(heartbeat) = &self.heartbeat {
+                            heartbeat.set_goal(goal);
+                        }
+                        goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
+                        let robot = Robot::of(tree).pose;
+                        let poses = &session.poses().0;
+                        goal_log::began(kind, goal, robot.as_ref(), poses, tree.definition());
+                    }
+                    None => {
+                        request.run_accepted = session.run_accepted();
+                        let replaced = NavigationResult::aborted(0, REPLACED);
+                        self.stop_tree(HaltReason::TreeSwapped, Then::Tell(replaced), now);
+                        if let NavigationState::Stopping { next, .. } = &mut self.state {
+                            *next = Some(request);
+                        }
+                        self.poll(now);
+                    }
+                }
+            }
+            NavigationState::Stopping {
+                session, then, next, ..
+            } => {
+                if matches!(then, Then::Resume(_)) {
+                    request.run_accepted = session.run_accepted();
+                }
+                then.tell(NavigationResult::aborted(0, REPLACED));
+                if let Some(older) = next.take() {
+                    request.run_accepted = older.run_accepted;
+                    goal_log::finish(older.kind, older.client, NavigationResult::aborted(0, REPLACED));
+                }
+                *next = Some(request);
+            }
+        }
+    }
+
+    pub(super) fn start(&mut self, request: Request, now: Time) {
+        let Some(def) = request.tree.loaded().cloned() else {
+            return;
+        };
+        let index = request.kind.index();
+        let keeps = !self.options.always_reload
+            && self.trees[index]
+                .as_ref()
+                .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
+        if !keeps {
+            match self.make_tree(request.kind, &def, now) {
+                Ok(made) => self.keep(request.kind, made),
+                Err(reason) => {
+                    request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
+                    return;
+                }
+            }
+        }
+        let Some(tree) = &mut self.trees[index] else {
+            return;
+        };
+        self.current = request.kind;
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.follow(tree.current_node());
+            heartbeat.set_goal(request.client.id());
+        }
+        tree.put_resources(std::mem::take(&mut self.resources));
+        if let Some(world) = tree.resource::<World>() {
+            world.begin_session(request.run_accepted);
+            world.begin_navigation(request.accepted);
+        }
+        let session = Session::new(request, now);
+        crate::navigator::blackboard_io::goal(tree, &self.options, session.kind(), session.poses());
+        let robot = Robot::of(tree).pose;
+        let poses = &session.poses().0;
+        goal_log::began(session.kind(), session.id(), robot.as_ref(), poses, &def);
+        self.state = NavigationState::Running(session);
+    }
+}
+
+/// Error message for a goal that is refused because of its tree.
+const OTHER_TREE: &str =
+    "the active goal has another tree: cancel that goal first, or set allow_tree_preemption";

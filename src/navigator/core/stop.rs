@@ -1,0 +1,245 @@
+//! Ends navigations: halts their trees, and answers their clients when goals and jobs have stopped.
+
+use std::sync::Arc;
+
+use super::trees::drop_tree;
+use super::{NavigationState, Navigator, Then};
+use crate::bt::{HaltReason, Resource, Time};
+use crate::goal::GoalId;
+use crate::nav::{LeafFailure, World};
+use crate::navigator::NavigatorKind;
+use crate::navigator::goal::{NavigationError, NavigationResult, Request};
+use crate::navigator::goal_log;
+use crate::navigator::goal_queue::Place;
+use crate::navigator::session::Session;
+
+impl Navigator {
+    /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
+    pub fn cancel(&mut self, goal: GoalId, now: Time) {
+        if let Some(request) = self.queue.remove(goal) {
+            request.cancel();
+        }
+        if let NavigationState::Stopping { next, also, .. } = &mut self.state
+            && let Some(request) = next.take_if(|next| next.client.id() == goal)
+        {
+            also.push((request, NavigationResult::not_started()));
+        }
+        match &mut self.state {
+            NavigationState::Running(session) if session.id() == goal => {
+                self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
+            }
+            NavigationState::Stopping { session, then, .. } if session.id() == goal => {
+                then.tell(NavigationResult::canceled(""));
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends all goals, because the node is deactivated or the process ends (guarantee G8).
+    pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
+        self.stop_until(Place::MAX, reason, now);
+    }
+
+    /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay: the place that
+    /// [`GoalQueue::halt_requested`] has returned.
+    pub fn stop_until(&mut self, newest: Place, reason: HaltReason, now: Time) {
+        self.queue.halt_handled();
+        let report = NavigationResult::aborted(
+            0,
+            &match reason {
+                HaltReason::Deactivated => DEACTIVATED.to_owned(),
+                reason => format!("the navigator was stopped: {reason}"),
+            },
+        );
+        self.end_all(newest, reason, |_| report.clone(), now);
+    }
+
+    /// Aborts all goals because of an error of this node.
+    pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
+        let report = |kind| NavigationResult::aborted(error.code(kind), message);
+        self.end_all(Place::MAX, HaltReason::TimedOut, report, now);
+    }
+
+    pub(super) fn end_all(
+        &mut self,
+        newest: Place,
+        reason: HaltReason,
+        report: impl Fn(NavigatorKind) -> NavigationResult,
+        now: Time,
+    ) {
+        for request in self.queue.drain(newest) {
+            goal_log::finish(request.kind, request.client, report(request.kind));
+        }
+        match &mut self.state {
+            NavigationState::Idle => {}
+            NavigationState::Running(session) => {
+                let report = report(session.kind());
+                self.stop(reason, report, now);
+            }
+            NavigationState::Stopping {
+                session,
+                then,
+                next,
+                also,
+                ..
+            } => {
+                then.tell(report(session.kind()));
+                also.extend(next.take().map(|request| {
+                    let report = report(request.kind);
+                    (request, report)
+                }));
+            }
+        }
+    }
+
+    /// Ends the run of the current tree. The watchdog has cancelled the goals of all its leaves, because the client of
+    /// `goal` requested a cancel. The leaves would wait for them without end (guarantee G6).
+    pub fn leaves_were_halted(&mut self, goal: GoalId, now: Time) {
+        let NavigationState::Running(session) = &self.state else {
+            return;
+        };
+        let report = if session.id() == goal {
+            NavigationResult::canceled("")
+        } else {
+            NavigationResult::aborted(
+                0,
+                "the watchdog stopped its leaves, because the goal before it was cancelled",
+            )
+        };
+        self.stop(HaltReason::GoalCanceled, report, now);
+    }
+
+    /// Ends the wait for a stopping session: goals and jobs that have not stopped by now are reported.
+    pub fn wait_no_longer(&mut self) {
+        if let NavigationState::Stopping { deadline, .. } = &mut self.state {
+            *deadline = self.steady.min(*deadline);
+        }
+    }
+
+    /// Halts the current tree and waits for its goals and jobs without blocking.
+    pub(super) fn stop(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
+        self.stop_tree(reason, Then::Tell(report), now);
+        self.poll(now);
+    }
+
+    /// Halts the current tree: its session is stopping.
+    pub(super) fn stop_tree(&mut self, reason: HaltReason, then: Then, now: Time) {
+        match std::mem::replace(&mut self.state, NavigationState::Idle) {
+            NavigationState::Running(session) => {
+                // A leaf may block the thread while it is halted.
+                let goal = session.id();
+                if let Some(heartbeat) = &self.heartbeat {
+                    heartbeat.cancel_requested(goal);
+                }
+                self.halt_tree(&session, reason, now);
+                if let Some(heartbeat) = &self.heartbeat {
+                    heartbeat.cancel_processed(goal);
+                    heartbeat.clear_goal();
+                }
+                let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+                let then = then_unless_canceled(then, canceled);
+                let deadline = self.steady + self.options.stop_timeout;
+                self.state = NavigationState::Stopping {
+                    session,
+                    then,
+                    next: None,
+                    also: Vec::new(),
+                    deadline,
+                };
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// Halts the tree of a session and takes the world back from it.
+    pub(super) fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) {
+        if let Some(tree) = &mut self.trees[session.kind().index()] {
+            tree.halt(reason, now);
+            let def = Arc::clone(tree.definition());
+            let poisoned = tree.is_poisoned();
+            self.resources = tree.take_resources();
+            if poisoned {
+                self.discard(session.kind(), reason, now);
+            }
+            self.publish_log(&def);
+        }
+    }
+
+    /// Drops a tree in which a node panicked, because its nodes may be in an inconsistent state. The next goal gets a
+    /// new tree. The GoalTracker stops all requests of the old one.
+    pub(super) fn discard(&mut self, kind: NavigatorKind, reason: HaltReason, now: Time) {
+        if let Some(world) = self.resources.get::<World>() {
+            world.halt_all(reason);
+            world.end_tick(now);
+        }
+        drop_tree(self.trees[kind.index()].take());
+    }
+
+    /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.
+    pub(super) fn settle_session(&mut self) -> Option<Request> {
+        let NavigationState::Stopping { deadline, .. } = &self.state else {
+            return None;
+        };
+        let overdue = self.steady >= *deadline;
+        let settled = self.resources.get::<World>()?.is_settled() && self.jobs.is_settled();
+        if !overdue && !settled {
+            return None;
+        }
+        // The list may contain goals and jobs of an earlier session which are known to continue.
+        let left = if self.options.stop_timeout.is_zero() {
+            // Without a stop timeout, nothing is late.
+            Vec::new()
+        } else {
+            [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
+        };
+        let (session, then, next, also) = match std::mem::replace(&mut self.state, NavigationState::Idle) {
+            NavigationState::Stopping {
+                session,
+                then,
+                next,
+                also,
+                ..
+            } => (session, then, next, also),
+            other => {
+                self.state = other;
+                return None;
+            }
+        };
+        let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+        let next = match then_unless_canceled(then, canceled) {
+            Then::Tell(report) => {
+                let kind = session.kind();
+                let report = report.with_left(kind, &left);
+                self.last_end = Some((kind, report.clone()));
+                goal_log::finish(kind, session.into_client(), report);
+                next
+            }
+            Then::Resume(def) => Some(session.into_request(def)),
+        };
+        for (request, report) in also {
+            let report = report.with_left(request.kind, &left);
+            goal_log::finish(request.kind, request.client, report);
+        }
+        next
+    }
+}
+
+/// A goal does not start again with another tree after another client has stopped the robot.
+fn then_unless_canceled(then: Then, canceled: Option<LeafFailure>) -> Then {
+    match (then, canceled) {
+        (Then::Resume(_), Some(failure)) => Then::Tell(NavigationResult::aborted(0, &failure.to_string())),
+        (then, _) => then,
+    }
+}
+
+impl Then {
+    /// Sets the result for the client, unless it already has one: the goal is not started again.
+    pub(super) fn tell(&mut self, report: NavigationResult) {
+        if matches!(self, Self::Resume(_)) {
+            *self = Self::Tell(report);
+        }
+    }
+}
+
+/// Error message for a goal that a lifecycle manager ended: by a pause, a reset, or when a server is gone.
+const DEACTIVATED: &str = "the node was deactivated: activate it and send the goal again";

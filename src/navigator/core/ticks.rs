@@ -1,0 +1,132 @@
+//! Ticks the tree of the current navigation.
+
+use std::sync::Arc;
+
+use super::{NavigationState, Navigator, Then};
+use crate::bt::{HaltReason, NodeStatus, Time, TreeDef};
+use crate::nav::{Payload, World};
+use crate::navigator::Robot;
+use crate::navigator::goal::{NavigationError, NavigationResult};
+use crate::navigator::goal_log;
+
+impl Navigator {
+    /// Does all work besides the tick: goals that wait for a transform, and trees that are stopping. Called in each
+    /// period while the navigator is not idle, and when a message has arrived.
+    pub fn poll(&mut self, now: Time) {
+        if !self.is_running() {
+            self.resources.begin(now);
+        }
+        self.settle_queue(now);
+        if let Some(next) = self.settle_session() {
+            self.start(next, now);
+        }
+    }
+
+    /// Executes one tick. The schedule decides when.
+    pub fn tick(&mut self, now: Time) {
+        self.poll(now);
+        self.hand_over();
+        let NavigationState::Running(session) = &mut self.state else {
+            return;
+        };
+        let kind = session.kind();
+        let Some(tree) = &mut self.trees[kind.index()] else {
+            return;
+        };
+        if let Some(world) = tree.resource::<World>() {
+            world.receive(now);
+            // Before the tick: the tree starts nothing.
+            if let Some(failure) = world.take_canceled() {
+                let report = NavigationResult::aborted(0, &failure.to_string());
+                // The goals that would have replaced this one were accepted before the robot was stopped.
+                for request in self.queue.drain_tree(kind, tree.definition()) {
+                    goal_log::finish(request.kind, request.client, report.clone());
+                }
+                self.complete(HaltReason::GoalCanceled, report, now);
+                return;
+            }
+        }
+        let result = tree.tick(now);
+        if let Some(world) = tree.resource::<World>() {
+            for note in world.take_notes() {
+                tracing::warn!("{}: {}", note.leaf, note.text);
+            }
+            // Servers with names that the tree computed at run time. The other servers were opened before.
+            for server in world.take_opened() {
+                let servers = &mut self.servers[kind.index()];
+                if !servers.contains(&server) {
+                    servers.push(server);
+                }
+            }
+            for fault in world.take_faults() {
+                tracing::error!("{}: {fault}", fault.leaf);
+            }
+        }
+        let def = Arc::clone(tree.definition());
+        match result {
+            Ok(NodeStatus::Running | NodeStatus::Idle) => {
+                if session.feedback_is_due(now, self.options.feedback_period) {
+                    let robot = Robot::of(tree);
+                    session.send_feedback(tree, &self.options, &robot, now);
+                }
+                self.publish_log(&def);
+            }
+            Ok(status @ (NodeStatus::Success | NodeStatus::Failure))
+                if session.take_replacement() && !tree.is_current(status) =>
+            {
+                // As far as the tree can tell, this status belongs to the previous goal.
+                tree.halt(HaltReason::ParentFinished, now);
+                crate::navigator::blackboard_io::goal(tree, &self.options, kind, session.poses());
+                if let Some(world) = tree.resource::<World>() {
+                    world.failures.forget();
+                }
+                self.publish_log(&def);
+            }
+            // A tree that is skipped as a whole has failed, as in Nav2. Another tick would skip it again and its client
+            // would wait.
+            Ok(status @ (NodeStatus::Success | NodeStatus::Failure | NodeStatus::Skipped)) => {
+                let report = match status {
+                    NodeStatus::Success => NavigationResult::succeeded(),
+                    _ => match crate::navigator::blackboard_io::error_of(tree, &self.options) {
+                        (0, _) if status == NodeStatus::Skipped => NavigationResult::aborted(0, SKIPPED),
+                        (code, message) => NavigationResult::aborted(code, &message),
+                    },
+                };
+                self.complete(HaltReason::ParentFinished, report, now);
+            }
+            Err(error) => {
+                tracing::error!("{error}");
+                let code = NavigationError::Unknown.code(kind);
+                let report = NavigationResult::aborted(code, &error.to_string());
+                self.complete(HaltReason::TreeFailed, report, now);
+            }
+        }
+    }
+
+    /// Ends a session whose tree has ended. Its client gets the result at once, or when all remaining goals and jobs of
+    /// the tree have stopped.
+    pub(super) fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
+        self.stop_tree(reason, Then::Tell(report), now);
+        if let NavigationState::Stopping { session, .. } = &self.state
+            && let Some(tree) = &mut self.trees[session.kind().index()]
+        {
+            crate::navigator::blackboard_io::clear_errors(tree, &self.options);
+        }
+        self.poll(now);
+    }
+
+    pub(super) fn publish_log(&mut self, def: &TreeDef) {
+        let Some(topic) = self.log_topic else { return };
+        let idle_transitions = self.options.log_idle_transitions;
+        let Some(world) = self.world() else { return };
+        let stamp = world.stamp();
+        if let Some(message) = self.log.take(def, stamp, idle_transitions)
+            && let Some(world) = self.world()
+        {
+            world.publish(topic, Payload::new(message));
+        }
+    }
+}
+
+/// Error message for a goal whose tree was skipped.
+const SKIPPED: &str = "the tree returned SKIPPED: a precondition skips its root or all children of its root";

@@ -1,0 +1,139 @@
+//! The trees of the navigators: makes and replaces them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::{NavigationState, Navigator, Then};
+use crate::bt::{HaltReason, Time, Tree, TreeDef, instance_seed};
+use crate::goal::ServerId;
+use crate::nav::World;
+use crate::navigator::NavigatorKind;
+
+impl Navigator {
+    /// Makes the tree for future goals, which opens its clients and topics. Goals of an earlier run on those servers
+    /// are then found before the first goal (guarantee G3).
+    pub fn prepare(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) {
+        if self.trees[kind.index()].is_some() {
+            return;
+        }
+        match self.make_tree(kind, def, now) {
+            Ok(made) => self.keep(kind, made),
+            // Each goal that uses this tree reports the error again.
+            Err(reason) => tracing::error!("{reason}"),
+        }
+    }
+
+    pub(super) fn keep(&mut self, kind: NavigatorKind, (tree, servers): (Tree, Vec<ServerId>)) {
+        drop_tree(self.trees[kind.index()].replace(tree));
+        self.servers[kind.index()] = servers;
+    }
+
+    /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs this goal from its root
+    /// when the goals and jobs of the old tree have stopped.
+    ///
+    /// # Errors
+    /// The reason why the new tree cannot be made. Then nothing has changed (guarantee G7).
+    pub fn swap(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) -> Result<(), String> {
+        let index = kind.index();
+        let same = |tree: &Tree| Arc::ptr_eq(tree.definition(), def);
+        if self.trees[index].as_ref().is_some_and(same) {
+            return Ok(());
+        }
+        let new = self.make_tree(kind, def, now)?;
+        let old = self.trees[index]
+            .as_ref()
+            .map(|tree| Arc::clone(tree.definition()));
+        match &mut self.state {
+            NavigationState::Running(session) if session.kind() == kind => {
+                self.stop_tree(HaltReason::TreeSwapped, Then::Resume(Arc::clone(def)), now);
+            }
+            NavigationState::Stopping {
+                session,
+                then: Then::Resume(with),
+                ..
+            } if session.kind() == kind => *with = Arc::clone(def),
+            _ => {}
+        }
+        // A goal that waits for the old tree gets the new one. A goal with a tree of its own keeps it.
+        if let Some(old) = &old {
+            self.queue.swap(kind, old, def);
+            if let NavigationState::Stopping {
+                next: Some(request), ..
+            } = &mut self.state
+                && request.kind == kind
+            {
+                request.swap(old, def);
+            }
+        }
+        self.keep(kind, new);
+        Ok(())
+    }
+
+    /// Makes a tree, opens its clients and topics, and returns it with its servers.
+    pub(super) fn make_tree(
+        &mut self,
+        kind: NavigatorKind,
+        def: &Arc<TreeDef>,
+        now: Time,
+    ) -> Result<(Tree, Vec<ServerId>), String> {
+        let mut tree = Tree::new(Arc::clone(def));
+        tree.set_seed(instance_seed(self.options.random_seed, self.made));
+        self.made = self.made.wrapping_add(1);
+        tree.set_observer(Some(self.log.observer()));
+        tree.track_provenance([self.options.seeded_key(kind)]);
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.follow(tree.current_node());
+        }
+        // The running tree does not need the world between two ticks.
+        let lender = match &self.state {
+            NavigationState::Running(session) => self.trees[session.kind().index()].as_mut(),
+            NavigationState::Idle | NavigationState::Stopping { .. } => None,
+        };
+        let resources = match lender {
+            Some(lender) => lender.take_resources(),
+            None => std::mem::take(&mut self.resources),
+        };
+        tree.put_resources(resources);
+        if let Some(order) = tree.resource::<World>().map(|world| world.settings.halt_order) {
+            tree.set_halt_order(order);
+        }
+        let attached = tree.attach(now).map_err(|error| error.to_string());
+        for fault in tree
+            .resource::<World>()
+            .map(World::take_faults)
+            .unwrap_or_default()
+        {
+            tracing::error!("{}: {fault}", fault.leaf);
+        }
+        let servers = tree
+            .resource::<World>()
+            .map(World::take_opened)
+            .unwrap_or_default();
+        let resources = tree.take_resources();
+        match &self.state {
+            NavigationState::Running(session) => {
+                if let Some(lender) = self.trees[session.kind().index()].as_mut() {
+                    lender.put_resources(resources);
+                    if let Some(heartbeat) = &self.heartbeat {
+                        heartbeat.follow(lender.current_node());
+                    }
+                }
+            }
+            NavigationState::Idle | NavigationState::Stopping { .. } => self.resources = resources,
+        }
+        match attached {
+            Ok(()) => Ok((tree, servers)),
+            Err(reason) => {
+                drop_tree(Some(tree));
+                Err(reason)
+            }
+        }
+    }
+}
+
+/// Drops a tree. A panic in the drop of a node does not end the tick thread.
+pub(super) fn drop_tree(tree: Option<Tree>) {
+    if catch_unwind(AssertUnwindSafe(|| drop(tree))).is_err() {
+        tracing::error!("a tree node panicked while its tree was dropped");
+    }
+}

@@ -1,0 +1,184 @@
+//! Access to the tick thread from other threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::goal::{NavigationError, Request};
+use super::super::goal_queue::{Epoch, GoalQueue, SHUT};
+use super::super::{Heartbeat, NavigatorKind};
+use super::{Message, TickStatus};
+use crate::bt::{HaltReason, TreeDef};
+use crate::goal::GoalId;
+use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+
+/// The future acknowledgement of a request.
+#[derive(Debug)]
+#[must_use = "what was asked for is done when it is acknowledged"]
+pub struct Pending<T>(Receiver<T>);
+
+/// The reason why there is no acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unacknowledged {
+    /// It may still come: wait again.
+    #[error("it is not done yet")]
+    NotYet,
+    /// The thread has ended, or a newer request has replaced this one.
+    #[error("it will not be done")]
+    Never,
+}
+
+impl<T> Pending<T> {
+    /// Returns the acknowledgement, without waiting.
+    ///
+    /// # Errors
+    /// [`Unacknowledged`].
+    pub fn try_wait(&self) -> Result<T, Unacknowledged> {
+        self.0.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => Unacknowledged::NotYet,
+            TryRecvError::Disconnected => Unacknowledged::Never,
+        })
+    }
+
+    /// Waits for the acknowledgement.
+    ///
+    /// # Errors
+    /// [`Unacknowledged`].
+    pub fn wait(&self, patience: Duration) -> Result<T, Unacknowledged> {
+        self.0.recv_timeout(patience).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Unacknowledged::NotYet,
+            RecvTimeoutError::Disconnected => Unacknowledged::Never,
+        })
+    }
+}
+
+/// Sends requests to the tick thread, from any other thread. Only the tick thread accesses trees. A request is
+/// acknowledged when it is done, not when it is received.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) sender: Sender<Message>,
+    pub(super) heartbeat: Heartbeat,
+    pub(super) queue: GoalQueue,
+}
+
+/// A permit to pass one goal to the tick thread. It is taken when the goal is accepted. If goals are refused before the
+/// goal is handed in, the permit is no longer valid.
+#[must_use = "a goal that was accepted is to be handed in"]
+pub struct AdmissionPermit {
+    handle: Handle,
+    epoch: Epoch,
+}
+
+impl AdmissionPermit {
+    /// Sends the goal. If goals were refused meanwhile, even for a short time, its client gets an error.
+    pub fn submit(self, request: Request) {
+        match self.handle.queue.push(self.epoch, request) {
+            Ok(()) => self.handle.wake(),
+            Err(request) => request.refuse_now(NavigationError::None, SHUT),
+        }
+    }
+}
+
+impl Handle {
+    /// Sends a goal that was accepted just now.
+    pub fn goal(&self, request: Request) {
+        match self.admit() {
+            Some(permit) => permit.submit(request),
+            None => request.refuse_now(NavigationError::None, SHUT),
+        }
+    }
+
+    /// A permit for one goal; `None` if goals are refused.
+    pub fn admit(&self) -> Option<AdmissionPermit> {
+        self.queue.admit().map(|epoch| AdmissionPermit {
+            handle: self.clone(),
+            epoch,
+        })
+    }
+
+    /// Refuses goals from now on. This includes goals which were admitted and have not started: their clients get the
+    /// result at once (guarantee G8). [`Handle::stop`] includes this call.
+    pub fn shut(&self) {
+        refuse(self.queue.shut());
+    }
+
+    /// Accepts goals again. A new thread accepts goals.
+    pub fn open(&self) {
+        self.queue.open();
+    }
+
+    /// The goals that have not started.
+    pub(in crate::navigator) fn queue(&self) -> &GoalQueue {
+        &self.queue
+    }
+
+    /// Cancels a goal without waiting for a tick. A goal that has not started ends at once, even if a leaf blocks the
+    /// thread.
+    pub fn cancel(&self, goal: GoalId) {
+        if let Some(request) = self.queue.remove(goal) {
+            request.cancel_now();
+            return;
+        }
+        self.heartbeat.cancel_requested(goal);
+        let _ = self.sender.send(Message::Cancel(goal));
+    }
+
+    /// Wakes the thread: a message has arrived, or the simulation clock has advanced.
+    pub fn wake(&self) {
+        let _ = self.sender.send(Message::Wake);
+    }
+
+    /// Pauses ticks. After the acknowledgement, no node is ticked until [`Handle::resume`]; goals on servers continue.
+    pub fn pause(&self) -> Pending<()> {
+        self.ask(|reply| Message::Pause(true, reply))
+    }
+
+    /// Resumes ticks.
+    pub fn resume(&self) -> Pending<()> {
+        self.ask(|reply| Message::Pause(false, reply))
+    }
+
+    /// Halts the current tree. Acknowledged when its goals and jobs have stopped, or were reported as not stopping
+    /// (guarantee G8), and its client has the result. Later goals are accepted, unless they are
+    /// [refused](Handle::shut).
+    pub fn halt(&self, reason: HaltReason) -> Pending<()> {
+        self.ask(|reply| Message::Halt(reason, None, self.queue.halt_requested(), reply))
+    }
+
+    /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that
+    /// have not stopped are reported even if their deadline is later. The limit also applies to earlier halts.
+    pub fn halt_within(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
+        self.ask(|reply| Message::Halt(reason, Some(limit), self.queue.halt_requested(), reply))
+    }
+
+    /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
+    /// the goals and jobs of the old tree have stopped. The acknowledgement comes then. If the new tree cannot be made,
+    /// the answer is the reason, and the old tree continues (guarantee G7).
+    pub fn swap(&self, kind: NavigatorKind, def: Arc<TreeDef>) -> Pending<Result<(), String>> {
+        self.ask(|reply| Message::Swap(kind, def, reply))
+    }
+
+    /// Like [`Handle::halt`], and then the thread ends. Later requests are never done.
+    pub fn stop(&self, reason: HaltReason) -> Pending<()> {
+        self.shut();
+        self.ask(|reply| Message::Stop(reason, self.queue.halt_requested(), reply))
+    }
+
+    /// The status of the thread.
+    pub fn tick_status(&self) -> Pending<TickStatus> {
+        self.ask(Message::TickStatus)
+    }
+
+    fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Pending<T> {
+        let (reply, answer) = mpsc::channel();
+        // If the thread has ended, the message is dropped with its sender, and the receiver gets an error.
+        let _ = self.sender.send(message(reply));
+        Pending(answer)
+    }
+}
+
+/// Ends goals that do not start any more.
+pub(super) fn refuse(requests: Vec<Request>) {
+    for request in requests {
+        request.refuse_now(NavigationError::None, SHUT);
+    }
+}

@@ -1,0 +1,190 @@
+//! The tick thread: it owns the navigator with all its trees. Other threads send requests through a [`Handle`] and get
+//! an acknowledgement when the request is done.
+
+mod handle;
+mod tick_loop;
+
+pub use handle::*;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::durations::Durations;
+use super::goal_queue::{GoalQueue, Place};
+use super::{Heartbeat, Navigator, NavigatorKind, Snapshot};
+use crate::bt::{HaltReason, Time, TreeDef};
+use crate::goal::GoalId;
+use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use crate::sync::thread::{self, JoinHandle};
+use handle::refuse;
+use tick_loop::Loop;
+
+/// The clock that drives ticks: monotonic time or simulation time.
+pub trait TickClock: Send + Sync {
+    /// The current time.
+    fn now(&self) -> Time;
+
+    /// The current time, and the number of steps of this clock since the last call by which ticks at `start` +
+    /// n·`period` have become due. `None` for a clock without steps, which passes through all times.
+    fn now_and_due_steps(&self, _start: Time, _period: Duration) -> (Time, Option<u64>) {
+        (self.now(), None)
+    }
+
+    /// The time that people, servers and the network use, also in a simulation. Deadlines for them use it.
+    fn steady(&self) -> Time {
+        self.now()
+    }
+
+    /// Returns whether there is a time for ticks. Simulation time is unknown before its first message.
+    fn has_started(&self) -> bool {
+        true
+    }
+
+    /// Maximum sleep on the wall clock until `due`. A simulation clock cannot know it: it returns its poll interval,
+    /// and wakes the thread by [`Handle::wake`] when it advances.
+    fn wall_time_until(&self, due: Time) -> Duration;
+}
+
+/// Tick statistics, for diagnostics.
+#[derive(Clone, Debug, Default)]
+pub struct TickStatistics {
+    /// The durations and the number of ticks.
+    pub durations: Durations,
+    /// Ticks that were due and did not happen.
+    pub missed: u64,
+    /// Ticks that did not happen because the clock passed them in one step with another tick.
+    pub skipped: u64,
+}
+
+/// The status of the tick thread.
+#[derive(Clone, Debug)]
+pub struct TickStatus {
+    /// Statistics of the ticks so far.
+    pub statistics: TickStatistics,
+    /// The tick period.
+    pub period: Duration,
+    /// Ticks are paused on request.
+    pub is_paused: bool,
+    /// The state of the navigator.
+    pub navigator: Snapshot,
+}
+
+enum Message {
+    Cancel(GoalId),
+    Wake,
+    /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
+    Pause(bool, Sender<()>),
+    /// Ends the current goal and those up to a place in the queue. Replies when everything has stopped, or at its
+    /// deadline, or at the given limit.
+    Halt(HaltReason, Option<Duration>, Place, Sender<()>),
+    /// Replaces the tree of a navigator.
+    Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
+    /// Like [`Message::Halt`], and then the thread ends.
+    Stop(HaltReason, Place, Sender<()>),
+    TickStatus(Sender<TickStatus>),
+    Quit,
+}
+
+/// Time for the thread to end after the request. Only a leaf that hangs takes longer.
+const JOIN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Calls a function when it is dropped.
+pub(super) struct AtEnd<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> AtEnd<F> {
+    pub(super) fn new(tell: F) -> Self {
+        Self(Some(tell))
+    }
+}
+
+impl<F: FnOnce()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell();
+        }
+    }
+}
+
+/// The tick thread. Dropping it ends the thread. A thread that is blocked by a leaf is left behind.
+pub struct TickThread {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+    /// Receives no message; its sender is dropped when the thread has ended.
+    ended: Receiver<()>,
+}
+
+impl TickThread {
+    /// Starts the thread. `make` runs on the new thread, because the navigator never leaves it. A watchdog reads
+    /// `heartbeat`. `tell` is called at the end of the thread, by a panic or otherwise.
+    ///
+    /// # Errors
+    /// The thread cannot be created.
+    pub fn start(
+        make: impl FnOnce(&Handle) -> Navigator + Send + 'static,
+        clock: Arc<dyn TickClock>,
+        heartbeat: Heartbeat,
+        tell: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
+        let (sender, receiver) = mpsc::channel();
+        let queue = GoalQueue::default();
+        let handle = Handle {
+            sender,
+            heartbeat: heartbeat.clone(),
+            queue: queue.clone(),
+        };
+        let inner = handle.clone();
+        let (alive, ended) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("tick".to_owned())
+            // Ticks recurse with the depth of the tree, which is limited. The default stack is large enough.
+            .spawn(move || {
+                // Dropped last, also by a panic: `_alive` before `_tell`, which allows the function of `_tell` to check
+                // `is_finished`.
+                let _tell = AtEnd::new(tell);
+                let _alive = alive;
+                let _close = AtEnd::new({
+                    let queue = queue.clone();
+                    move || refuse(queue.close())
+                });
+                let receiver = receiver;
+                heartbeat.begin();
+                let mut navigator = make(&inner);
+                navigator.share(queue);
+                navigator.hand_over();
+                heartbeat.end();
+                drop(inner);
+                Loop::new(navigator, clock, heartbeat).run(&receiver);
+            })?;
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+            ended,
+        })
+    }
+
+    /// A handle of the thread.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Returns whether the thread has ended, by a panic or a stop request.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.ended.try_recv(), Err(TryRecvError::Disconnected))
+    }
+}
+
+impl Drop for TickThread {
+    fn drop(&mut self) {
+        let _ = self.handle.sender.send(Message::Quit);
+        if let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(JOIN_TIMEOUT) {
+            tracing::error!("tick thread not joined: a leaf still blocks it");
+            return;
+        }
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("tick thread panicked");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The loop of the tick thread: messages, ticks and the waits between them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::goal::NavigationError;
+use super::super::goal_queue::Place;
+use super::super::missed_ticks::MissedTicks;
+use super::super::slow_clock::SlowClock;
+use super::super::{Heartbeat, Navigator, NavigatorKind, Schedule};
+use super::{Message, TickClock, TickStatistics, TickStatus};
+use crate::bt::{HaltReason, Time};
+use crate::fault;
+use crate::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+
+pub(super) struct Loop {
+    navigator: Navigator,
+    clock: Arc<dyn TickClock>,
+    heartbeat: Heartbeat,
+    /// The time limit of a halt that waits.
+    cut: Option<Time>,
+    /// Set while a tree runs.
+    schedule: Option<Schedule>,
+    paused: bool,
+    /// The thread ends when everything has stopped.
+    ending: bool,
+    /// Replies to send when everything has stopped.
+    halts: Vec<Sender<()>>,
+    /// Replies to send when the new tree is in place.
+    swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
+    statistics: TickStatistics,
+    missed: MissedTicks,
+    slow_clock: SlowClock,
+    /// The work time of the thread since the last tick, and the time from which on it is not counted yet.
+    worked: Duration,
+    uncounted: Time,
+    /// The warning that goals wait for the clock was logged.
+    waits_for_time: bool,
+    /// The time since which goals wait for the clock, on the clock that a simulation does not stop.
+    waits_since: Option<Time>,
+}
+
+impl Drop for Loop {
+    /// Logs the durations of the ticks, which are the first sign of a slow machine or a slow tree.
+    fn drop(&mut self) {
+        let TickStatistics {
+            durations, missed, ..
+        } = &self.statistics;
+        if durations.total() > 0 {
+            tracing::info!(
+                "{} ticks, {missed} missed; they took {:?} in the median, {:?} at the 99th percentile, {:?} at most",
+                durations.total(),
+                durations.quantile(0.5),
+                durations.quantile(0.99),
+                durations.longest(),
+            );
+        }
+    }
+}
+
+impl Loop {
+    pub(super) fn new(navigator: Navigator, clock: Arc<dyn TickClock>, heartbeat: Heartbeat) -> Self {
+        Self {
+            navigator,
+            clock,
+            heartbeat,
+            cut: None,
+            schedule: None,
+            paused: false,
+            ending: false,
+            halts: Vec::new(),
+            swaps: Vec::new(),
+            statistics: TickStatistics::default(),
+            missed: MissedTicks::default(),
+            slow_clock: SlowClock::default(),
+            worked: Duration::ZERO,
+            uncounted: Time::ZERO,
+            waits_for_time: false,
+            waits_since: None,
+        }
+    }
+
+    pub(super) fn run(mut self, receiver: &Receiver<Message>) {
+        loop {
+            let timeout = self.timeout();
+            let received = receiver.recv_timeout(timeout);
+            fault::point();
+            self.heartbeat.begin();
+            self.uncounted = self.clock.steady();
+            self.handle_external_cancel();
+            let goes_on = match received {
+                Ok(message) => self.handle(message),
+                Err(RecvTimeoutError::Timeout) => true,
+                Err(RecvTimeoutError::Disconnected) => false,
+            };
+            // Earlier commands must not wait for a tick that hangs.
+            self.navigator.hand_over();
+            if goes_on {
+                self.step();
+            }
+            if self.schedule.is_some() {
+                self.worked += self.clock.steady().since(self.uncounted);
+            } else {
+                self.worked = Duration::ZERO;
+            }
+            self.heartbeat.end();
+            if !goes_on || (self.ending && self.navigator.is_idle()) {
+                return;
+            }
+        }
+    }
+
+    /// Time until the next tick. If nothing runs, the thread waits for messages.
+    fn timeout(&self) -> Duration {
+        const IDLE: Duration = Duration::from_millis(500);
+        match &self.schedule {
+            Some(schedule) if !self.paused => self.clock.wall_time_until(schedule.due()),
+            _ if self.navigator.is_idle() => IDLE,
+            _ => self.navigator.poll_period(),
+        }
+    }
+
+    fn handle(&mut self, message: Message) -> bool {
+        let now = self.clock.now();
+        self.navigator.set_steady(self.clock.steady());
+        match message {
+            Message::Cancel(goal) => {
+                self.navigator.cancel(goal, now);
+                // Not earlier: a leaf may block the thread while it is halted, and the watchdog looks for this cancel.
+                self.heartbeat.cancel_processed(goal);
+            }
+            // A goal that starts is ticked in the same turn.
+            Message::Wake => self.navigator.settle_queue(now),
+            Message::Pause(paused, reply) => {
+                self.paused = paused;
+                // Paused ticks do not count as missed.
+                self.schedule = None;
+                let _ = reply.send(());
+            }
+            Message::Halt(reason, limit, newest, reply) => {
+                if let Some(limit) = limit {
+                    let cut = self.clock.steady() + limit;
+                    self.cut = Some(self.cut.map_or(cut, |earlier| earlier.min(cut)));
+                }
+                self.halt(reason, newest, reply, now);
+            }
+            Message::Stop(reason, newest, reply) => {
+                self.halt(reason, newest, reply, now);
+                self.ending = true;
+            }
+            Message::Swap(kind, def, reply) => match self.navigator.swap(kind, &def, now) {
+                Ok(()) => {
+                    // The last swap counts. The reply to an earlier one is dropped.
+                    self.swaps.retain(|(of, _)| *of != kind);
+                    self.swaps.push((kind, reply));
+                }
+                Err(reason) => {
+                    let _ = reply.send(Err(reason));
+                }
+            },
+            Message::TickStatus(reply) => {
+                let _ = reply.send(TickStatus {
+                    statistics: self.statistics.clone(),
+                    period: self.navigator.options().period,
+                    is_paused: self.paused,
+                    navigator: self.navigator.snapshot(),
+                });
+            }
+            Message::Quit => {
+                self.navigator.stop_all(HaltReason::ShuttingDown, now);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn halt(&mut self, reason: HaltReason, newest: Place, reply: Sender<()>, now: Time) {
+        self.paused = false;
+        self.navigator.stop_until(newest, reason, now);
+        self.halts.push(reply);
+    }
+
+    /// Ends the tree if the watchdog has cancelled the goals of all its leaves: these leaves would be RUNNING without
+    /// end.
+    fn handle_external_cancel(&mut self) {
+        if let Some(goal) = self.heartbeat.take_cancelled_externally() {
+            self.navigator.set_steady(self.clock.steady());
+            self.navigator.leaves_were_halted(goal, self.clock.now());
+        }
+    }
+
+    /// Returns whether there is a time for ticks. Logs once that goals wait for it, and aborts them after
+    /// `clock_timeout`.
+    fn has_time(&mut self, steady: Time, now: Time) -> bool {
+        let has_started = self.clock.has_started();
+        // Goals and jobs that only stop use the clock that a simulation does not stop.
+        if has_started || !self.navigator.has_goals() {
+            self.waits_for_time &= !has_started;
+            self.waits_since = None;
+            return has_started;
+        }
+        if !std::mem::replace(&mut self.waits_for_time, true) {
+            tracing::warn!(
+                "use_sim_time is set, but no message has arrived on /clock: goals wait for the first one"
+            );
+        }
+        let since = *self.waits_since.get_or_insert(steady);
+        let limit = self.navigator.options().clock_timeout;
+        if !limit.is_zero() && steady.since(since) >= limit {
+            let reason = format!(
+                "use_sim_time is set, but no message has arrived on /clock for {limit:?}: start the publisher of \
+                 /clock, or unset use_sim_time"
+            );
+            tracing::error!("goals are aborted: {reason}");
+            self.navigator.abort_all(NavigationError::Unknown, &reason, now);
+            // A later goal has the full time again.
+            self.waits_since = None;
+        }
+        false
+    }
+
+    fn step(&mut self) {
+        let began = self.clock.steady();
+        self.navigator.set_steady(began);
+        // Also after a message that took long: no tick comes before this call.
+        self.handle_external_cancel();
+        let now = self.clock.now();
+        if self.cut.is_some_and(|cut| began >= cut) {
+            self.navigator.wait_no_longer();
+        }
+        if self.has_time(began, now) && self.navigator.is_running() {
+            let period = self.navigator.options().period;
+            let schedule = self.schedule.get_or_insert_with(|| {
+                let schedule = Schedule::new(now, period);
+                self.clock.now_and_due_steps(schedule.start(), schedule.period());
+                schedule
+            });
+            if self.paused || now < schedule.due() {
+                // A goal waits for a transform on the clock that a simulation does not stop.
+                self.navigator.poll(now);
+            } else {
+                self.navigator.tick(now);
+                // The duration is measured on this machine's clock, even in a simulation. It covers all work of the
+                // thread in this period, not only the tick.
+                let end = self.clock.steady();
+                let took = std::mem::take(&mut self.worked) + end.since(self.uncounted);
+                self.uncounted = end;
+                self.statistics.durations.record(took);
+                let before = schedule.clone();
+                let (now, steps) = self.clock.now_and_due_steps(schedule.start(), schedule.period());
+                schedule.ticked(now, steps);
+                let missed = schedule.missed() - before.missed();
+                let skipped = schedule.skipped() - before.skipped();
+                self.statistics.missed += missed;
+                self.statistics.skipped += skipped;
+                self.missed.note(missed, period, took);
+                if let Some(line) = self.slow_clock.note(now, steps, skipped, period) {
+                    tracing::warn!("{line}");
+                }
+            }
+        } else {
+            self.navigator.poll(now);
+        }
+        if self.missed.is_pending()
+            && let Some(summary) = self.missed.summary(self.clock.steady())
+        {
+            if summary.is_severe() {
+                tracing::warn!("{summary}");
+            } else {
+                tracing::info!("{summary}");
+            }
+        }
+        if !self.navigator.is_running() {
+            self.schedule = None;
+        }
+        // The results leave before the acknowledgements.
+        self.navigator.hand_over();
+        // The halted tree has stopped. A newer goal may be active already; the halt does not wait for it.
+        if !self.navigator.is_stopping() {
+            self.cut = None;
+            for (_, reply) in self.swaps.drain(..) {
+                let _ = reply.send(Ok(()));
+            }
+            for reply in self.halts.drain(..) {
+                let _ = reply.send(());
+            }
+        }
+    }
+}
