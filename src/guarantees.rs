@@ -60,11 +60,7 @@ const GUARANTEES: [Guarantee; 11] = [
         title: "A dead server is a failure",
         text: "A server that is absent, silent, or dies fails its leaf with an error code within a bound. The leaf is never \
                RUNNING for ever.",
-        kept_in: &[
-            "src/goal/action",
-            "src/goal/service.rs",
-            "src/nav/action_leaf.rs",
-        ],
+        kept_in: &["src/goal/action", "src/goal/service.rs", "src/nav/action_leaf.rs"],
     },
     Guarantee {
         number: 7,

@@ -7,14 +7,14 @@ mod outbox;
 mod owner;
 mod panics;
 
+pub use handle::GoalTrackerHandle;
+pub(super) use input::{Input, InputSender};
+pub(super) use panics::guarded;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
-
-pub use handle::GoalTrackerHandle;
-pub(super) use input::{Input, InputSender};
-pub(super) use panics::guarded;
 
 use super::deferred_send::DeferredSend;
 use super::takeover::Takeover;

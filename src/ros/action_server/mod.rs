@@ -3,10 +3,17 @@
 //! r2r's own action server is not used: it keeps every goal forever, uses a whole core from ten seconds after the first
 //! goal has ended, and reads freed memory when a client requests an old goal.
 
+mod goal_request;
+mod server_goal;
+
+pub use goal_request::{Acceptance, GoalRequest};
+pub use server_goal::{Results, ServerGoal};
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, action_msgs};
+use server_goal::GoalInner;
 
 use super::action_client::uuid;
 use super::checked::{Checked, CheckedService};
@@ -300,267 +307,6 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A request for a goal. Dropping it without an answer rejects the goal.
-pub struct GoalRequest<A: ServedAction> {
-    id: GoalId,
-    goal: Arc<A::Goal>,
-    fault: Option<String>,
-    server: Arc<Shared<A>>,
-    answer: Option<ServiceRequest<SendGoal<A>>>,
-}
-
-impl<A: ServedAction> std::fmt::Debug for GoalRequest<A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "GoalRequest({})", self.id)
-    }
-}
-
-impl<A: ServedAction> GoalRequest<A> {
-    /// The id that the client chose.
-    pub fn id(&self) -> GoalId {
-        self.id
-    }
-
-    /// The requested goal.
-    pub fn goal(&self) -> &Arc<A::Goal> {
-        &self.goal
-    }
-
-    /// The error in the goal's texts, if they differ from those that the client sent.
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
-    }
-
-    /// Accepts the goal and answers the client. Its status is ACCEPTED until [`ServerGoal::execute`].
-    ///
-    /// # Errors
-    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected.
-    pub fn accept(self) -> Result<ServerGoal<A>, TableError> {
-        let (goal, answer) = self.take()?;
-        answer.send();
-        goal.inner.server.publish_status();
-        Ok(goal)
-    }
-
-    /// Like [`GoalRequest::accept`], but the client is answered only by the returned [`Acceptance`]. For simulated
-    /// faults.
-    ///
-    /// # Errors
-    /// As [`GoalRequest::accept`].
-    pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
-        // On an error, the drop of `self` rejects the goal.
-        let (goal, stamp) = self.server.accept(self.id, Arc::clone(&self.goal))?;
-        let request = self.answer.take();
-        Ok((goal, Acceptance { request, stamp }))
-    }
-
-    /// [`GoalRequest::accept`] and [`ServerGoal::execute`].
-    ///
-    /// # Errors
-    /// As [`GoalRequest::accept`].
-    pub fn execute(self) -> Result<ServerGoal<A>, TableError> {
-        let goal = self.accept()?;
-        goal.execute()?;
-        Ok(goal)
-    }
-
-    /// Rejects the goal, like dropping it.
-    pub fn reject(self) {}
-
-    /// Never answers: the client waits until its timeout. For simulated faults.
-    pub fn ignore(mut self) {
-        self.answer = None;
-    }
-
-    fn answer(&mut self, accepted: bool, stamp: Stamp) {
-        if let Some(request) = self.answer.take() {
-            answers::answer(
-                request,
-                A::Wire::make_goal_response_msg(accepted, stamp.to_wire()),
-            );
-        }
-    }
-}
-
-impl<A: ServedAction> Drop for GoalRequest<A> {
-    fn drop(&mut self) {
-        self.answer(false, Stamp::ZERO);
-    }
-}
-
-/// The answer to the request of an accepted goal. If it is dropped, the client waits until its timeout.
-pub struct Acceptance<A: ServedAction> {
-    request: Option<ServiceRequest<SendGoal<A>>>,
-    stamp: Stamp,
-}
-
-impl<A: ServedAction> std::fmt::Debug for Acceptance<A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Acceptance").finish_non_exhaustive()
-    }
-}
-
-impl<A: ServedAction> Acceptance<A>
-where
-    ServiceRequest<SendGoal<A>>: Clone,
-{
-    /// A second copy of the answer. For simulated faults.
-    pub fn again(&self) -> Self {
-        Self {
-            request: self.request.clone(),
-            stamp: self.stamp,
-        }
-    }
-}
-
-impl<A: ServedAction> Acceptance<A> {
-    /// Sends the answer.
-    pub fn send(self) {
-        if let Some(request) = self.request {
-            answers::answer(
-                request,
-                A::Wire::make_goal_response_msg(true, self.stamp.to_wire()),
-            );
-        }
-    }
-}
-
-/// The result of an ended goal, and the requests for it. If it is dropped, the clients wait until their timeout.
-pub struct Results<A: ServedAction> {
-    waiters: Vec<ServiceRequest<GetResult<A>>>,
-    end: TerminalStatus,
-    result: <A::Wire as WrappedActionTypeSupport>::Result,
-}
-
-impl<A: ServedAction> std::fmt::Debug for Results<A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Results").finish_non_exhaustive()
-    }
-}
-
-impl<A: ServedAction> Results<A> {
-    /// Sends the result to all clients that requested it.
-    pub fn send(self) {
-        let status = self.end.status() as i8;
-        for waiter in self.waiters {
-            // Usually called from the tick thread.
-            answers::answer_later(
-                waiter,
-                A::Wire::make_result_response_msg(status, self.result.clone()),
-            );
-        }
-    }
-}
-
-/// An accepted goal. Cheap to clone, usable from any thread. If the last clone is dropped before the goal has ended,
-/// the goal is aborted, so no client waits for a goal without an owner.
-pub struct ServerGoal<A: ServedAction> {
-    inner: Arc<GoalInner<A>>,
-}
-
-impl<A: ServedAction> Clone for ServerGoal<A> {
-    fn clone(&self) -> Self {
-        Self {
-            inner: Arc::clone(&self.inner),
-        }
-    }
-}
-
-impl<A: ServedAction> std::fmt::Debug for ServerGoal<A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ServerGoal({})", self.inner.id)
-    }
-}
-
-struct GoalInner<A: ServedAction> {
-    id: GoalId,
-    goal: Arc<A::Goal>,
-    server: Arc<Shared<A>>,
-}
-
-impl<A: ServedAction> ServerGoal<A> {
-    /// The id that the client chose.
-    pub fn id(&self) -> GoalId {
-        self.inner.id
-    }
-
-    /// The requested goal.
-    pub fn goal(&self) -> &Arc<A::Goal> {
-        &self.inner.goal
-    }
-
-    /// The current status.
-    pub fn status(&self) -> GoalStatus {
-        self.inner.server.table().status(self.inner.id)
-    }
-
-    /// Whether a cancel was accepted and the goal has not ended.
-    pub fn is_canceling(&self) -> bool {
-        self.status() == GoalStatus::Canceling
-    }
-
-    /// Starts the execution: the status becomes EXECUTING.
-    ///
-    /// # Errors
-    /// [`TableError::Over`], [`TableError::Unknown`].
-    pub fn execute(&self) -> Result<(), TableError> {
-        self.inner.server.table().execute(self.inner.id)?;
-        self.inner.server.publish_status();
-        Ok(())
-    }
-
-    /// Publishes feedback. Does nothing if the goal has ended: another thread may have ended it meanwhile.
-    ///
-    /// # Errors
-    /// [`RosError::Send`].
-    pub fn feedback(&self, feedback: &A::Feedback) -> Result<(), RosError> {
-        let message = A::Wire::make_feedback_msg(uuid(self.inner.id), feedback.to_wire());
-        let publisher = lock(&self.inner.server.feedback);
-        if !self.status().is_active() {
-            return Ok(());
-        }
-        publisher
-            .publish(&message)
-            .map_err(|error| RosError::Send(error.to_string()))
-    }
-
-    /// Ends the goal, and sends the result to all clients that requested it.
-    ///
-    /// # Errors
-    /// [`TableError::Over`], [`TableError::Unknown`]; [`TableError::NotCanceling`] if `end` is canceled and no client
-    /// requested a cancel.
-    pub fn finish(&self, end: TerminalStatus, result: A::Result) -> Result<(), TableError> {
-        self.inner.server.finish(self.inner.id, end, result)
-    }
-
-    /// Like [`ServerGoal::finish`], but the result is sent only by [`Results::send`]. For simulated faults.
-    ///
-    /// # Errors
-    /// As [`ServerGoal::finish`].
-    pub fn finish_without_result(
-        &self,
-        end: TerminalStatus,
-        result: A::Result,
-    ) -> Result<Results<A>, TableError> {
-        let results = self.inner.server.end(self.inner.id, end, result)?;
-        self.inner.server.publish_status();
-        Ok(results)
-    }
-
-    /// Publishes the status of goals that no client sent, together with the real ones, and feedback on one of them. For
-    /// simulated faults.
-    pub fn publish_foreign_goals(&self, feedback: &A::Feedback) {
-        let server = &self.inner.server;
-        let foreign = GoalId(self.inner.id.0.map(|byte| !byte));
-        server.publish_status_with(&[
-            (foreign, GoalStatus::Executing),
-            (GoalId([7; 16]), GoalStatus::Succeeded),
-        ]);
-        let message = A::Wire::make_feedback_msg(uuid(foreign), feedback.to_wire());
-        let _ = lock(&server.feedback).publish(&message);
-    }
-}
-
 impl<A: ServedAction> Shared<A> {
     fn abort(&self, goal: GoalId, message: &str) -> Result<(), TableError> {
         let unknown = A::ERROR_CODES.iter().find(|(_, name)| *name == "UNKNOWN");
@@ -582,13 +328,5 @@ impl<A: ServedAction> Shared<A> {
             end,
             result: wire,
         })
-    }
-}
-
-impl<A: ServedAction> Drop for GoalInner<A> {
-    fn drop(&mut self) {
-        if self.server.table().status(self.id).is_active() {
-            let _ = self.server.abort(self.id, "the server ended without a result");
-        }
     }
 }

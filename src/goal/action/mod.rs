@@ -1,0 +1,251 @@
+//! The state machine of one goal on one action server.
+
+mod phases;
+mod steps;
+
+use std::time::Duration;
+
+use super::{GoalEvent, GoalOptions, GoalStatus, Phase, Step};
+use crate::bt::Time;
+
+/// The cancels of an adopted goal are numbered from the next multiple of this, above those from before its adoption.
+const ADOPTED_CANCELS: u32 = 1 << 16;
+
+/// The knowledge about an adopted goal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Found {
+    /// Its server may have accepted it, or may accept it later.
+    Perhaps,
+    /// Its server has just accepted it.
+    Accepted,
+    /// Its server has noted it.
+    Noted,
+}
+
+/// One goal as a state machine: no identity, no payload, no clock. Total: see [`ActionGoal::on`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ActionGoal {
+    options: GoalOptions,
+    phase: Phase,
+    /// The timer of the phase: the end of a wait, or the next result or cancel request.
+    due: Option<Time>,
+    /// The end of the leaf's wait for the result. `None` after the server reported the end of the goal.
+    run_deadline: Option<Time>,
+    /// The time until which a stopping goal holds back the next one (G5). `None` after that was reported.
+    stop_deadline: Option<Time>,
+    /// The end of tracking.
+    give_up: Option<Time>,
+    /// The latest end of tracking, set at the end of the process.
+    shut_down: Option<Time>,
+    /// Whether the server is known to have accepted the goal.
+    accepted: bool,
+    /// Whether the server has noted the goal: it has proved this by more than its answer to the goal request, or has
+    /// had enough time. Before that, its denial of the goal may be wrong: servers of rclcpp answer first and note the
+    /// goal afterwards, and with several threads they answer other requests in between.
+    noted: bool,
+    /// Whether the server is known to be cancelling the goal: the next step is a result request, not a cancel.
+    acknowledged: bool,
+    /// Whether the server reported the end of the goal, not merely that it does not know the goal.
+    terminal: bool,
+    /// Whether the server cancels or cancelled the goal while its leaf waits for it or for the goal that replaces it.
+    /// Another client requested this; our own cancels are only sent when no leaf waits.
+    canceled_by_another: bool,
+    /// The remaining wait for an absent server, over all absences. A server that comes and goes must not delay a leaf
+    /// forever.
+    absent_left: Duration,
+    /// The remaining time to hold back the next goal (G5), counted while the server is present. `None` after that was
+    /// reported.
+    stop_left: Option<Duration>,
+    refusal_reported: bool,
+    /// The interval between two result requests during execution, or between two cancels while one of several servers
+    /// does not know the goal.
+    poll: Duration,
+    questions: u32,
+    cancels: u32,
+    /// Cancels up to this number may have arrived before the server had the goal. "Unknown goal" in answer to them
+    /// proves nothing.
+    cancels_in_doubt: u32,
+}
+
+impl ActionGoal {
+    /// Creates the goal of a waiting leaf. [`GoalEvent::Release`] sends it and is due at `wait_until` at the latest.
+    pub fn new(options: GoalOptions, wait_until: Time) -> Self {
+        Self {
+            options,
+            phase: Phase::Queued,
+            due: Some(wait_until),
+            run_deadline: None,
+            stop_deadline: None,
+            give_up: None,
+            shut_down: None,
+            accepted: false,
+            noted: false,
+            acknowledged: false,
+            terminal: false,
+            canceled_by_another: false,
+            absent_left: options.absent_timeout,
+            stop_left: Some(options.cancel_timeout),
+            refusal_reported: false,
+            poll: Duration::ZERO,
+            questions: 0,
+            cancels: 0,
+            cancels_in_doubt: 0,
+        }
+    }
+
+    /// Creates a goal that is or may be on the server and must stop: left by an earlier run, or given up. It is
+    /// cancelled at once. `cancels` is the number of earlier cancels, to which answers may still arrive.
+    pub fn adopted(
+        options: GoalOptions,
+        found: Found,
+        cancels: u32,
+        now: Time,
+        steps: &mut Vec<Step>,
+    ) -> Self {
+        let mut goal = Self::new(options, now);
+        goal.accepted = found != Found::Perhaps;
+        goal.noted = found == Found::Noted;
+        goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
+        goal.cancels_in_doubt = goal.cancels;
+        if !goal.accepted || goal.cancels > ADOPTED_CANCELS {
+            // It has held back the next goal for long enough. It may never have arrived, or its server ignores cancels
+            // and shows it again each time after it was given up.
+            goal.stop_left = None;
+        }
+        if goal.accepted {
+            goal.cancel_and_watch(now, steps);
+        } else {
+            goal.doom(now);
+            goal.cancel(now, steps);
+        }
+        goal
+    }
+
+    /// The number of the last cancel.
+    pub fn cancels(&self) -> u32 {
+        self.cancels
+    }
+
+    /// Whether the goal was adopted and not sent by this state machine.
+    pub fn is_found(&self) -> bool {
+        self.cancels >= ADOPTED_CANCELS
+    }
+
+    /// The current phase.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether the server is known to have accepted the goal.
+    pub fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// Whether the server reported the end of the goal. A goal that ended in another way is tracked again if it is seen
+    /// again.
+    pub fn is_over(&self) -> bool {
+        self.terminal
+    }
+
+    /// Whether a leaf waits for the goal and another client has cancelled it. Then no update may restart the robot.
+    pub fn is_canceled_by_another(&self) -> bool {
+        self.canceled_by_another && self.is_waited_for()
+    }
+
+    fn is_waited_for(&self) -> bool {
+        matches!(self.phase, Phase::Sent | Phase::Executing | Phase::Finishing)
+    }
+
+    /// The time until which the goal holds back the next one on its server (G5), if it does.
+    pub fn holds_back_until(&self) -> Option<Time> {
+        match self.phase {
+            Phase::CancelPending | Phase::Canceling => self.stop_deadline,
+            _ => None,
+        }
+    }
+
+    /// The time when [`GoalEvent::Release`] is due, while the goal is queued.
+    pub fn queued_until(&self) -> Option<Time> {
+        (self.phase == Phase::Queued).then_some(self.due).flatten()
+    }
+
+    /// The time of the next [`GoalEvent::Deadline`].
+    pub fn next_deadline(&self) -> Option<Time> {
+        [self.due, self.run_deadline, self.stop_deadline, self.give_up]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The transition function. Total: an event that has no meaning in a phase changes nothing. The empty cells of the
+    /// table in `docs/goal-lifecycle.md` are intended.
+    pub fn on(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        if event.shows_the_goal() {
+            self.be_noted();
+        }
+        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) = event
+            && self.is_waited_for()
+            && !self.canceled_by_another
+        {
+            self.canceled_by_another = true;
+            steps.push(Step::TellCanceling);
+        }
+        match self.phase {
+            Phase::Queued => self.on_queued(event, now, steps),
+            Phase::Absent => self.on_absent(event, now, steps),
+            Phase::Sent => self.on_sent(event, now, steps),
+            Phase::Executing => self.on_executing(event, now, steps),
+            Phase::Finishing => self.on_finishing(event, now, steps),
+            Phase::Replaced => self.on_replaced(event, now, steps),
+            Phase::CancelPending => self.on_cancel_pending(event, now, steps),
+            Phase::Canceling => self.on_canceling(event, now, steps),
+            Phase::Unreachable => self.on_unreachable(event, now, steps),
+            Phase::Ended => {}
+        }
+    }
+}
+
+#[cfg(test)]
+impl ActionGoal {
+    /// Shifts all times back by `by`.
+    pub(super) fn shift_back(&mut self, by: Duration) {
+        for time in [
+            &mut self.due,
+            &mut self.run_deadline,
+            &mut self.stop_deadline,
+            &mut self.give_up,
+            &mut self.shut_down,
+        ] {
+            *time = time.map(|time| Time::from_nanos(time.as_nanos() - by.as_nanos() as u64));
+        }
+    }
+
+    /// A copy with only this timer, and the time of the timer.
+    pub(super) fn with_only(&self, timer: Timer) -> Option<(Self, Time)> {
+        let mut goal = self.clone();
+        let [due, run, stop, give_up] = [
+            goal.due.take(),
+            goal.run_deadline.take(),
+            goal.stop_deadline.take(),
+            goal.give_up.take(),
+        ];
+        let (kept, time) = match timer {
+            Timer::Phase => (&mut goal.due, due?),
+            Timer::Run => (&mut goal.run_deadline, run?),
+            Timer::Stop => (&mut goal.stop_deadline, stop?),
+            Timer::GiveUp => (&mut goal.give_up, give_up?),
+        };
+        *kept = Some(time);
+        Some((goal, time))
+    }
+}
+
+/// The timers of a goal.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Timer {
+    Phase,
+    Run,
+    Stop,
+    GiveUp,
+}

@@ -1,0 +1,196 @@
+//! The changes that transitions of several phases share.
+
+use super::ActionGoal;
+use crate::bt::Time;
+use crate::goal::{IncidentKind, OutcomeKind, Phase, Step, TerminalStatus};
+
+impl ActionGoal {
+    pub(super) fn enter(&mut self, phase: Phase, due: Option<Time>) {
+        self.phase = phase;
+        self.due = due;
+    }
+
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    pub(super) fn end(&mut self) {
+        self.run_deadline = None;
+        self.stop_deadline = None;
+        self.give_up = None;
+        self.enter(Phase::Ended, None);
+    }
+
+    pub(super) fn finish(&mut self, outcome: OutcomeKind, steps: &mut Vec<Step>) {
+        steps.push(Step::Finish(outcome));
+        self.end();
+    }
+
+    /// The server reported the end of the goal.
+    pub(super) fn be_over(&mut self) {
+        self.terminal = true;
+        self.end();
+    }
+
+    pub(super) fn finish_with(&mut self, end: TerminalStatus, steps: &mut Vec<Step>) {
+        self.terminal = true;
+        self.finish(OutcomeKind::Ended(end), steps);
+    }
+
+    pub(super) fn lose_result(&mut self, now: Time, steps: &mut Vec<Step>) {
+        steps.push(Step::Report(IncidentKind::ResultLost));
+        self.finish(OutcomeKind::ResultLost, steps);
+        if !self.terminal {
+            // No server reported the end of the goal, so it is cancelled.
+            self.cancel_and_watch(now, steps);
+        }
+    }
+
+    /// A cancel that was sent before the server showed the goal, or before it had time to note it, may have arrived
+    /// before the goal.
+    pub(super) fn be_noted(&mut self) {
+        let is_sent = !matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended);
+        if is_sent && !self.noted {
+            self.noted = true;
+            self.cancels_in_doubt = self.cancels;
+        }
+    }
+
+    /// Whether "unknown goal" in answer to that cancel proves that the server does not have the goal.
+    pub(super) fn is_denied_by(&self, attempt: u32) -> bool {
+        attempt > self.cancels_in_doubt.saturating_add(u32::from(!self.noted))
+    }
+
+    pub(super) fn send(&mut self, now: Time, steps: &mut Vec<Step>) {
+        steps.push(Step::Send);
+        self.enter(Phase::Sent, Some(now + self.options.accept_timeout));
+    }
+
+    pub(super) fn execute(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.accepted = true;
+        steps.push(Step::TellAccepted);
+        steps.push(Step::RequestResult);
+        self.run_deadline = self.options.result_timeout.map(|limit| now + limit);
+        self.keep_asking_from(self.options.result_poll, now);
+    }
+
+    pub(super) fn has_run_too_long(&self, now: Time) -> bool {
+        self.run_deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    pub(super) fn time_out(&mut self, now: Time, steps: &mut Vec<Step>) {
+        steps.push(Step::Report(IncidentKind::ResultTimedOut));
+        steps.push(Step::Finish(OutcomeKind::ResultTimeout));
+        self.cancel_and_watch(now, steps);
+    }
+
+    /// A goal that is only missing from the status list is not known to have ended: a later list may show it executing,
+    /// and the leaf's wait keeps its deadline.
+    pub(super) fn await_result(&mut self, terminal: bool, now: Time) {
+        self.terminal = terminal;
+        self.questions = 0;
+        if terminal {
+            self.run_deadline = None;
+        }
+        self.enter(Phase::Finishing, Some(now + self.options.result_retry));
+    }
+
+    /// The leaf no longer waits and the server has not answered. The cancel waits for the answer, at most for the
+    /// accept timeout: goal and cancel requests have no order, and a cancel that overtakes its goal has no effect. At
+    /// the end of the process, cancels are sent at once and repeated.
+    pub(super) fn doom(&mut self, now: Time) {
+        self.hold_back(now);
+        // Not renewed for a server that comes and goes: such goals would add up.
+        self.track_until(now + self.options.give_up_timeout);
+        self.phase = Phase::CancelPending;
+    }
+
+    pub(super) fn cancel(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.cancels = self.cancels.saturating_add(1);
+        if !self.accepted {
+            self.cancels_in_doubt = self.cancels;
+        }
+        steps.push(Step::Cancel {
+            attempt: self.cancels,
+        });
+        self.due = Some(now + self.options.cancel_retry);
+    }
+
+    pub(super) fn cancel_and_watch(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.acknowledged = false;
+        self.run_deadline = None;
+        self.hold_back(now);
+        self.give_up = None;
+        self.track_until(now + self.options.give_up_timeout);
+        self.phase = Phase::Canceling;
+        self.cancel(now, steps);
+    }
+
+    pub(super) fn cancel_late(&mut self, now: Time, steps: &mut Vec<Step>) {
+        self.accepted = true;
+        steps.push(Step::Report(IncidentKind::AcceptedLate));
+        self.cancel_and_watch(now, steps);
+        steps.push(Step::RequestResult);
+    }
+
+    /// The next goal on the server waits for this one. A late answer does not extend the wait, an absence of the server
+    /// interrupts it, and a goal that was reported as slow holds back nothing.
+    pub(super) fn hold_back(&mut self, now: Time) {
+        if let (None, Some(left)) = (self.stop_deadline, self.stop_left) {
+            self.stop_deadline = Some(now + left);
+        }
+    }
+
+    /// The server vanished, or a second one with its name appeared. The cancel reaches the server of the goal if it is
+    /// alive.
+    pub(super) fn lose_server(&mut self, tell_leaf: bool, now: Time, steps: &mut Vec<Step>) {
+        self.cancel(now, steps);
+        steps.push(Step::Report(IncidentKind::ServerGone));
+        if tell_leaf {
+            steps.push(Step::Finish(OutcomeKind::ServerGone));
+        }
+        if self.accepted {
+            self.be_noted();
+        }
+        self.run_deadline = None;
+        self.track_until(now + self.options.give_up_timeout);
+        self.be_out_of_reach(now);
+    }
+
+    /// Until the server is back, the next goal on the server does not wait for this one.
+    pub(super) fn be_out_of_reach(&mut self, now: Time) {
+        if let Some(deadline) = self.stop_deadline.take() {
+            self.stop_left = Some(deadline.since(now));
+        }
+        self.acknowledged = false;
+        self.enter(Phase::Unreachable, None);
+    }
+
+    pub(super) fn give_up_by(&mut self, deadline: Time) {
+        self.shut_down = Some(deadline);
+        self.track_until(deadline);
+    }
+
+    /// Sets the end of tracking: never later than one already set, never after the end of the process.
+    pub(super) fn track_until(&mut self, time: Time) {
+        self.give_up = [Some(time), self.give_up, self.shut_down]
+            .into_iter()
+            .flatten()
+            .min();
+    }
+
+    pub(super) fn report_slow_stop(&mut self, now: Time, steps: &mut Vec<Step>) {
+        if self.stop_deadline.is_some_and(|deadline| deadline <= now) {
+            self.stop_deadline = None;
+            self.stop_left = None;
+            steps.push(Step::Report(IncidentKind::NotStoppedInTime));
+        }
+    }
+
+    pub(super) fn refuse(&mut self, steps: &mut Vec<Step>) {
+        if !self.refusal_reported {
+            self.refusal_reported = true;
+            steps.push(Step::Report(IncidentKind::CancelRefused));
+        }
+    }
+}

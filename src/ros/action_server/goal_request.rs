@@ -1,0 +1,136 @@
+//! A goal request of a client, and its answer.
+
+use std::sync::Arc;
+
+use r2r::{ServiceRequest, WrappedActionTypeSupport};
+
+use super::server_goal::ServerGoal;
+use super::{SendGoal, Shared};
+use crate::goal::{GoalId, Stamp, TableError};
+use crate::ros::answers;
+use crate::ros::convert::{Convert, ServedAction};
+
+/// A request for a goal. Dropping it without an answer rejects the goal.
+pub struct GoalRequest<A: ServedAction> {
+    pub(super) id: GoalId,
+    pub(super) goal: Arc<A::Goal>,
+    pub(super) fault: Option<String>,
+    pub(super) server: Arc<Shared<A>>,
+    pub(super) answer: Option<ServiceRequest<SendGoal<A>>>,
+}
+
+impl<A: ServedAction> std::fmt::Debug for GoalRequest<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GoalRequest({})", self.id)
+    }
+}
+
+impl<A: ServedAction> GoalRequest<A> {
+    /// The id that the client chose.
+    pub fn id(&self) -> GoalId {
+        self.id
+    }
+
+    /// The requested goal.
+    pub fn goal(&self) -> &Arc<A::Goal> {
+        &self.goal
+    }
+
+    /// The error in the goal's texts, if they differ from those that the client sent.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    /// Accepts the goal and answers the client. Its status is ACCEPTED until [`ServerGoal::execute`].
+    ///
+    /// # Errors
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected.
+    pub fn accept(self) -> Result<ServerGoal<A>, TableError> {
+        let (goal, answer) = self.take()?;
+        answer.send();
+        goal.inner.server.publish_status();
+        Ok(goal)
+    }
+
+    /// Like [`GoalRequest::accept`], but the client is answered only by the returned [`Acceptance`]. For simulated
+    /// faults.
+    ///
+    /// # Errors
+    /// As [`GoalRequest::accept`].
+    pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
+        // On an error, the drop of `self` rejects the goal.
+        let (goal, stamp) = self.server.accept(self.id, Arc::clone(&self.goal))?;
+        let request = self.answer.take();
+        Ok((goal, Acceptance { request, stamp }))
+    }
+
+    /// [`GoalRequest::accept`] and [`ServerGoal::execute`].
+    ///
+    /// # Errors
+    /// As [`GoalRequest::accept`].
+    pub fn execute(self) -> Result<ServerGoal<A>, TableError> {
+        let goal = self.accept()?;
+        goal.execute()?;
+        Ok(goal)
+    }
+
+    /// Rejects the goal, like dropping it.
+    pub fn reject(self) {}
+
+    /// Never answers: the client waits until its timeout. For simulated faults.
+    pub fn ignore(mut self) {
+        self.answer = None;
+    }
+
+    pub(super) fn answer(&mut self, accepted: bool, stamp: Stamp) {
+        if let Some(request) = self.answer.take() {
+            answers::answer(
+                request,
+                A::Wire::make_goal_response_msg(accepted, stamp.to_wire()),
+            );
+        }
+    }
+}
+
+impl<A: ServedAction> Drop for GoalRequest<A> {
+    fn drop(&mut self) {
+        self.answer(false, Stamp::ZERO);
+    }
+}
+
+/// The answer to the request of an accepted goal. If it is dropped, the client waits until its timeout.
+pub struct Acceptance<A: ServedAction> {
+    pub(super) request: Option<ServiceRequest<SendGoal<A>>>,
+    pub(super) stamp: Stamp,
+}
+
+impl<A: ServedAction> std::fmt::Debug for Acceptance<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Acceptance").finish_non_exhaustive()
+    }
+}
+
+impl<A: ServedAction> Acceptance<A>
+where
+    ServiceRequest<SendGoal<A>>: Clone,
+{
+    /// A second copy of the answer. For simulated faults.
+    pub fn again(&self) -> Self {
+        Self {
+            request: self.request.clone(),
+            stamp: self.stamp,
+        }
+    }
+}
+
+impl<A: ServedAction> Acceptance<A> {
+    /// Sends the answer.
+    pub fn send(self) {
+        if let Some(request) = self.request {
+            answers::answer(
+                request,
+                A::Wire::make_goal_response_msg(true, self.stamp.to_wire()),
+            );
+        }
+    }
+}
