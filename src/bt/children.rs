@@ -75,7 +75,7 @@ impl<'t> Context<'t> {
     /// Ticks a child.
     ///
     /// # Errors
-    /// [`Thrown`] if the child, or a node below it, raised an error.
+    /// [`Thrown`](super::Thrown) if the child, or a node below it, raised an error.
     #[inline(always)]
     pub fn tick_child(&mut self, position: usize) -> Tick {
         let child = self.child(position);

@@ -231,7 +231,7 @@ impl World {
 
     /// Takes the leaf whose goal another client cancelled, as its failure. Its navigation must end: a recovery or the
     /// next leaf must not drive a robot again that another client has stopped (guarantee G3). Goals that a Cancel node
-    /// of the tree cancels do not count, and none counts with [`Settings::canceled_is_success`].
+    /// of the tree cancels do not count, and none counts with [`Settings::canceled_is_success`](crate::nav::Settings::canceled_is_success).
     pub fn take_canceled(&mut self) -> Option<LeafFailure> {
         self.canceled.take()
     }

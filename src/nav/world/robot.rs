@@ -9,7 +9,7 @@ use crate::nav::odometry::{OdometrySample, OdometrySmoother};
 
 impl World {
     /// The newest transform from `source` to `target`, or the one at a stamp. The newest one is refused if it is older
-    /// than [`Settings::transform_age_limit`].
+    /// than [`Settings::transform_age_limit`](crate::nav::Settings::transform_age_limit).
     ///
     /// # Errors
     /// [`TransformError`]. The call does not wait.
@@ -94,7 +94,7 @@ impl World {
         self.odometry.as_ref().map(|(_, smoother)| smoother)
     }
 
-    /// The newest odometry, if it is younger than [`Settings::transform_age_limit`] by its stamp and by its arrival. The
+    /// The newest odometry, if it is younger than [`Settings::transform_age_limit`](crate::nav::Settings::transform_age_limit) by its stamp and by its arrival. The
     /// arrival counts because the clock of the publisher may be ahead, and because a stamp may be zero.
     pub fn current_odometry(&self) -> Option<&OdometrySample> {
         let sample = self.odometry()?.newest()?;

@@ -41,7 +41,7 @@ impl Navigator {
     }
 
     /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay: the place that
-    /// [`GoalQueue::halt_requested`] has returned.
+    /// [`GoalQueue::halt_requested`](crate::navigator::goal_queue::GoalQueue::halt_requested) has returned.
     pub fn stop_until(&mut self, newest: Place, reason: HaltReason, now: Time) {
         self.queue.halt_handled();
         let report = NavigationResult::aborted(
