@@ -78,7 +78,7 @@ def test_g6_silent_server(stack_factory):
     stack.robot.planner.behaviour.accept_delay = 600.0
     result = failed_within_bound(stack, stack.navigation.send(1.0, 0.0))
     assert result.error_code not in (0, 9003)
-    assert "compute_path_to_pose" in result.error_msg and "not answered" in result.error_msg
+    assert "compute_path_to_pose" in result.error_msg and "did not answer" in result.error_msg
 
 
 def test_g1_silent_server_delays_no_tick(stack_factory):
