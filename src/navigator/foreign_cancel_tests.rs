@@ -45,6 +45,11 @@ fn start(rig: &mut Rig, number: u8, kind: NavigatorKind, tree: &Arc<TreeDef>) {
     rig.goal_to(number, kind, "map", 1.0, tree);
 }
 
+fn plan_and_follow(name: &str) -> Arc<TreeDef> {
+    let text = format!("<Sequence name=\"{name}\">{PLAN}{FOLLOW}</Sequence>");
+    load(&registry(), &text)
+}
+
 /// Ticks until the robot follows a path.
 fn drive(rig: &mut Rig) {
     for _ in 0..300 {
@@ -201,19 +206,13 @@ fn g3_a_tree_that_fails_while_the_server_stops_for_another_client_does_not_move_
 
 #[test]
 fn g3_a_swap_does_not_start_a_goal_again_that_another_client_has_stopped() {
-    let tree = |name: &str| {
-        load(
-            &registry(),
-            &format!("<Sequence name=\"{name}\">{PLAN}{FOLLOW}</Sequence>"),
-        )
-    };
     let mut rig = driving_rig();
-    start(&mut rig, 1, ToPose, &tree("old"));
+    start(&mut rig, 1, ToPose, &plan_and_follow("old"));
     drive(&mut rig);
     rig.bench.foreign_cancel("follow_path");
     rig.bench.wait(30);
     let now = rig.now();
-    rig.navigator.swap(ToPose, &tree("new"), now).unwrap();
+    rig.navigator.swap(ToPose, &plan_and_follow("new"), now).unwrap();
     rig.ticks(100);
     let (client, report) = rig.report();
     assert_eq!((client, report.status), (1, Aborted));
@@ -356,18 +355,12 @@ fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
 
 #[test]
 fn g3_a_cancel_of_another_client_counts_while_a_swap_halts_the_tree() {
-    let tree = |name: &str| {
-        load(
-            &registry(),
-            &format!("<Sequence name=\"{name}\">{PLAN}{FOLLOW}</Sequence>"),
-        )
-    };
     let mut rig = driving_rig();
-    start(&mut rig, 1, ToPose, &tree("old"));
+    start(&mut rig, 1, ToPose, &plan_and_follow("old"));
     drive(&mut rig);
     cancel_during_the_next_tick(&mut rig);
     let now = rig.now();
-    rig.navigator.swap(ToPose, &tree("new"), now).unwrap();
+    rig.navigator.swap(ToPose, &plan_and_follow("new"), now).unwrap();
     rig.ticks(100);
     let (client, report) = rig.report();
     assert_eq!((client, report.status), (1, Aborted), "{report:?}");
@@ -377,7 +370,7 @@ fn g3_a_cancel_of_another_client_counts_while_a_swap_halts_the_tree() {
 
 #[test]
 fn g3_a_goal_that_waits_for_its_transform_does_not_move_a_robot_that_another_client_has_stopped() {
-    let tree = load(&registry(), &format!("<Sequence>{PLAN}{FOLLOW}</Sequence>"));
+    let tree = plan_and_follow("only");
     let mut rig = driving_rig();
     start(&mut rig, 1, ToPose, &tree);
     drive(&mut rig);

@@ -225,13 +225,7 @@ impl GoalQueue {
 
     /// Removes the goals up to a place.
     pub(super) fn drain(&self, newest: Place) -> Vec<Request> {
-        self.with(|queue| {
-            let (ended, later) = std::mem::take(&mut queue.goals)
-                .into_iter()
-                .partition::<VecDeque<_>, _>(|goal| goal.place <= newest);
-            queue.goals = later;
-            ended.into_iter().map(|goal| goal.request).collect()
-        })
+        self.drain_where(|goal| goal.place <= newest)
     }
 
     /// Removes the goals for a tree: those with this tree, and those whose tree is not known yet.
@@ -240,10 +234,14 @@ impl GoalQueue {
             RequestedTree::Named(_) => true,
             RequestedTree::Loaded(loaded) => Arc::ptr_eq(loaded, tree),
         };
+        self.drain_where(|goal| goal.request.kind == kind && is_for_tree(&goal.request))
+    }
+
+    fn drain_where(&self, is_wanted: impl Fn(&QueuedGoal) -> bool) -> Vec<Request> {
         self.with(|queue| {
             let (removed, kept) = std::mem::take(&mut queue.goals)
                 .into_iter()
-                .partition::<VecDeque<_>, _>(|goal| goal.request.kind == kind && is_for_tree(&goal.request));
+                .partition::<VecDeque<_>, _>(is_wanted);
             queue.goals = kept;
             removed.into_iter().map(|goal| goal.request).collect()
         })

@@ -248,17 +248,15 @@ impl World {
             Notice::Canceling { .. } => progress.is_canceling = true,
             Notice::Finished { updates, outcome, .. } => {
                 progress.is_canceling |= outcome.is_cancel();
-                let answer = match &outcome {
-                    Outcome::CancelAnswered(goals) => Some(CancelAnswer::Of(goals.clone())),
-                    Outcome::ResponseTimeout | Outcome::ServerGone => Some(CancelAnswer::Missing),
-                    _ => None,
-                };
+                let answer = progress.is_cancel.then(|| CancelAnswer::of(&outcome));
                 progress.applied = updates;
                 progress.outcome = Some(outcome);
                 if progress.is_detached {
                     self.waiting.remove(&ticket);
                 }
-                self.settle_cancel(ticket, &answer.unwrap_or(CancelAnswer::Of(Vec::new())));
+                if let Some(answer) = answer {
+                    self.settle_cancel(ticket, &answer);
+                }
             }
         }
         self.check_canceled(ticket);
@@ -337,6 +335,16 @@ enum CancelAnswer {
     Of(Vec<Option<Ticket>>),
     /// There was no answer: it may cancel goals.
     Missing,
+}
+
+impl CancelAnswer {
+    fn of(outcome: &Outcome<Payload>) -> Self {
+        match outcome {
+            Outcome::CancelAnswered(goals) => Self::Of(goals.clone()),
+            Outcome::ResponseTimeout | Outcome::ServerGone => Self::Missing,
+            _ => Self::Of(Vec::new()),
+        }
+    }
 }
 
 fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
