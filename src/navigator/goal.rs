@@ -1,5 +1,6 @@
 //! A navigation goal, its feedback and its result.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,6 +130,28 @@ pub trait ClientGoal: Send {
     }
 }
 
+/// Identifies a navigation. Goals of the two navigate actions may have the same ID.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NavigationId {
+    /// The action of the goal.
+    pub kind: NavigatorKind,
+    /// The ID of the goal.
+    pub goal: GoalId,
+}
+
+impl fmt::Display for NavigationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: goal {}", self.kind.action(), self.goal)
+    }
+}
+
+/// Maximum length of a frame ID in bytes: that of a topic name. The tick thread reads the frame IDs of a goal
+/// (guarantee G1).
+const MAX_FRAME_ID_LENGTH: usize = 255;
+
+/// Maximum length of the name of a tree in bytes: that of a path. Messages contain the name.
+const MAX_TREE_NAME_LENGTH: usize = 4096;
+
 /// The tree of a goal.
 #[derive(Clone)]
 pub enum RequestedTree {
@@ -167,6 +190,35 @@ pub struct Request {
 }
 
 impl Request {
+    /// The ID of the navigation.
+    pub fn id(&self) -> NavigationId {
+        NavigationId {
+            kind: self.kind,
+            goal: self.client.id(),
+        }
+    }
+
+    /// The reason why the goal is refused without a look at its tree and its frames, if there is one.
+    pub(super) fn fault(&self) -> Option<String> {
+        let frame = self.poses.iter().map(|pose| pose.header.frame_id.len()).max();
+        let tree = match &self.tree {
+            RequestedTree::Named(name) => name.len(),
+            RequestedTree::Loaded(_) => 0,
+        };
+        if tree > MAX_TREE_NAME_LENGTH {
+            return Some(format!(
+                "behavior_tree has {tree} bytes, more than {MAX_TREE_NAME_LENGTH}: send a path or a tree ID"
+            ));
+        }
+        frame
+            .filter(|length| *length > MAX_FRAME_ID_LENGTH)
+            .map(|length| {
+                format!(
+                    "a frame_id has {length} bytes, more than {MAX_FRAME_ID_LENGTH}: send the name of a frame"
+                )
+            })
+    }
+
     /// Aborts the goal before its start. Called on the tick thread.
     pub fn refuse(self, error: NavigationError, reason: &str) {
         let report = self.refusal(error, reason);
@@ -180,8 +232,7 @@ impl Request {
     }
 
     fn refusal(&self, error: NavigationError, reason: &str) -> NavigationResult {
-        let (action, goal) = (self.kind.action(), self.client.id());
-        tracing::warn!("{action}: goal {goal} aborted before it started: {reason}");
+        tracing::warn!("{} aborted before it started: {reason}", self.id());
         NavigationResult::aborted(error.code(self.kind), reason)
     }
 
@@ -193,7 +244,7 @@ impl Request {
     /// Like [`Request::cancel`], from any other thread.
     pub fn cancel_now(self) {
         let report = NavigationResult::not_started();
-        goal_log::ended(self.kind, self.client.id(), &report);
+        goal_log::ended(self.id(), &report);
         self.client.finish_now(report);
     }
 

@@ -3,29 +3,21 @@
 use std::fmt::Write;
 
 use super::NavigatorKind;
-use super::goal::{ClientGoal, NavigationResult, TerminalStatus};
+use super::goal::{ClientGoal, NavigationId, NavigationResult, TerminalStatus};
 use crate::bt::{NodeIndex, TreeDef};
-use crate::goal::GoalId;
 use crate::msg::PoseStamped;
 
 /// Error message for a goal that a newer goal replaced.
 pub(super) const REPLACED: &str = "replaced by a newer goal";
 
 /// Logs the beginning of a goal.
-pub(super) fn began(
-    kind: NavigatorKind,
-    goal: GoalId,
-    robot: Option<&PoseStamped>,
-    poses: &[PoseStamped],
-    tree: &TreeDef,
-) {
-    let line = beginning(kind, goal, robot, poses, tree);
+pub(super) fn began(goal: NavigationId, robot: Option<&PoseStamped>, poses: &[PoseStamped], tree: &TreeDef) {
+    let line = beginning(goal, robot, poses, tree);
     tracing::info!("{line}");
 }
 
 fn beginning(
-    kind: NavigatorKind,
-    goal: GoalId,
+    goal: NavigationId,
     robot: Option<&PoseStamped>,
     poses: &[PoseStamped],
     tree: &TreeDef,
@@ -34,7 +26,7 @@ fn beginning(
         let at = &pose.pose.position;
         format!("({:.2}, {:.2})", at.x, at.y)
     };
-    let mut line = format!("{}: goal {goal}: begin navigating from ", kind.action());
+    let mut line = format!("{goal}: begin navigating from ");
     line += &robot.map_or_else(|| "an unknown location".to_owned(), place);
     // A write to a string cannot fail.
     let _ = match poses {
@@ -51,13 +43,14 @@ fn beginning(
 
 /// Sends the result of a goal to its client.
 pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: NavigationResult) {
-    ended(kind, client.id(), &report);
+    let goal = client.id();
+    ended(NavigationId { kind, goal }, &report);
     client.finish(report);
 }
 
 /// Logs the end of a goal.
-pub(super) fn ended(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) {
-    let line = ending(kind, goal, report);
+pub(super) fn ended(goal: NavigationId, report: &NavigationResult) {
+    let line = ending(goal, report);
     if report.status == TerminalStatus::Aborted && report.error_message != REPLACED {
         tracing::warn!("{line}");
     } else {
@@ -65,7 +58,7 @@ pub(super) fn ended(kind: NavigatorKind, goal: GoalId, report: &NavigationResult
     }
 }
 
-fn ending(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) -> String {
+fn ending(goal: NavigationId, report: &NavigationResult) -> String {
     let NavigationResult {
         status: ending,
         error_code,
@@ -77,7 +70,7 @@ fn ending(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) -> Strin
         TerminalStatus::Aborted if error_message == REPLACED => "was preempted",
         TerminalStatus::Aborted => "failed",
     };
-    let mut line = format!("{}: goal {goal} {how}", kind.action());
+    let mut line = format!("{goal} {how}");
     if *error_code != 0 {
         let _ = write!(line, " (error code {error_code})");
     }
@@ -91,15 +84,20 @@ fn ending(kind: NavigatorKind, goal: GoalId, report: &NavigationResult) -> Strin
 mod tests {
     use super::super::test_harness::{load, registry};
     use super::*;
+    use crate::goal::GoalId;
     use crate::msg::Pose;
+
+    const NAVIGATION: NavigationId = NavigationId {
+        kind: NavigatorKind::ToPose,
+        goal: GoalId::ZERO,
+    };
 
     #[test]
     fn the_log_of_a_start_names_start_goal_and_tree() {
         let tree = load(&registry(), "<AlwaysSuccess/>");
         let pose = |x: f64| PoseStamped::in_frame("map", Pose::planar(x, 0.5, 0.0));
-        let line = |robot: Option<&PoseStamped>, poses: &[PoseStamped]| {
-            beginning(NavigatorKind::ToPose, GoalId::ZERO, robot, poses, &tree)
-        };
+        let line =
+            |robot: Option<&PoseStamped>, poses: &[PoseStamped]| beginning(NAVIGATION, robot, poses, &tree);
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
         assert_eq!(
             line(Some(&pose(1.0)), &[pose(2.0)]),
@@ -116,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_log_of_an_end_names_its_reason() {
-        let line = |report: &NavigationResult| ending(NavigatorKind::ToPose, GoalId::ZERO, report);
+        let line = |report: &NavigationResult| ending(NAVIGATION, report);
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
         assert_eq!(line(&NavigationResult::succeeded()), format!("{goal} succeeded"));
         assert_eq!(

@@ -3,15 +3,21 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use super::NavigatorKind;
 use super::global_frame::Expressed;
-use super::goal::{NavigationError, Request, RequestedTree};
+use super::goal::{NavigationError, NavigationId, Request, RequestedTree};
 use crate::bt::{Time, TreeDef};
-use crate::goal::GoalId;
 
 /// Error message for goals that were accepted and did not start before the node stopped accepting goals.
 pub(super) const SHUT: &str = "the node stopped accepting goals before this goal started";
+
+/// Time to load the tree of a goal, including the trees of the goals before it. A file system may not answer at all.
+const MAX_LOADING_TIME: Duration = Duration::from_secs(10);
+
+/// Error message for goals whose tree was not loaded in that time.
+const NOT_LOADED: &str = "its tree is not loaded after 10 s: check that the file system answers, or use the default tree, which is in memory";
 
 /// Identifies a goal in the queue. The goal IDs of two clients may be equal.
 pub type Place = u64;
@@ -22,7 +28,10 @@ pub type Epoch = u64;
 /// The state of a goal that has not started.
 enum QueuedState {
     /// Its tree is being read, or waits to be read.
-    LoadingTree,
+    LoadingTree {
+        /// The time after which the goal is refused. `None` before the first check.
+        deadline: Option<Time>,
+    },
     /// Transforms of its poses to the global frame may be missing.
     WaitingForTransform {
         /// The time after which the goal is refused. `None` before the first check.
@@ -35,7 +44,7 @@ enum QueuedState {
 impl QueuedState {
     fn of(tree: &RequestedTree) -> Self {
         match tree {
-            RequestedTree::Named(_) => Self::LoadingTree,
+            RequestedTree::Named(_) => Self::LoadingTree { deadline: None },
             RequestedTree::Loaded(_) => Self::WaitingForTransform {
                 deadline: None,
                 expressed: Expressed::default(),
@@ -204,8 +213,8 @@ impl GoalQueue {
     }
 
     /// Removes a goal.
-    pub fn remove(&self, goal: GoalId) -> Option<Request> {
-        let removed = self.with(|queue| queue.remove(|queued| queued.request.client.id() == goal));
+    pub fn remove(&self, goal: NavigationId) -> Option<Request> {
+        let removed = self.with(|queue| queue.remove(|queued| queued.request.id() == goal));
         removed.map(|queued| queued.request)
     }
 
@@ -296,7 +305,7 @@ impl GoalQueue {
         }
     }
 
-    /// Checks the goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a
+    /// Refuses goals whose tree is not loaded in time. Checks the goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a
     /// late transform does not replace a newer goal by an older one. The active goal is older than all of these.
     /// `deadline` is the end of the wait for transforms for goals that are checked for the first time. `look` gets a
     /// goal, the work on its poses that is done, and whether it is the first check.
@@ -317,9 +326,17 @@ impl GoalQueue {
                     settled.displaced.push(goal.request);
                     continue;
                 }
-                let QueuedState::WaitingForTransform { deadline, expressed } = &mut goal.state else {
-                    kept.push_front(goal);
-                    continue;
+                let (deadline, expressed) = match &mut goal.state {
+                    QueuedState::LoadingTree { deadline } => {
+                        if now < *deadline.get_or_insert(now + MAX_LOADING_TIME) {
+                            kept.push_front(goal);
+                        } else {
+                            let error = NavigationError::FailedToLoadBehaviorTree;
+                            settled.refused.push((goal.request, error, NOT_LOADED.to_owned()));
+                        }
+                        continue;
+                    }
+                    QueuedState::WaitingForTransform { deadline, expressed } => (deadline, expressed),
                 };
                 let is_first = deadline.is_none();
                 let deadline = *deadline.get_or_insert(first_deadline);
@@ -346,7 +363,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::super::goal::NavigationResult;
-    use super::super::test_harness::{load, registry, request};
+    use super::super::test_harness::{load, navigation, registry, request};
     use super::*;
 
     fn tree() -> Arc<TreeDef> {
@@ -378,7 +395,7 @@ mod tests {
         let (first, _, name) = queue.wait_for_name().unwrap();
         assert_eq!(name, "1.xml");
         for number in [1, 2] {
-            assert!(queue.remove(GoalId([number; 16])).is_some());
+            assert!(queue.remove(navigation(number)).is_some());
         }
         assert!(queue.loaded(first, Ok(tree())).is_none(), "it is gone");
         let (third, _, name) = queue.wait_for_name().unwrap();
@@ -417,7 +434,13 @@ mod tests {
         assert_eq!(settle(0, 0), (vec![], vec![], vec![]));
         assert_eq!(settle(2, 0), (vec![2], vec![1], vec![]));
         assert_eq!(settle(0, 10), (vec![], vec![], vec![3]));
-        assert_eq!(numbers(queue.drain(Place::MAX)), [4], "its tree is not read yet");
+        assert_eq!(
+            settle(0, 9_999),
+            (vec![], vec![], vec![]),
+            "its tree is not read yet"
+        );
+        assert_eq!(settle(0, 10_000), (vec![], vec![], vec![4]));
+        assert!(queue.is_empty());
     }
 
     #[test]

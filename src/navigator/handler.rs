@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Handle;
 use super::client::{NavigateAction, WireGoal};
-use super::goal::{NavigationError, Request, RequestedTree};
+use super::goal::{NavigationError, NavigationId, Request, RequestedTree};
 use crate::goal::{GoalId, TableError};
 use crate::ros::{ActionHandler, GoalRequest, GoalTrackerHandle, ServerGoal};
 
@@ -92,6 +92,7 @@ where
     }
 
     fn cancel(&mut self, goal: GoalId) {
-        self.navigator.cancel(goal);
+        let kind = A::KIND;
+        self.navigator.cancel(NavigationId { kind, goal });
     }
 }

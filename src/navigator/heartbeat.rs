@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::goal::NavigationId;
 use crate::bt::CurrentNode;
-use crate::goal::GoalId;
 
 /// The activity of the tick thread, at a cost of two stores per tick. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +25,12 @@ struct HeartbeatInner {
 #[derive(Debug, Default)]
 struct Goals {
     /// The goal whose tree runs.
-    active_goal: Option<GoalId>,
+    active_goal: Option<NavigationId>,
     /// Goals with a cancel request that the thread has not processed.
-    cancels: Vec<GoalId>,
+    cancels: Vec<NavigationId>,
     /// The goal for which the watchdog has cancelled all goals and jobs of the tree. The thread has not processed this
     /// yet.
-    cancelled_externally: Option<GoalId>,
+    cancelled_externally: Option<NavigationId>,
 }
 
 impl Heartbeat {
@@ -65,7 +65,7 @@ impl Heartbeat {
     }
 
     /// Sets the goal whose tree is about to run.
-    pub(crate) fn set_goal(&self, goal: GoalId) {
+    pub(crate) fn set_goal(&self, goal: NavigationId) {
         self.goals().active_goal = Some(goal);
     }
 
@@ -75,7 +75,7 @@ impl Heartbeat {
     }
 
     /// Adds a cancel request.
-    pub(crate) fn cancel_requested(&self, goal: GoalId) {
+    pub(crate) fn cancel_requested(&self, goal: NavigationId) {
         let mut goals = self.goals();
         if !goals.cancels.contains(&goal) {
             goals.cancels.push(goal);
@@ -83,19 +83,19 @@ impl Heartbeat {
     }
 
     /// Removes a cancel request, which the thread has processed.
-    pub(crate) fn cancel_processed(&self, goal: GoalId) {
+    pub(crate) fn cancel_processed(&self, goal: NavigationId) {
         self.goals().cancels.retain(|asked| *asked != goal);
     }
 
     /// The active goal, if its cancel waits for the thread. A cancel of another goal is no reason to stop this one.
-    pub(super) fn waiting_cancel(&self) -> Option<GoalId> {
+    pub(super) fn waiting_cancel(&self) -> Option<NavigationId> {
         let goals = self.goals();
         goals.active_goal.filter(|goal| goals.cancels.contains(goal))
     }
 
     /// Records that the goals and jobs of the leaves were cancelled without the thread, because of a cancel of this
     /// goal.
-    pub(crate) fn cancelled_externally(&self, goal: GoalId) {
+    pub(crate) fn cancelled_externally(&self, goal: NavigationId) {
         self.goals().cancelled_externally = Some(goal);
         self.0.is_cancelled_externally.store(true, Ordering::Release);
     }
@@ -106,7 +106,7 @@ impl Heartbeat {
     }
 
     /// Takes that record.
-    pub(crate) fn take_cancelled_externally(&self) -> Option<GoalId> {
+    pub(crate) fn take_cancelled_externally(&self) -> Option<NavigationId> {
         if !self.is_cancelled_externally() {
             return None;
         }

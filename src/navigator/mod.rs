@@ -72,7 +72,8 @@ mod watchdog_tests;
 pub use self::core::Navigator;
 pub use durations::Durations;
 pub use goal::{
-    ClientGoal, Feedback, NavigationError, NavigationResult, Request, RequestedTree, TerminalStatus,
+    ClientGoal, Feedback, NavigationError, NavigationId, NavigationResult, Request, RequestedTree,
+    TerminalStatus,
 };
 pub use goal_queue::{Epoch, GoalQueue, Place};
 pub use heartbeat::Heartbeat;

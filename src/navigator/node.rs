@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::client::WireGoal;
-use super::goal::{Request, RequestedTree};
+use super::goal::{NavigationId, Request, RequestedTree};
 use super::goal_queue::SHUT;
 use super::handler::Handler;
 use super::node_lifecycle::NodeLifecycle;
@@ -408,7 +408,8 @@ impl Node {
                 });
                 // Topics have a separate thread: a cancel of all listed goals may come before the goal is in the queue.
                 if listed.is_canceling() {
-                    navigator.cancel(listed.id());
+                    let (kind, goal) = (NavigatorKind::ToPose, listed.id());
+                    navigator.cancel(NavigationId { kind, goal });
                 }
             })
         })??;

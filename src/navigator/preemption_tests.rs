@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{NavigationResult, Request, RequestedTree, TerminalStatus};
+use super::goal::{NavigationId, NavigationResult, Request, RequestedTree, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use super::{NavigatorKind, Options};
 use crate::bt::TreeDef;
@@ -57,8 +57,14 @@ impl Rig {
     }
 
     pub(super) fn cancel(&mut self, number: u8) {
-        let now = self.now();
-        self.navigator.cancel(id(number), now);
+        for kind in NavigatorKind::ALL {
+            self.cancel_of(kind, number);
+        }
+    }
+
+    fn cancel_of(&mut self, kind: NavigatorKind, number: u8) {
+        let (goal, now) = (id(number), self.now());
+        self.navigator.cancel(NavigationId { kind, goal }, now);
     }
 
     fn swap(&mut self, kind: NavigatorKind, tree: &Arc<TreeDef>) {
@@ -106,6 +112,23 @@ fn a_late_transform_does_not_let_an_older_goal_replace_a_newer_one() {
     rig.cancel(2);
     rig.ticks(3);
     assert_eq!(rig.told(), [canceled(2)]);
+}
+
+#[test]
+fn g6_a_cancel_is_for_the_action_that_received_it() {
+    let options = Options {
+        allow_navigator_preemption: true,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(Settings::default(), options);
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let turn = tree(TURN);
+    rig.goal_to(1, ThroughPoses, "map", 1.0, &turn);
+    rig.ticks(3);
+    rig.goal_to(1, ToPose, "dock", 1.0, &turn);
+    rig.cancel_of(ThroughPoses, 1);
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![canceled(1)], 0));
 }
 
 #[test]

@@ -6,7 +6,6 @@ use super::NavigatorKind::ToPose;
 use super::goal::{Request, RequestedTree, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use crate::bt::{Time, TreeDef};
-use crate::goal::GoalId;
 use crate::msg::action::{ComputePathToPose, Spin};
 use crate::msg::{Header, Pose, PoseStamped, Stamp};
 use crate::nav::testing::Plan;
@@ -141,8 +140,7 @@ fn turning() -> (Rig, Arc<TreeDef>) {
     rig.ticks(3);
     rig.bench.publish("resume", ());
     rig.ticks(3);
-    let now = rig.now();
-    rig.navigator.cancel(GoalId([1; 16]), now);
+    rig.cancel(1);
     rig.ticks(5);
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     rig.unstamped(2, 1.0, &tree, 0);
@@ -231,8 +229,7 @@ fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
     let (mut rig, tree) = turning();
     rig.bench.publish("pause", ());
     rig.ticks(3);
-    let now = rig.now();
-    rig.navigator.cancel(GoalId([2; 16]), now);
+    rig.cancel(2);
     rig.ticks(5);
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     rig.unstamped(3, 2.0, &tree, 0);

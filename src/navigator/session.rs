@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{ClientGoal, Feedback, Request, RequestedTree};
+use super::goal::{ClientGoal, Feedback, NavigationId, Request, RequestedTree};
 use super::options::Options;
 use super::{NavigatorKind, Robot, blackboard_io, feedback};
 use crate::bt::{Time, Tree, TreeDef};
-use crate::goal::GoalId;
 use crate::msg::Goals;
 
 /// The active goal.
@@ -56,8 +55,11 @@ impl Session {
         self.run_accepted
     }
 
-    pub(crate) fn id(&self) -> GoalId {
-        self.client.id()
+    pub(crate) fn id(&self) -> NavigationId {
+        NavigationId {
+            kind: self.kind,
+            goal: self.client.id(),
+        }
     }
 
     /// The original request, with another tree.

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::goal::TerminalStatus;
-use super::test_harness::{Rig, load, registry};
+use super::test_harness::{Rig, load, navigation, registry};
 use super::{NavigatorKind, Options};
 use crate::bt::{HaltReason, NodeStatus, TreeDef};
-use crate::goal::GoalId;
 use crate::job::{self, CancellationToken, Local};
 use crate::nav::Settings;
 
@@ -58,7 +57,7 @@ impl Braking {
 
     fn cancel(&mut self, number: u8) {
         let now = self.rig.now();
-        self.rig.navigator.cancel(GoalId([number; 16]), now);
+        self.rig.navigator.cancel(navigation(number), now);
     }
 
     /// The results since the last call: number, status, error code and message.

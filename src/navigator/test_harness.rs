@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::goal::{ClientGoal, Feedback, NavigationResult, Request, RequestedTree, TerminalStatus};
+use super::goal::{
+    ClientGoal, Feedback, NavigationId, NavigationResult, Request, RequestedTree, TerminalStatus,
+};
 use super::{Navigator, NavigatorKind, Options};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, Time, TreeDef};
 use crate::goal::GoalId;
@@ -126,6 +128,14 @@ pub(super) fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Nav
     }
 }
 
+/// The ID of a goal of [`request`].
+pub(super) fn navigation(number: u8) -> NavigationId {
+    NavigationId {
+        kind: NavigatorKind::ThroughPoses,
+        goal: GoalId([number; 16]),
+    }
+}
+
 impl Rig {
     pub(super) fn new() -> Self {
         Self::with(Settings::default(), Options::default())
@@ -214,7 +224,7 @@ fn g8_a_panic_in_a_halt_does_not_keep_other_leaves_running() {
     rig.goal(1, &tree);
     rig.ticks(3);
     let now = rig.now();
-    rig.navigator.cancel(GoalId([1; 16]), now);
+    rig.navigator.cancel(navigation(1), now);
     rig.ticks(5);
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     assert_eq!(rig.bench.active("spin"), 0);
@@ -242,11 +252,29 @@ fn g8_a_panic_at_tree_creation_aborts_one_goal() {
 }
 
 #[test]
+fn g7_a_panic_at_tree_creation_does_not_halt_the_tree_that_runs() {
+    let (mut rig, registry) = (Rig::new(), registry());
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    rig.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    rig.ticks(3);
+    rig.goal(2, &load(&registry, "<PanicsInAttach/>"));
+    rig.ticks(3);
+    let (client, report) = rig.report();
+    assert_eq!(
+        (client, report.status),
+        (2, TerminalStatus::Aborted),
+        "{report:?}"
+    );
+    assert_eq!(rig.bench.active("spin"), 1);
+    assert!(rig.reports.try_recv().is_err(), "the first goal goes on");
+}
+
+#[test]
 fn g8_a_panic_in_the_drop_of_a_tree_has_no_effect() {
     let (mut rig, registry) = (Rig::new(), registry());
     rig.goal(1, &load(&registry, "<PanicsInDrop/>"));
     rig.ticks(1);
-    rig.navigator.cancel(GoalId([1; 16]), Time::ZERO);
+    rig.navigator.cancel(navigation(1), Time::ZERO);
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     // Another tree replaces this tree, and its first creation fails.
     rig.goal(

@@ -9,14 +9,13 @@ use std::time::Duration;
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use super::goal::{NavigationError, NavigationResult, TerminalStatus};
-use super::test_harness::{bench, load, registry, request};
+use super::goal::{NavigationError, NavigationResult, RequestedTree, TerminalStatus};
+use super::test_harness::{bench, load, navigation, registry, request};
 use super::{Heartbeat, Navigator, NavigatorKind, Options, TickClock, TickThread, Unacknowledged};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Tick, Time, TreeDef};
-use crate::goal::GoalId;
 use crate::job::JobRegistry;
-use crate::msg::PoseStamped;
 use crate::msg::action::Spin;
+use crate::msg::{Pose, PoseStamped};
 use crate::nav::testing::{Bench, Plan};
 use crate::nav::{Settings, World};
 
@@ -403,7 +402,7 @@ fn a_failed_tick_thread_reports_its_fault() {
 fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
     let mut remote = Remote::new();
     remote.turn(|| Plan::endless().unstoppable());
-    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.thread.handle().cancel(navigation(1));
     remote.paused_periods(290);
     assert!(remote.reports.try_recv().is_err(), "it has its three seconds");
     remote.paused_periods(20);
@@ -416,7 +415,7 @@ fn g3_a_paused_simulation_does_not_keep_a_client_from_its_result() {
 fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() {
     let mut remote = Remote::new();
     remote.turn(|| Plan::endless().stop_after(1000));
-    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.thread.handle().cancel(navigation(1));
     remote.ticks();
     // An hour passes in the simulation, and no time for the server.
     remote.clock.0[0].fetch_add(3_600_000, Ordering::SeqCst);
@@ -475,7 +474,7 @@ fn g10_nothing_is_ticked_before_a_simulation_is_heard_of_and_a_goal_that_waits_f
     remote.goal(1, &tree);
     remote.paused_periods(100);
     assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));
-    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.thread.handle().cancel(navigation(1));
     remote.paused_periods(1);
     assert_eq!(
         remote.reports.try_recv().unwrap().1.status,
@@ -553,4 +552,29 @@ fn g6_goals_are_aborted_once_for_a_clock_that_stays_away_and_each_has_its_own_ti
     assert_eq!((client, report.error_code), (2, 9100));
     remote.paused_periods(20);
     assert_eq!(errors.0.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn g1_a_goal_with_a_very_long_name_is_refused() {
+    let remote = Remote::new();
+    let frame = "f".repeat(256);
+    let mut framed = request(1, &load(&registry(), "<AlwaysSuccess/>"), &remote.clients);
+    framed.poses = vec![PoseStamped::in_frame(frame.as_str(), Pose::default())];
+    let mut named = request(2, &load(&registry(), "<AlwaysSuccess/>"), &remote.clients);
+    named.tree = RequestedTree::Named("t".repeat(4097));
+    for (goal, reason) in [
+        (
+            framed,
+            "a frame_id has 256 bytes, more than 255: send the name of a frame",
+        ),
+        (
+            named,
+            "behavior_tree has 4097 bytes, more than 4096: send a path or a tree ID",
+        ),
+    ] {
+        remote.thread.handle().goal(goal);
+        let (_, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+        let unknown = NavigationError::Unknown.code(NavigatorKind::ThroughPoses);
+        assert_eq!(report, NavigationResult::aborted(unknown, reason));
+    }
 }

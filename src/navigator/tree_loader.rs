@@ -66,11 +66,10 @@ mod tests {
 
     use super::super::goal::{Request, RequestedTree, TerminalStatus};
     use super::super::goal_queue::SHUT;
-    use super::super::test_harness::{bench, load, registry, request};
+    use super::super::test_harness::{bench, load, navigation, registry, request};
     use super::super::thread_tests::{Remote, TIMEOUT};
     use super::*;
     use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Registry, Tick};
-    use crate::goal::GoalId;
 
     struct Endless;
 
@@ -150,7 +149,7 @@ mod tests {
         }
 
         fn cancel(&self, number: u8) {
-            self.remote.thread.handle().cancel(GoalId([number; 16]));
+            self.remote.thread.handle().cancel(navigation(number));
         }
 
         /// The next answered client, with its status and message.

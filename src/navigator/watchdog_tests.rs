@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::goal::TerminalStatus;
-use super::test_harness::{load, registry, request};
+use super::test_harness::{load, navigation, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
 use super::{NavigatorKind, Unacknowledged, Watchdog};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, TreeDef};
-use crate::goal::GoalId;
 use crate::job::{Threads, register_function};
 use crate::msg::action::Spin;
 use crate::nav::testing::Plan;
@@ -78,7 +77,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
     assert_eq!(halted.wait(A_MOMENT), Err(Unacknowledged::NotYet));
     assert!(stopped.try_recv().is_err(), "no cancel was requested");
-    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.thread.handle().cancel(navigation(1));
     stopped.recv_timeout(TIMEOUT).unwrap();
     release.send(()).unwrap();
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
@@ -198,7 +197,7 @@ fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_
     kept.remote.periods(2);
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 1);
-    kept.remote.thread.handle().cancel(GoalId([1; 16]));
+    kept.remote.thread.handle().cancel(navigation(1));
     inside.recv_timeout(TIMEOUT).unwrap();
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
     kept.remote.bench.wait(10);
@@ -217,8 +216,9 @@ fn g6_a_cancel_of_a_goal_that_waits_leaves_the_one_alone_that_runs() {
     let handle = kept.remote.thread.handle();
     let mut other = request(2, &kept.tree, &kept.remote.clients);
     other.kind = NavigatorKind::ToPose;
+    let waiting = other.id();
     handle.goal(other);
-    handle.cancel(GoalId([2; 16]));
+    handle.cancel(waiting);
     let (client, report) = kept.remote.reports.try_recv().unwrap();
     assert_eq!((client, report.status), (2, TerminalStatus::Canceled), "at once");
     assert!(kept.stopped.recv_timeout(QUIET_TIME).is_err());
@@ -237,7 +237,7 @@ fn g6_a_tree_whose_goals_were_cancelled_externally_is_halted_and_its_client_gets
     kept.keep();
     // It would replace the first goal in its tree, whose leaves would wait without end for the cancelled goals.
     kept.remote.goal(2, &kept.tree);
-    kept.remote.thread.handle().cancel(GoalId([1; 16]));
+    kept.remote.thread.handle().cancel(navigation(1));
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 0);
@@ -324,7 +324,7 @@ fn g8_a_leaf_that_blocks_the_tick_thread_does_not_block_the_cancel_of_a_job() {
     inside.recv_timeout(TIMEOUT).unwrap();
     expect_report(&reports, "leaf `wall` has blocked the tick thread for ");
     assert!(stopped.try_recv().is_err());
-    remote.thread.handle().cancel(GoalId([1; 16]));
+    remote.thread.handle().cancel(navigation(1));
     assert_eq!(
         stopped.recv_timeout(TIMEOUT),
         Ok(()),

@@ -10,7 +10,7 @@ use crate::navigator::goal::{NavigationError, NavigationResult, Request};
 use crate::navigator::goal_log::{self, REPLACED};
 use crate::navigator::goal_queue::{Readiness, SHUT};
 use crate::navigator::session::Session;
-use crate::navigator::{NavigatorKind, Robot, global_frame};
+use crate::navigator::{NavigatorKind, Robot, blackboard_io, global_frame};
 
 impl Navigator {
     /// Takes a goal that was accepted.
@@ -113,58 +113,88 @@ impl Navigator {
         }
     }
 
+    /// Returns whether the tree of a goal is the one that its navigator keeps.
+    fn has_tree_of(&self, request: &Request) -> bool {
+        let kept = self.trees[request.kind.index()].as_ref();
+        kept.zip(request.tree.loaded())
+            .is_some_and(|(tree, def)| Arc::ptr_eq(tree.definition(), def))
+    }
+
     /// Runs a goal: at once, in place of the current goal, or when the current goal has stopped.
-    pub(super) fn take_up(&mut self, mut request: Request, now: Time) {
-        match &mut self.state {
+    pub(super) fn take_up(&mut self, request: Request, now: Time) {
+        match &self.state {
             NavigationState::Idle => self.start(request, now),
-            NavigationState::Running(session) => {
-                let tree = self.trees[request.kind.index()].as_mut();
-                let same = |tree: &Tree| matches!(request.tree.loaded(), Some(def) if Arc::ptr_eq(def, tree.definition()));
-                match tree.filter(|tree| request.kind == session.kind() && same(tree)) {
-                    Some(tree) => {
-                        // As in Nav2: the tree is not halted, and its nodes read the new goal through their ports.
-                        if let Some(world) = tree.resource::<World>() {
-                            world.begin_navigation(request.accepted);
-                            world.failures.forget();
-                        }
-                        let kind = request.kind;
-                        let old = session.replace(request, now);
-                        crate::navigator::blackboard_io::goal(tree, &self.options, kind, session.poses());
-                        tree.renew_sources();
-                        let goal = session.id();
-                        if let Some(heartbeat) = &self.heartbeat {
-                            heartbeat.set_goal(goal);
-                        }
-                        goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
-                        let robot = Robot::of(tree).pose;
-                        let poses = &session.poses().0;
-                        goal_log::began(kind, goal, robot.as_ref(), poses, tree.definition());
-                    }
-                    None => {
-                        request.run_accepted = session.run_accepted();
-                        let replaced = NavigationResult::aborted(0, REPLACED);
-                        self.stop_tree(HaltReason::TreeSwapped, Then::Tell(replaced), now);
-                        if let NavigationState::Stopping { next, .. } = &mut self.state {
-                            *next = Some(request);
-                        }
-                        self.poll(now);
-                    }
-                }
+            NavigationState::Running(session)
+                if request.kind == session.kind() && self.has_tree_of(&request) =>
+            {
+                self.replace_goal(request, now);
             }
-            NavigationState::Stopping {
-                session, then, next, ..
-            } => {
-                if matches!(then, Then::Resume(_)) {
-                    request.run_accepted = session.run_accepted();
-                }
-                then.tell(NavigationResult::aborted(0, REPLACED));
-                if let Some(older) = next.take() {
-                    request.run_accepted = older.run_accepted;
-                    goal_log::finish(older.kind, older.client, NavigationResult::aborted(0, REPLACED));
-                }
-                *next = Some(request);
-            }
+            NavigationState::Running(_) | NavigationState::Stopping { .. } => self.preempt(request, now),
         }
+    }
+
+    /// Gives a goal to the tree that runs. As in Nav2, the tree is not halted, and its nodes read the new goal through
+    /// their ports.
+    fn replace_goal(&mut self, request: Request, now: Time) {
+        let kind = request.kind;
+        let (NavigationState::Running(session), Some(tree)) =
+            (&mut self.state, &mut self.trees[kind.index()])
+        else {
+            return;
+        };
+        if let Some(world) = tree.resource::<World>() {
+            world.begin_navigation(request.accepted);
+            world.failures.forget();
+        }
+        let old = session.replace(request, now);
+        blackboard_io::goal(tree, &self.options, kind, session.poses());
+        tree.renew_sources();
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.set_goal(session.id());
+        }
+        goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
+        let robot = Robot::of(tree).pose;
+        let poses = &session.poses().0;
+        goal_log::began(session.id(), robot.as_ref(), poses, tree.definition());
+    }
+
+    /// Halts the current tree for a goal, which starts when that tree has stopped. The tree of the goal is made first:
+    /// if that fails, nothing is halted (guarantee G7).
+    fn preempt(&mut self, mut request: Request, now: Time) {
+        let made = match request.tree.loaded().cloned() {
+            Some(def) if self.options.always_reload || !self.has_tree_of(&request) => {
+                match self.make_tree(request.kind, &def, now) {
+                    Ok(made) => Some(made),
+                    Err(reason) => {
+                        return request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
+                    }
+                }
+            }
+            _ => None,
+        };
+        let replaced = || NavigationResult::aborted(0, REPLACED);
+        if let NavigationState::Running(session) = &self.state {
+            request.run_accepted = session.run_accepted();
+            self.stop_tree(HaltReason::TreeSwapped, Then::Tell(replaced()), now);
+        }
+        if let Some(made) = made {
+            self.keep(request.kind, made);
+        }
+        if let NavigationState::Stopping {
+            session, then, next, ..
+        } = &mut self.state
+        {
+            if matches!(then, Then::Resume(_)) {
+                request.run_accepted = session.run_accepted();
+            }
+            then.tell(replaced());
+            if let Some(older) = next.take() {
+                request.run_accepted = older.run_accepted;
+                goal_log::finish(older.kind, older.client, replaced());
+            }
+            *next = Some(request);
+        }
+        self.poll(now);
     }
 
     pub(super) fn start(&mut self, request: Request, now: Time) {
@@ -172,11 +202,7 @@ impl Navigator {
             return;
         };
         let index = request.kind.index();
-        let keeps = !self.options.always_reload
-            && self.trees[index]
-                .as_ref()
-                .is_some_and(|tree| Arc::ptr_eq(tree.definition(), &def));
-        if !keeps {
+        if self.options.always_reload || !self.has_tree_of(&request) {
             match self.make_tree(request.kind, &def, now) {
                 Ok(made) => self.keep(request.kind, made),
                 Err(reason) => {
@@ -191,7 +217,7 @@ impl Navigator {
         self.current = request.kind;
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.follow(tree.current_node());
-            heartbeat.set_goal(request.client.id());
+            heartbeat.set_goal(request.id());
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         if let Some(world) = tree.resource::<World>() {
@@ -199,10 +225,10 @@ impl Navigator {
             world.begin_navigation(request.accepted);
         }
         let session = Session::new(request, now);
-        crate::navigator::blackboard_io::goal(tree, &self.options, session.kind(), session.poses());
+        blackboard_io::goal(tree, &self.options, session.kind(), session.poses());
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;
-        goal_log::began(session.kind(), session.id(), robot.as_ref(), poses, &def);
+        goal_log::began(session.id(), robot.as_ref(), poses, &def);
         self.state = NavigationState::Running(session);
     }
 }

@@ -5,22 +5,21 @@ use std::sync::Arc;
 use super::trees::drop_tree;
 use super::{NavigationState, Navigator, Then};
 use crate::bt::{HaltReason, Resource, Time};
-use crate::goal::GoalId;
 use crate::nav::{LeafFailure, World};
 use crate::navigator::NavigatorKind;
-use crate::navigator::goal::{NavigationError, NavigationResult, Request};
+use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request};
 use crate::navigator::goal_log;
 use crate::navigator::goal_queue::Place;
 use crate::navigator::session::Session;
 
 impl Navigator {
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
-    pub fn cancel(&mut self, goal: GoalId, now: Time) {
+    pub fn cancel(&mut self, goal: NavigationId, now: Time) {
         if let Some(request) = self.queue.remove(goal) {
             request.cancel();
         }
         if let NavigationState::Stopping { next, also, .. } = &mut self.state
-            && let Some(request) = next.take_if(|next| next.client.id() == goal)
+            && let Some(request) = next.take_if(|next| next.id() == goal)
         {
             also.push((request, NavigationResult::not_started()));
         }
@@ -94,7 +93,7 @@ impl Navigator {
 
     /// Ends the run of the current tree. The watchdog has cancelled the goals of all its leaves, because the client of
     /// `goal` requested a cancel. The leaves would wait for them without end (guarantee G6).
-    pub fn leaves_were_halted(&mut self, goal: GoalId, now: Time) {
+    pub fn leaves_were_halted(&mut self, goal: NavigationId, now: Time) {
         let NavigationState::Running(session) = &self.state else {
             return;
         };

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::goal::{NavigationError, Request};
+use super::super::goal::{NavigationError, NavigationId, Request};
 use super::super::goal_queue::{Epoch, GoalQueue, SHUT};
 use super::super::{Heartbeat, NavigatorKind};
 use super::{Message, TickStatus};
 use crate::bt::{HaltReason, TreeDef};
-use crate::goal::GoalId;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 
 /// The future acknowledgement of a request.
@@ -69,8 +68,12 @@ pub struct AdmissionPermit {
 }
 
 impl AdmissionPermit {
-    /// Sends the goal. If goals were refused meanwhile, even for a short time, its client gets an error.
+    /// Sends the goal. If goals were refused meanwhile, even for a short time, its client gets an error. Also if a name
+    /// in the goal is too long.
     pub fn submit(self, request: Request) {
+        if let Some(reason) = request.fault() {
+            return request.refuse_now(NavigationError::Unknown, &reason);
+        }
         match self.handle.queue.push(self.epoch, request) {
             Ok(()) => self.handle.wake(),
             Err(request) => request.refuse_now(NavigationError::None, SHUT),
@@ -113,7 +116,7 @@ impl Handle {
 
     /// Cancels a goal without waiting for a tick. A goal that has not started ends at once, even if a leaf blocks the
     /// thread.
-    pub fn cancel(&self, goal: GoalId) {
+    pub fn cancel(&self, goal: NavigationId) {
         if let Some(request) = self.queue.remove(goal) {
             request.cancel_now();
             return;

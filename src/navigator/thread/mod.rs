@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::durations::Durations;
+use super::goal::NavigationId;
 use super::goal_queue::{GoalQueue, Place};
 use super::{Heartbeat, Navigator, NavigatorKind, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
-use crate::goal::GoalId;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use crate::sync::thread::{self, JoinHandle};
 use handle::refuse;
@@ -71,7 +71,7 @@ pub struct TickStatus {
 }
 
 enum Message {
-    Cancel(GoalId),
+    Cancel(NavigationId),
     Wake,
     /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
     Pause(bool, Sender<()>),
