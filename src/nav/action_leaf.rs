@@ -3,173 +3,16 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::action_node::{ActionNode, GoalOf, GoalOutcome, Refusal, ResultOf};
 use super::endpoint::{Client, Endpoint, path_of, record_failure, world};
 use super::link::Payload;
 use super::world::World;
 use crate::bt::{
     Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
 };
-use crate::goal::{GoalOptions, Outcome, ServerId, Ticket};
+use crate::goal::{Outcome, ServerId, Ticket};
 use crate::msg::Action;
 use crate::msg::action::{GOAL_REJECTED, SEND_GOAL_FAILURE};
-
-/// The result type of a node's action.
-pub type ResultOf<N> = <<N as ActionNode>::Action as Action>::Result;
-/// The goal type of a node's action.
-pub type GoalOf<N> = <<N as ActionNode>::Action as Action>::Goal;
-/// The feedback type of a node's action.
-pub type FeedbackOf<N> = <<N as ActionNode>::Action as Action>::Feedback;
-
-/// The end of a goal, for a node's outputs.
-#[derive(Debug)]
-pub enum GoalOutcome<'r, R> {
-    /// The goal succeeded.
-    Succeeded(&'r R),
-    /// The server aborted the goal.
-    Aborted(&'r R),
-    /// Another node or client cancelled the goal.
-    Canceled(&'r R),
-    /// There is no result: the goal was not accepted, not answered, or its result was lost.
-    Failed,
-}
-
-/// The reason why there is no goal.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The tree fails.
-    Thrown(Thrown),
-    /// The node fails with this message.
-    Failure(String),
-}
-
-impl From<Thrown> for Refusal {
-    fn from(thrown: Thrown) -> Self {
-        Self::Thrown(thrown)
-    }
-}
-
-/// Handles feedback. Called in the tick after its arrival, with the newest feedback.
-pub type OnFeedback<N> = fn(&N, &mut Context<'_>, &FeedbackOf<N>) -> Result<(), Thrown>;
-
-/// The specific part of an action client.
-pub trait ActionNode: Send + Sync + Sized + 'static {
-    /// The action.
-    type Action: Action;
-    /// The ID in tree files.
-    const ID: &'static str;
-    /// Documentation.
-    const DOC: &'static str;
-    /// The default server, overridden by the port `server_name`.
-    const SERVER: &'static str;
-    /// The feedback handler. Without it, the leaf does not subscribe to feedback.
-    const ON_FEEDBACK: Option<OnFeedback<Self>> = None;
-    /// Whether the navigation ends when another client cancels the goal: true if the robot may move for the goal or as
-    /// a consequence of it.
-    const CANCEL_ENDS_NAVIGATION: bool = true;
-
-    /// Declares the node's own ports. The common code declares the shared ones.
-    fn bind(ports: &mut Ports<'_>) -> Self;
-
-    /// The ports for the server name and the timeouts.
-    fn endpoint(&self, ports: &mut Ports<'_>) -> Endpoint {
-        Endpoint::action(ports, Self::Action::TYPE, Self::SERVER)
-    }
-
-    /// The tree has its world: checks that are possible before the first tick.
-    fn attached(&self, _cx: &mut Context<'_>) {}
-
-    /// Adds timeouts and policies to those of the shared ports.
-    fn options(&self, _cx: &Context<'_>, _options: &mut GoalOptions) {}
-
-    /// Makes the goal of an activation from the ports.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    fn goal(&self, cx: &mut Context<'_>) -> Result<GoalOf<Self>, Refusal>;
-
-    /// Called once per activation, before the goal is made. Recoveries are counted here.
-    ///
-    /// # Errors
-    /// [`Thrown`].
-    fn activated(&self, _cx: &mut Context<'_>) -> Result<(), Thrown> {
-        Ok(())
-    }
-
-    /// A number that changes when the inputs change: the write count of a large input.
-    fn version(&self, _cx: &Context<'_>) -> u64 {
-        0
-    }
-
-    /// Whether the inputs should be compared with the active goal. Called in every tick, so it must be cheap. `sent` is
-    /// the active goal, `version` that of its inputs.
-    fn is_outdated(&self, _cx: &Context<'_>, _sent: &GoalOf<Self>, _version: u64) -> bool {
-        false
-    }
-
-    /// Whether to replace the active goal by `new`, made from the current inputs. May copy parts of the active goal
-    /// into `new`.
-    fn replaces(&self, sent: &GoalOf<Self>, new: &mut GoalOf<Self>) -> bool {
-        *sent != *new
-    }
-
-    /// Whether the inputs contain no task, so the active goal continues. The active goal then does not count as made
-    /// from these inputs, even if another input replaces it.
-    fn is_nothing(&self, _new: &GoalOf<Self>) -> bool {
-        false
-    }
-
-    /// Whether this node needs feedback. False if none of its ports uses feedback.
-    fn hears_feedback(&self) -> bool {
-        Self::ON_FEEDBACK.is_some()
-    }
-
-    /// Called in every tick with an active goal, after feedback: writes outputs that do not come from the server.
-    ///
-    /// # Errors
-    /// [`Thrown`].
-    fn running(&self, _cx: &mut Context<'_>) -> Result<(), Thrown> {
-        Ok(())
-    }
-
-    /// Writes the outputs of an activation that has ended. The common code writes the error code and the message.
-    ///
-    /// # Errors
-    /// [`Thrown`].
-    fn finished(
-        &self,
-        _cx: &mut Context<'_>,
-        _ending: &GoalOutcome<'_, ResultOf<Self>>,
-    ) -> Result<(), Thrown> {
-        Ok(())
-    }
-
-    /// Writes outputs that may not fit their keys. `Err` contains the reason, and the node fails.
-    ///
-    /// # Errors
-    /// [`Thrown`].
-    fn extract(&self, _cx: &mut Context<'_>, _result: &ResultOf<Self>) -> Result<Result<(), String>, Thrown> {
-        Ok(Ok(()))
-    }
-
-    /// The code for errors without their own code. Wait has none on Jazzy; 740 is the code of Nav2's main branch.
-    fn unknown_code() -> u16 {
-        code_named::<Self>(&["UNKNOWN"]).unwrap_or(740)
-    }
-
-    /// The code for a server that is too slow: UNKNOWN if Jazzy has none for the action; 741, the code of main, for
-    /// Wait.
-    fn timeout_code() -> u16 {
-        code_named::<Self>(&["TIMEOUT", "CONTROLLER_TIMED_OUT", "UNKNOWN"]).unwrap_or(741)
-    }
-
-    /// The status of an aborted goal.
-    fn status_of_abort(&self, _cx: &Context<'_>) -> NodeStatus {
-        NodeStatus::Failure
-    }
-
-    /// The node was halted with an active goal, or the run has ended: clears outputs.
-    fn halted(&self, _cx: &mut Context<'_>) {}
-}
 
 /// The behavior of an action client.
 #[derive(Debug)]
@@ -397,7 +240,6 @@ impl<N: ActionNode> ActionLeaf<N> {
             .is_some_and(|progress| progress.is_canceled_by_another());
         let words_for_cancel = progress.map_or("", |progress| progress.words_for_cancel());
         let mut outcome = world.finish(ticket);
-        let canceled_is_success = world.settings.canceled_is_success;
         cx.memory().mark = 0;
         // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,
         // and a cancel from outside of the leaf apply to both.
@@ -412,85 +254,63 @@ impl<N: ActionNode> ActionLeaf<N> {
             }
         }
         cx.state::<GoalState<N>>().retire();
-        let timeout = N::timeout_code();
         match &outcome {
-            Some(Outcome::Succeeded(payload)) => {
-                let Some(result) = payload.get::<ResultOf<N>>() else {
-                    return self.fail(cx, N::unknown_code(), "the result is not of the action's type");
-                };
-                self.report(cx, 0, "")?;
-                self.node.finished(cx, &GoalOutcome::Succeeded(result))?;
-                if let Err(why) = self.node.extract(cx, result)? {
-                    return self.fail(cx, N::unknown_code(), &why);
-                }
-                Ok(NodeStatus::Success)
-            }
-            Some(Outcome::Aborted(payload)) => {
-                let Some(result) = payload.get::<ResultOf<N>>() else {
-                    return self.fail(cx, N::unknown_code(), "the result is not of the action's type");
-                };
-                let code = <N::Action as Action>::error_code(result);
-                let words = <N::Action as Action>::error_message(result);
-                self.report(cx, code, words)?;
-                self.node.finished(cx, &GoalOutcome::Aborted(result))?;
-                if let Err(why) = self.node.extract(cx, result)? {
-                    return self.fail(cx, N::unknown_code(), &why);
-                }
-                let status = self.node.status_of_abort(cx);
-                if status == NodeStatus::Failure {
-                    self.record(cx, code, words);
-                }
-                Ok(status)
-            }
-            Some(Outcome::Canceled(_) | Outcome::CanceledByAnother) => {
-                if canceled_is_success {
-                    self.report(cx, 0, "")?;
-                } else {
-                    self.report(cx, 0, words_for_cancel)?;
-                    self.record(cx, 0, words_for_cancel);
-                }
-                let result = match &outcome {
-                    Some(Outcome::Canceled(payload)) => payload.get::<ResultOf<N>>(),
-                    _ => None,
-                };
-                match result {
-                    Some(result) => self.node.finished(cx, &GoalOutcome::Canceled(result))?,
-                    None => self.node.finished(cx, &GoalOutcome::Failed)?,
-                }
-                Ok(if canceled_is_success {
-                    NodeStatus::Success
-                } else {
-                    NodeStatus::Failure
-                })
-            }
-            Some(Outcome::Rejected) => self.fail(cx, GOAL_REJECTED, "the server rejected the goal"),
-            Some(Outcome::SendFailed) => {
-                self.fail(cx, SEND_GOAL_FAILURE, "the goal request could not be sent")
-            }
-            Some(Outcome::AcceptTimeout) => {
-                self.fail(cx, timeout, "the server did not answer the goal request in time")
-            }
-            Some(Outcome::ResultTimeout) => self.fail(cx, timeout, "the goal took longer than allowed"),
-            Some(Outcome::ResultLost) => self.fail(
-                cx,
-                N::unknown_code(),
-                "the server did not return the result of the goal",
-            ),
-            Some(Outcome::ServerGone) if accepted => self.fail(
-                cx,
-                N::unknown_code(),
-                "the server disappeared or was replaced while the goal was active",
-            ),
-            Some(Outcome::ServerGone) => self.fail(
-                cx,
-                SEND_GOAL_FAILURE,
-                "the server is not available, or was replaced before it answered",
-            ),
-            Some(Outcome::ShuttingDown) => self.fail(cx, SEND_GOAL_FAILURE, "the node shuts down"),
-            Some(Outcome::Response(_) | Outcome::ResponseTimeout | Outcome::CancelAnswered(_)) | None => {
-                self.fail(cx, N::unknown_code(), "the goal ended with an unexpected outcome")
+            Some(Outcome::Succeeded(payload)) => self.succeeded(cx, payload),
+            Some(Outcome::Aborted(payload)) => self.aborted(cx, payload),
+            Some(Outcome::Canceled(payload)) => self.canceled(cx, payload.get(), words_for_cancel),
+            Some(Outcome::CanceledByAnother) => self.canceled(cx, None, words_for_cancel),
+            without_result => {
+                let (code, message) = failure::<N>(without_result.as_ref(), accepted);
+                self.fail(cx, code, message)
             }
         }
+    }
+
+    fn succeeded(&self, cx: &mut Context<'_>, payload: &Payload) -> Tick {
+        let Some(result) = payload.get::<ResultOf<N>>() else {
+            return self.fail(cx, N::unknown_code(), WRONG_RESULT);
+        };
+        self.report(cx, 0, "")?;
+        self.node.finished(cx, &GoalOutcome::Succeeded(result))?;
+        if let Err(why) = self.node.extract(cx, result)? {
+            return self.fail(cx, N::unknown_code(), &why);
+        }
+        Ok(NodeStatus::Success)
+    }
+
+    fn aborted(&self, cx: &mut Context<'_>, payload: &Payload) -> Tick {
+        let Some(result) = payload.get::<ResultOf<N>>() else {
+            return self.fail(cx, N::unknown_code(), WRONG_RESULT);
+        };
+        let code = <N::Action as Action>::error_code(result);
+        let words = <N::Action as Action>::error_message(result);
+        self.report(cx, code, words)?;
+        self.node.finished(cx, &GoalOutcome::Aborted(result))?;
+        if let Err(why) = self.node.extract(cx, result)? {
+            return self.fail(cx, N::unknown_code(), &why);
+        }
+        let status = self.node.status_of_abort(cx);
+        if status == NodeStatus::Failure {
+            self.record(cx, code, words);
+        }
+        Ok(status)
+    }
+
+    fn canceled(&self, cx: &mut Context<'_>, result: Option<&ResultOf<N>>, words: &str) -> Tick {
+        let is_success = world!(cx).settings.canceled_is_success;
+        if is_success {
+            self.report(cx, 0, "")?;
+        } else {
+            self.report(cx, 0, words)?;
+            self.record(cx, 0, words);
+        }
+        let ending = result.map_or(GoalOutcome::Failed, GoalOutcome::Canceled);
+        self.node.finished(cx, &ending)?;
+        Ok(if is_success {
+            NodeStatus::Success
+        } else {
+            NodeStatus::Failure
+        })
     }
 
     #[cold]
@@ -525,29 +345,33 @@ impl<N: ActionNode> ActionLeaf<N> {
     }
 }
 
-fn code_named<N: ActionNode>(names: &[&str]) -> Option<u16> {
-    names.iter().find_map(|wanted| {
-        <N::Action as Action>::ERROR_CODES
-            .iter()
-            .find(|(_, name)| name == wanted)
-            .map(|(code, _)| *code)
-    })
-}
+const WRONG_RESULT: &str = "the result is not of the action's type";
 
-/// The blackboard key of the recovery counter, always on the root blackboard. Nav2 counts in the scope of the node and
-/// loses the recoveries of subtrees.
-pub(crate) const RECOVERIES: &str = "@number_recoveries";
-
-/// Counts a recovery.
-pub(crate) fn count_recovery(cx: &mut Context<'_>) -> Result<(), Thrown> {
-    let slot = cx.resolve(RECOVERIES);
-    let count = match cx.blackboard().get(slot) {
-        Some(crate::bt::Value::Int(count)) => *count,
-        _ => 0,
-    };
-    let value = crate::bt::Value::Int(count.saturating_add(1).min(i64::from(i32::MAX)));
-    cx.write(slot, value, <i32 as crate::bt::PortValue>::TYPE)
-        .map_err(|clash| cx.throw(format!("number_recoveries: {clash}")))
+/// The error code and message of a goal without a result.
+fn failure<N: ActionNode>(outcome: Option<&Outcome<Payload>>, accepted: bool) -> (u16, &'static str) {
+    match outcome {
+        Some(Outcome::Rejected) => (GOAL_REJECTED, "the server rejected the goal"),
+        Some(Outcome::SendFailed) => (SEND_GOAL_FAILURE, "the goal request could not be sent"),
+        Some(Outcome::AcceptTimeout) => (
+            N::timeout_code(),
+            "the server did not answer the goal request in time",
+        ),
+        Some(Outcome::ResultTimeout) => (N::timeout_code(), "the goal took longer than allowed"),
+        Some(Outcome::ResultLost) => (
+            N::unknown_code(),
+            "the server did not return the result of the goal",
+        ),
+        Some(Outcome::ServerGone) if accepted => (
+            N::unknown_code(),
+            "the server disappeared or was replaced while the goal was active",
+        ),
+        Some(Outcome::ServerGone) => (
+            SEND_GOAL_FAILURE,
+            "the server is not available, or was replaced before it answered",
+        ),
+        Some(Outcome::ShuttingDown) => (SEND_GOAL_FAILURE, "the node shuts down"),
+        _ => (N::unknown_code(), "the goal ended with an unexpected outcome"),
+    }
 }
 
 #[cfg(test)]

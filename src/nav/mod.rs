@@ -16,6 +16,7 @@
 
 pub mod action;
 mod action_leaf;
+mod action_node;
 pub mod any;
 pub mod cancel;
 mod cancel_leaf;
@@ -33,9 +34,11 @@ mod link;
 mod node_parity_tests;
 mod note;
 mod odometry;
+mod recovery_count;
 mod selector;
 pub mod service;
 mod service_leaf;
+mod service_node;
 mod settings;
 mod strict_json;
 pub mod sync;
@@ -46,9 +49,8 @@ mod tracking;
 pub mod values;
 mod world;
 
-pub use action_leaf::{
-    ActionLeaf, ActionNode, FeedbackOf, GoalOf, GoalOutcome, OnFeedback, Refusal, ResultOf,
-};
+pub use action_leaf::ActionLeaf;
+pub use action_node::{ActionNode, FeedbackOf, GoalOf, GoalOutcome, OnFeedback, Refusal, ResultOf};
 pub use cancel_leaf::{CancelLeaf, CancelNode};
 pub use dry_run::{dry_run, dry_run_with_spans};
 pub use endpoint::Endpoint;
@@ -60,7 +62,8 @@ pub use link::{
 pub use note::Note;
 pub use odometry::{OdometrySample, OdometrySmoother};
 pub use selector::{Selector, SelectorNode};
-pub use service_leaf::{RequestOf, ResponseOf, ServiceLeaf, ServiceNode};
+pub use service_leaf::ServiceLeaf;
+pub use service_node::{RequestOf, ResponseOf, ServiceNode};
 pub use settings::Settings;
 #[cfg(feature = "ros")]
 pub(crate) use strict_json::ZERO_BYTE;

@@ -7,7 +7,7 @@ use crate::bt::{Context, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, Route};
-use crate::nav::action_leaf::{ActionNode, FeedbackOf, GoalOf, GoalOutcome, OnFeedback, Refusal, ResultOf};
+use crate::nav::action_node::{ActionNode, FeedbackOf, GoalOf, GoalOutcome, OnFeedback, Refusal, ResultOf};
 
 /// Requests a route with tracking from the route server.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, Output, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::RosDuration;
 use crate::msg::{Path, PoseStamped, Route};
-use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
+use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// The start and goal inputs of the route server's actions.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::PoseStamped;
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
+use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests docking from the docking server.
 #[derive(Debug)]

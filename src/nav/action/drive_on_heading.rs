@@ -4,7 +4,7 @@ use crate::bt::{Context, Input, Ports};
 use crate::msg::Point;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, Refusal};
+use crate::nav::action_node::{ActionNode, Refusal};
 
 /// Requests a straight drive from the behavior server.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::{RosDuration, from_seconds};
-use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
+use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
 use std::sync::Arc;
 
 /// Requests object following from the following server.

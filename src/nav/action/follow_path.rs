@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Header, Path, TrackingFeedback};
-use crate::nav::action_leaf::{ActionNode, GoalOf, Refusal};
+use crate::nav::action_node::{ActionNode, GoalOf, Refusal};
 use crate::nav::tracking::Tracker;
 
 /// Sends a path to the controller server.

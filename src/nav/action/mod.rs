@@ -17,7 +17,8 @@ mod spin;
 mod undock_robot;
 mod wait;
 
-use super::action_leaf::{ActionLeaf, Refusal};
+use super::action_leaf::ActionLeaf;
+use super::action_node::Refusal;
 use super::strict_json::ZERO_BYTE;
 use super::table::nodes;
 use crate::bt::{Context, Input, Ports, Text};

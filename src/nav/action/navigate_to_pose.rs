@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Ports, Text};
 use crate::msg::PoseStamped;
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, Refusal};
+use crate::nav::action_node::{ActionNode, Refusal};
 
 /// Sends a goal to a navigator.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::Path;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
+use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests a smoothed path from the smoother server.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
+use crate::nav::action_node::{ActionNode, Refusal};
+use crate::nav::recovery_count::count_recovery;
 
 /// Requests a rotation from the behavior server.
 #[derive(Debug)]

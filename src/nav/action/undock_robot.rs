@@ -2,7 +2,7 @@
 
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
-use crate::nav::action_leaf::{ActionNode, GoalOutcome, Refusal, ResultOf};
+use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
 /// Requests undocking from the docking server.
 #[derive(Debug)]

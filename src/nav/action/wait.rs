@@ -3,8 +3,9 @@
 use crate::bt::{Context, Input, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
-use crate::nav::action_leaf::{ActionNode, Refusal, count_recovery};
+use crate::nav::action_node::{ActionNode, Refusal};
 use crate::nav::endpoint::{path_of, world};
+use crate::nav::recovery_count::count_recovery;
 
 /// Requests a wait from the behavior server.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use super::fields::{MessageIn, MessageOut, note, refuse_others, type_name};
 use crate::bt::{Context, Input, Ports, Text, Thrown};
 use crate::goal::{GoalOptions, UpdatePolicy};
 use crate::msg::Action;
-use crate::nav::action_leaf::{ActionNode, OnFeedback, Refusal};
+use crate::nav::action_node::{ActionNode, OnFeedback, Refusal};
 use crate::nav::endpoint::{Endpoint, NO_INTERFACE_YET};
 use crate::nav::link::Part;
 use crate::nav::values::Milliseconds;

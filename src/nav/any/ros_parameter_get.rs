@@ -8,7 +8,7 @@ use super::parameter::from_message;
 use super::ros_service::JsonService;
 use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick, Value};
 use crate::nav::endpoint::{Endpoint, refuse_empty};
-use crate::nav::service_leaf::ServiceNode;
+use crate::nav::service_node::ServiceNode;
 
 /// Reads a parameter of a node.
 #[derive(Debug)]

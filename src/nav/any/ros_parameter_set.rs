@@ -10,7 +10,7 @@ use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick, Value};
 use crate::nav::World;
 use crate::nav::endpoint::{Endpoint, refuse_empty, report_fault};
 use crate::nav::link::Part;
-use crate::nav::service_leaf::ServiceNode;
+use crate::nav::service_node::ServiceNode;
 
 /// Sets a parameter of a node.
 #[derive(Debug)]

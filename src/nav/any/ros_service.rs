@@ -7,7 +7,7 @@ use crate::bt::{Context, Input, NodeStatus, Ports, Text, Thrown, Tick};
 use crate::msg::Service;
 use crate::nav::endpoint::{Endpoint, NO_INTERFACE_YET};
 use crate::nav::link::Part;
-use crate::nav::service_leaf::ServiceNode;
+use crate::nav::service_node::ServiceNode;
 
 /// A service whose messages are JSON.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::PoseStamped;
 use crate::msg::service as services;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_node::{RequestOf, ResponseOf, ServiceNode};
 
 /// The cost of unknown space in a costmap.
 const UNKNOWN: f32 = 255.0;

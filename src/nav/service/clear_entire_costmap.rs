@@ -2,8 +2,8 @@
 
 use crate::bt::{Context, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
-use crate::nav::action_leaf::count_recovery;
-use crate::nav::service_leaf::ServiceNode;
+use crate::nav::recovery_count::count_recovery;
+use crate::nav::service_node::ServiceNode;
 
 /// Clears a whole costmap.
 #[derive(Debug)]

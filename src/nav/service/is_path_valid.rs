@@ -3,7 +3,7 @@
 use super::ValidatePath;
 use crate::bt::{Context, NodeStatus, Ports, Thrown, Tick};
 use crate::msg::service as services;
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_node::{RequestOf, ResponseOf, ServiceNode};
 
 /// Sends a path to the planner server for a check. Also accepts the ports of its successor, because trees are converted
 /// step by step.

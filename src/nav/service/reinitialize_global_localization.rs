@@ -2,7 +2,7 @@
 
 use crate::bt::{Context, NodeStatus, Ports, Thrown};
 use crate::msg::service as services;
-use crate::nav::service_leaf::ServiceNode;
+use crate::nav::service_node::ServiceNode;
 
 /// Restarts the localization.
 #[derive(Debug)]

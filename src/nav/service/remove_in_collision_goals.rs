@@ -6,7 +6,7 @@ use super::check_pose_occupancy::CostPorts;
 use crate::bt::{Context, Input, NodeStatus, Output, Ports, Thrown, Tick};
 use crate::msg::service as services;
 use crate::msg::{Goals, WaypointStatus, WaypointStatuses};
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_node::{RequestOf, ResponseOf, ServiceNode};
 
 /// Checks goals against a costmap.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, NodeStatus, Output, Ports, Text, Thrown, Tick};
 use crate::msg::service as services;
 use crate::msg::{Goals, Path};
-use crate::nav::service_leaf::{RequestOf, ResponseOf, ServiceNode};
+use crate::nav::service_node::{RequestOf, ResponseOf, ServiceNode};
 
 /// Sends a path to the planner server for a check.
 #[derive(Debug)]
