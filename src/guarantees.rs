@@ -80,7 +80,7 @@ const GUARANTEES: [Guarantee; 11] = [
                is halted, its goals are cancelled, the end is waited for within a bound, the result is delivered, and the \
                exit code tells a fault.",
         kept_in: &[
-            "src/navigator/node.rs",
+            "src/navigator/node",
             "src/navigator/signals.rs",
             "src/ros/thread_exit.rs",
             "src/ros/exit.rs",

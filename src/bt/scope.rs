@@ -202,15 +202,33 @@ impl Scopes {
         if autoremap || dialect == Dialect::V3 {
             return scope;
         }
+        self.fill_in_defaults(scope, spec, dialect, models, problems);
+        scope
+    }
+
+    /// Handles the ports of a model that the subtree instance does not set.
+    fn fill_in_defaults(
+        &mut self,
+        scope: ScopeId,
+        spec: &NodeSpec<'_>,
+        dialect: Dialect,
+        models: &[ModelPort],
+        problems: &mut Vec<Problem>,
+    ) {
+        let keep_text = spec.subtree == Some(SubTreeForm::Plus);
         for port in models {
-            if attribute(&port.name).is_some_and(|given| is_handed_over(&given.name)) {
+            if spec
+                .attributes
+                .iter()
+                .any(|given| given.name == port.name && is_handed_over(&given.name))
+            {
                 continue;
             }
             match &port.default {
                 Some(text) => match port_text(text, dialect) {
                     PortText::Pointer(outer) => self.remap(scope, port.name.as_str().into(), outer),
                     PortText::SameName => self.remap(scope, port.name.as_str().into(), &port.name),
-                    PortText::Literal(text) => self.literal(scope, &port.name, text, port.span, plus),
+                    PortText::Literal(text) => self.literal(scope, &port.name, text, port.span, keep_text),
                 },
                 None => problems.push(
                     Problem::new(
@@ -225,7 +243,6 @@ impl Scopes {
                 ),
             }
         }
-        scope
     }
 
     fn remap(&mut self, scope: ScopeId, inner: Arc<str>, outer: &str) {

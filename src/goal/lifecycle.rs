@@ -302,19 +302,7 @@ fn call_section(text: &mut String) {
     }
 }
 
-fn document() -> String {
-    let mut tables = String::new();
-    let mut edges = BTreeSet::new();
-    goal_section(&mut tables, &mut edges);
-    let mut pairs: Vec<(Phase, Phase, Vec<String>)> = Vec::new();
-    for (from, to, event) in edges {
-        match pairs.iter_mut().find(|pair| (pair.0, pair.1) == (from, to)) {
-            Some(pair) => pair.2.push(event),
-            None => pairs.push((from, to, vec![event])),
-        }
-    }
-    let mut text = String::from(
-        "# The life of a goal
+const INTRODUCTION: &str = "# The life of a goal
 
 <!-- Generated from the state machines in src/goal by a test; do not edit.
      NAVTREE_BLESS=1 cargo test --no-default-features --lib goal::lifecycle writes it anew. -->
@@ -347,19 +335,9 @@ tracking continues. The answer that there is no result is ignored.
 ```mermaid
 stateDiagram-v2
     [*] --> Queued
-",
-    );
-    for (from, to, events) in &pairs {
-        // A diagram has space for a few words per arrow; the tables contain the rest.
-        let mut shown = events.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-        if events.len() > 3 {
-            shown.push_str(", …");
-        }
-        let _ = writeln!(text, "    {from:?} --> {to:?}: {}", shown.replace(':', ""));
-    }
-    text.push_str("    Ended --> [*]\n```\n");
-    text.push_str(
-        "
+";
+
+const TIMER_TABLE: &str = "
 The timers:
 
 | timer | phase | time |
@@ -378,8 +356,30 @@ The timers:
 | give-up timeout | CancelPending, Canceling, Unreachable | `give_up_timeout`, or the end of the process |
 
 ## A goal on an action server
-",
-    );
+";
+
+fn document() -> String {
+    let mut tables = String::new();
+    let mut edges = BTreeSet::new();
+    goal_section(&mut tables, &mut edges);
+    let mut pairs: Vec<(Phase, Phase, Vec<String>)> = Vec::new();
+    for (from, to, event) in edges {
+        match pairs.iter_mut().find(|pair| (pair.0, pair.1) == (from, to)) {
+            Some(pair) => pair.2.push(event),
+            None => pairs.push((from, to, vec![event])),
+        }
+    }
+    let mut text = String::from(INTRODUCTION);
+    for (from, to, events) in &pairs {
+        // A diagram has space for a few words per arrow; the tables contain the rest.
+        let mut shown = events.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        if events.len() > 3 {
+            shown.push_str(", …");
+        }
+        let _ = writeln!(text, "    {from:?} --> {to:?}: {}", shown.replace(':', ""));
+    }
+    text.push_str("    Ended --> [*]\n```\n");
+    text.push_str(TIMER_TABLE);
     text.push_str(&tables);
     text.push_str(FOUND);
     text.push_str(

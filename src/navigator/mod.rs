@@ -36,9 +36,6 @@ mod options;
 mod package_share;
 #[cfg(feature = "ros")]
 mod parameters;
-#[cfg(test)]
-#[cfg(feature = "ros")]
-mod parameters_page;
 #[cfg(feature = "ros")]
 mod plugins;
 #[cfg(test)]

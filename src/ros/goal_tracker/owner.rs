@@ -143,16 +143,7 @@ impl Owner {
                 }
                 return true;
             }
-            Input::Wire(event) => {
-                self.changed |= !matches!(event, WireEvent::Feedback { .. });
-                self.abandoned.wire(&event);
-                match event {
-                    WireEvent::ServerBack { server } => self.servers.seen(server, true),
-                    WireEvent::ServerGone { server } => self.servers.seen(server, false),
-                    _ => {}
-                }
-                self.goal_tracker.wire(event, now, &mut self.effects);
-            }
+            Input::Wire(event) => self.take_wire(event, now),
             Input::Action(server, transport) => {
                 if self.unheard.remove(&server) {
                     self.ros.post(transport.hear_feedback());
@@ -160,13 +151,7 @@ impl Owner {
                 self.name_cancel_service(server);
                 self.actions.insert(server, transport);
             }
-            Input::Hear(server) => {
-                if let Some(transport) = self.actions.get(&server) {
-                    self.ros.post(transport.hear_feedback());
-                } else {
-                    self.unheard.insert(server);
-                }
-            }
+            Input::Hear(server) => self.hear(server),
             Input::Task(task) => {
                 self.ros.post(task);
             }
@@ -219,6 +204,26 @@ impl Owner {
             Input::End => {}
         }
         false
+    }
+
+    fn take_wire(&mut self, event: WireEvent<Payload>, now: Time) {
+        self.changed |= !matches!(event, WireEvent::Feedback { .. });
+        self.abandoned.wire(&event);
+        match event {
+            WireEvent::ServerBack { server } => self.servers.seen(server, true),
+            WireEvent::ServerGone { server } => self.servers.seen(server, false),
+            _ => {}
+        }
+        self.goal_tracker.wire(event, now, &mut self.effects);
+    }
+
+    /// Subscribes to the feedback of a server, now or when its client is open.
+    fn hear(&mut self, server: ServerId) {
+        if let Some(transport) = self.actions.get(&server) {
+            self.ros.post(transport.hear_feedback());
+        } else {
+            self.unheard.insert(server);
+        }
     }
 
     /// If the publisher does not exist yet, keeps as many messages as the topic's depth.

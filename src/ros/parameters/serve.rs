@@ -31,25 +31,8 @@ pub fn serve(
     store: &ParameterStore,
     clock: &Clock,
 ) -> Result<(), RosError> {
-    let (jobs, inbox) = sync_channel::<Job>(MOST_WAITING);
-    ros.spawn("parameters", move || {
-        // Ends with the node, whose callbacks own the senders.
-        while let Ok(job) = inbox.recv() {
-            fault::point();
-            job();
-        }
-    })?;
-
-    let events =
-        node.publisher::<msg::ParameterEvent>("/parameter_events", QosProfile::parameter_events())?;
-    let events = Mutex::new(events);
-    let (clock, name) = (clock.clone(), ros.full_name());
-    store.publish_with(Box::new(move |changes| {
-        let events = events.lock().unwrap_or_else(PoisonError::into_inner);
-        // There may be no subscriber; the client that sets a parameter receives the service's answer.
-        let _ = events.publish(&event(&name, &clock, changes));
-    }));
-
+    let jobs = start_thread(ros)?;
+    publish_changes(node, ros, store, clock)?;
     answer::<srv::GetParameters::Service>(node, "get_parameters", store, &jobs, |store, request| {
         let values = request
             .names
@@ -107,6 +90,37 @@ pub fn serve(
             .collect();
         srv::DescribeParameters::Response { descriptors }
     })
+}
+
+/// Starts the thread of the parameter services. It ends with the node, whose callbacks own the senders.
+fn start_thread(ros: &RosHandle) -> Result<SyncSender<Job>, RosError> {
+    let (jobs, inbox) = sync_channel::<Job>(MOST_WAITING);
+    ros.spawn("parameters", move || {
+        while let Ok(job) = inbox.recv() {
+            fault::point();
+            job();
+        }
+    })?;
+    Ok(jobs)
+}
+
+/// Publishes each change of a parameter on `/parameter_events`.
+fn publish_changes(
+    node: &mut RosNode,
+    ros: &RosHandle,
+    store: &ParameterStore,
+    clock: &Clock,
+) -> Result<(), RosError> {
+    let events =
+        node.publisher::<msg::ParameterEvent>("/parameter_events", QosProfile::parameter_events())?;
+    let events = Mutex::new(events);
+    let (clock, name) = (clock.clone(), ros.full_name());
+    store.publish_with(Box::new(move |changes| {
+        let events = events.lock().unwrap_or_else(PoisonError::into_inner);
+        // There may be no subscriber; the client that sets a parameter receives the service's answer.
+        let _ = events.publish(&event(&name, &clock, changes));
+    }));
+    Ok(())
 }
 
 fn answer<S>(

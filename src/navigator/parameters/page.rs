@@ -1,8 +1,8 @@
 //! Generates `docs/parameters.md` and `config/navtree.yaml` from the declarations.
 
-use super::parameters::Parameters;
-use super::share_file;
+use super::Parameters;
 use crate::golden_file;
+use crate::navigator::share_file;
 use crate::ros::{Declaration, ParameterStore, ParameterValue, Ros};
 
 /// All parameters, in the order of the page.
@@ -173,8 +173,8 @@ fn page() -> String {
     let mut text = String::from(
         "# Parameters
 
-<!-- Generated from the declarations in src/navigator/parameters.rs by a test; do not edit.
-     NAVTREE_BLESS=1 cargo test --lib navigator::parameters_page writes it anew. -->
+<!-- Generated from the declarations in src/navigator/parameters by a test; do not edit.
+     NAVTREE_BLESS=1 cargo test --lib navigator::parameters writes it anew. -->
 
 The parameters of the node `bt_navigator`. Set them with `--ros-args -p name:=value` or in a parameter file
 (`config/navtree.yaml` shows the most common ones). The node does not start with an invalid value, and logs the reason. A
@@ -213,7 +213,7 @@ fn file() -> String {
     let mut text = String::from(
         "# The parameters of navtree that are changed most often, with their defaults. docs/parameters.md lists all of them.
 # The names are those of Nav2's bt_navigator, so a parameter file of that node works here without a change.
-# Generated: NAVTREE_BLESS=1 cargo test --lib navigator::parameters_page writes it anew.
+# Generated: NAVTREE_BLESS=1 cargo test --lib navigator::parameters writes it anew.
 bt_navigator:
   ros__parameters:
 ",

@@ -1,0 +1,331 @@
+//! The node: its parts and its start.
+
+mod servers;
+mod shutdown;
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::node_lifecycle::NodeLifecycle;
+use super::parameters::Parameters;
+use super::signals::Signals;
+use super::stalled_threads::StalledThreads;
+use super::{Heartbeat, Navigator, NavigatorKind, NodeHandles, TickClock, TickThread, Watchdog, load_trees};
+use crate::bt::{HaltReason, Registry, Time};
+use crate::job::JobRegistry;
+use crate::nav::World;
+use crate::ros::guardian::Guardian;
+use crate::ros::lifecycle::Transition;
+use crate::ros::{
+    Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros, RosError,
+    arguments, guardian, memory, middleware,
+};
+use servers::Servers;
+
+/// Time limit for calls to the node's thread at start.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The reason why the node could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An error of ROS or of an entity.
+    #[error(transparent)]
+    Ros(#[from] RosError),
+    /// An invalid parameter value.
+    #[error("{0}")]
+    Parameter(String),
+    /// A thread could not be created.
+    #[error("thread not started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl TickClock for Clock {
+    fn now(&self) -> Time {
+        Clock::now(self)
+    }
+
+    fn now_and_due_steps(&self, start: Time, period: Duration) -> (Time, Option<u64>) {
+        Clock::now_and_due_steps(self, start, period)
+    }
+
+    fn steady(&self) -> Time {
+        Clock::steady(self)
+    }
+
+    fn has_started(&self) -> bool {
+        Clock::has_started(self)
+    }
+
+    fn wall_time_until(&self, due: Time) -> Duration {
+        // The speed of a simulation is not known in advance. Its clock wakes the thread when it advances.
+        const SIMULATED: Duration = Duration::from_millis(2);
+        if self.is_simulated() {
+            SIMULATED
+        } else {
+            due.since(self.now())
+        }
+    }
+}
+
+/// The default name of the node, overridden by the command line.
+const NAME: &str = "bt_navigator";
+
+/// Starts the diagnostics of the node with the given period.
+type Diagnose = fn(&NodeHandles, Duration) -> Result<(), RosError>;
+
+/// The setup of the process before its first thread. Keep it while the node runs.
+#[derive(Debug)]
+pub struct Prepared {
+    guardian: io::Result<Guardian>,
+    profile: Option<middleware::Profile>,
+}
+
+/// Prepares the process for a node, before any thread is started, including the thread of the log.
+pub fn prepare() -> Prepared {
+    guardian::cancel_if_told();
+    arguments::keep_for(NAME);
+    // The guardian is forked while the process is small, and before the environment changes.
+    let guardian = Guardian::start();
+    memory::share_heaps();
+    Prepared {
+        guardian,
+        profile: middleware::set_up(),
+    }
+}
+
+/// Runs the node `bt_navigator` until a signal ends it. Trees may use the nodes of `registry`. `diagnose` is called
+/// after the start of the tick thread, unless diagnostics are disabled.
+pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCode {
+    // First the signal handlers: a process that finds the node on the graph may send a signal.
+    let started = Signals::new()
+        .map_err(StartError::Thread)
+        .and_then(|signals| Ok((Node::start(registry, diagnose, prepared.guardian)?, signals)));
+    // The first node has read it.
+    drop(prepared.profile);
+    match started {
+        Ok((node, signals)) => node.run(signals),
+        Err(error) => {
+            tracing::error!("{error}");
+            eprintln!("navtree: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The fields are dropped in this order: action servers, ticks, GoalTracker, ROS node. `from_ticks` may come first,
+/// because the tick thread has a handle of its own.
+struct Node {
+    from_ticks: GoalTrackerHandle,
+    servers: Option<Servers>,
+    watchdog: Watchdog,
+    ticks: TickThread,
+    jobs: JobRegistry,
+    lifecycle: Lifecycle,
+    goal_tracker: GoalTrackerThread,
+    ros: Ros,
+    /// Notified when a thread of the node has ended.
+    thread_exit: Arc<Notify>,
+    guardian: Option<Guardian>,
+}
+
+impl Node {
+    fn start(
+        registry: Registry,
+        diagnose: Diagnose,
+        guardian: io::Result<Guardian>,
+    ) -> Result<Self, StartError> {
+        let ros = Ros::start(NAME, "")?;
+        let thread_exit = Arc::new(Notify::new());
+        let notify_exit = {
+            let thread_exit = Arc::clone(&thread_exit);
+            move || thread_exit.notify_one()
+        };
+        ros.handle().on_thread_exit(notify_exit.clone());
+        let parameters = Parameters::declare(ros.parameters(), registry)
+            .map_err(|error| StartError::Parameter(error.to_string()))?;
+        ros.serve_parameters()?;
+        ros.listen_to_transforms()?;
+        let goal_tracker = GoalTrackerThread::start(
+            ros.handle(),
+            ros.clock(),
+            &parameters.robot_id,
+            parameters.goal_options,
+        )?;
+        let name = ros.handle().full_name();
+        let guardian = Self::keep_guardian(guardian, parameters.guardian, &name, &goal_tracker);
+        let from_ticks = goal_tracker.handle().with_outbox();
+        let endpoints = Endpoints::new(&from_ticks, ros.transforms(), ros.parameters(), parameters.adopt);
+        let heartbeat = Heartbeat::new();
+        let jobs = JobRegistry::with_cancel_timeout(parameters.settings.cancel_timeout);
+        let watchdog = start_watchdog(
+            &ros,
+            &goal_tracker,
+            &heartbeat,
+            &jobs,
+            parameters.watchdog_timeout,
+            guardian.is_some(),
+        )?;
+        let ticks = start_ticks(&ros, &parameters, &endpoints, &heartbeat, &jobs, notify_exit)?;
+        let node_handles = NodeHandles {
+            ros: ros.handle().clone(),
+            clock: ros.clock().clone(),
+            goal_tracker: goal_tracker.handle().clone(),
+            ticks: ticks.handle().clone(),
+            heartbeat,
+            library: Arc::clone(&parameters.library),
+        };
+        if !parameters.diagnostics_period.is_zero() {
+            diagnose(&node_handles, parameters.diagnostics_period)?;
+        }
+        // Goals are refused until the node is active.
+        ticks.handle().shut();
+        load_trees(
+            Arc::clone(&parameters.library),
+            ticks.handle().clone(),
+            fail_on_panic(&ros, "trees"),
+        )?;
+        let life = NodeLifecycle {
+            parameters: ros.parameters().clone(),
+            library: Arc::clone(&parameters.library),
+            navigator: ticks.handle().clone(),
+            goal_tracker: goal_tracker.handle().clone(),
+            endpoints,
+            earlier_goals: None,
+            jobs: jobs.clone(),
+            bond: prepare_bond(&ros, &parameters)?,
+        };
+        let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
+        if parameters.autostart {
+            autostart(&lifecycle)?;
+        }
+        let mut node = Self {
+            from_ticks,
+            servers: None,
+            watchdog,
+            ticks,
+            jobs,
+            lifecycle,
+            goal_tracker,
+            ros,
+            thread_exit,
+            guardian,
+        };
+        // First active, then visible: a client that sees the actions may use them.
+        node.servers = Some(node.serve(&parameters)?);
+        Ok(node)
+    }
+
+    /// Connects the guardian with the GoalTracker, or dismisses it if it is not wanted.
+    fn keep_guardian(
+        guardian: io::Result<Guardian>,
+        is_wanted: bool,
+        node: &str,
+        goal_tracker: &GoalTrackerThread,
+    ) -> Option<Guardian> {
+        let guarded = guardian.and_then(|guardian| {
+            if !is_wanted {
+                guardian.dismiss();
+                return Ok(None);
+            }
+            let goals = guardian.goals(node)?;
+            goal_tracker.handle().guard(goals);
+            Ok(Some(guardian))
+        });
+        guarded.unwrap_or_else(|error| {
+            tracing::warn!("no guardian: if this process is killed, its goals are not cancelled: {error}");
+            None
+        })
+    }
+}
+
+/// Returns a function for the end of a thread that cannot report its end itself. It ends the node if the thread panicked.
+fn fail_on_panic(ros: &Ros, thread: &'static str) -> impl FnOnce() + Send + 'static {
+    let ros = ros.handle().clone();
+    move || {
+        if std::thread::panicking() {
+            ros.fail(&format!("thread `{thread}` panicked"));
+        }
+    }
+}
+
+fn start_watchdog(
+    ros: &Ros,
+    goal_tracker: &GoalTrackerThread,
+    heartbeat: &Heartbeat,
+    jobs: &JobRegistry,
+    limit: Duration,
+    is_guarded: bool,
+) -> io::Result<Watchdog> {
+    let stopper = goal_tracker.handle().clone();
+    let mut stalled = StalledThreads::default();
+    let (watched, tracker) = (ros.handle().clone(), goal_tracker.handle().clone());
+    Watchdog::start(
+        heartbeat.clone(),
+        jobs.clone(),
+        limit,
+        |text| tracing::error!("watchdog: {text}"),
+        move || stopper.halt_all(HaltReason::GoalCanceled),
+        move || stalled.check(&watched, &tracker, is_guarded),
+        fail_on_panic(ros, "watchdog"),
+    )
+}
+
+/// Starts the tick thread with the default trees. `tell` is called at its end.
+fn start_ticks(
+    ros: &Ros,
+    parameters: &Parameters,
+    endpoints: &Endpoints,
+    heartbeat: &Heartbeat,
+    jobs: &JobRegistry,
+    tell: impl FnOnce() + Send + 'static,
+) -> Result<TickThread, StartError> {
+    let stage = endpoints.clone();
+    parameters
+        .library
+        .dry_run_on(move || Box::new(DryRun::on(&stage)));
+    let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
+    let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
+    let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
+    let (watched, registered) = (heartbeat.clone(), jobs.clone());
+    let ticks = TickThread::start(
+        move |_| {
+            let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
+            navigator.be_watched(watched, registered);
+            for kind in NavigatorKind::ALL {
+                // Without a default tree there is nothing to prepare, and goals get an error.
+                if let Ok(def) = library.for_goal(kind, "") {
+                    navigator.prepare(kind, &def, clock.now());
+                }
+            }
+            navigator
+        },
+        Arc::new(ros.clock().clone()),
+        heartbeat.clone(),
+        tell,
+    )?;
+    Ok(ticks)
+}
+
+/// Configures and activates the node.
+fn autostart(lifecycle: &Lifecycle) -> Result<(), StartError> {
+    for transition in [Transition::Configure, Transition::Activate] {
+        // The handler has logged the reason. The user can fix it and configure the node.
+        if !lifecycle.handle().change(transition, TIMEOUT)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The bond with the lifecycle manager; `None` if its period is zero.
+fn prepare_bond(ros: &Ros, parameters: &Parameters) -> Result<Option<Bond>, StartError> {
+    if parameters.bond_period.is_zero() {
+        return Ok(None);
+    }
+    let (period, breaks) = (parameters.bond_period, parameters.bond_breaks);
+    let bond = Bond::prepare(ros.handle(), ros.clock(), period, breaks)?;
+    Ok(Some(bond))
+}
