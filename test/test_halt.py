@@ -301,3 +301,32 @@ def test_cancel_of_finished_and_unknown_goals_gets_the_return_codes_of_rcl(stack
     assert stack.graph.call(client, request).return_code == CancelGoal.Response.ERROR_GOAL_TERMINATED
     request.goal_info.goal_id.uuid = list(range(16))
     assert stack.graph.call(client, request).return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID
+
+
+CANCEL_NODE_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="StopDriving">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <Fallback>
+      <Parallel success_count="2" failure_count="1">
+        <FollowPath path="{path}"/>
+        <Delay delay_msec="300"><CancelControl/></Delay>
+      </Parallel>
+      <AlwaysSuccess/>
+    </Fallback>
+    <Wait wait_duration="0.1"/>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+@pytest.mark.parametrize("stop_delay", [0.0, 0.5])
+def test_g3_tree_whose_cancel_node_stops_a_goal_goes_on(stack, tmp_path, stop_delay):
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, stop_delay
+    path = tmp_path / "stop.xml"
+    path.write_text(CANCEL_NODE_TREE)
+    status, result = stack.navigation.send(2.0, 0.0, tree=path).result()
+    assert (status, result.error_msg) == ("SUCCEEDED", "")
+    assert len(controller.cancelled()) == 1
+    assert stack.robot.executing() == 0

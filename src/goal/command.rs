@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{GoalOptions, Selection, ServerId, Ticket};
+use super::{GoalOptions, LinkId, Selection, ServerId, Ticket};
 use crate::bt::{HaltReason, Time};
 
 /// `P` is the payload of goals and requests. The GoalTracker moves it and never reads it. In `ros` it is an `Arc`, in
@@ -93,4 +93,20 @@ pub enum Command<P> {
         /// The time of giving up.
         deadline: Time,
     },
+}
+
+impl<P> Command<P> {
+    /// The command of a world, with its ticket as the GoalTracker knows it.
+    #[must_use]
+    pub fn on(mut self, link: LinkId) -> Self {
+        match &mut self {
+            Self::Start { ticket, .. }
+            | Self::Update { ticket, .. }
+            | Self::Halt { ticket, .. }
+            | Self::Call { ticket, .. }
+            | Self::CancelServer { ticket, .. } => *ticket = ticket.on(link),
+            Self::Adopt { .. } | Self::AllowAdoption { .. } | Self::ShutDown { .. } => {}
+        }
+        self
+    }
 }

@@ -152,6 +152,27 @@ impl<P> Notice<P> {
             | Self::Finished { ticket, .. } => *ticket,
         }
     }
+
+    /// The notice with the tickets of the world of its link. A goal of another world has no ticket in this one.
+    #[must_use]
+    pub fn in_world(mut self) -> Self {
+        let link = self.ticket().link();
+        if let Self::Finished {
+            outcome: Outcome::CancelAnswered(goals),
+            ..
+        } = &mut self
+        {
+            for goal in goals {
+                *goal = goal.filter(|ticket| ticket.link() == link).map(Ticket::in_world);
+            }
+        }
+        let (Self::Accepted { ticket, .. }
+        | Self::Feedback { ticket, .. }
+        | Self::Canceling { ticket }
+        | Self::Finished { ticket, .. }) = &mut self;
+        *ticket = ticket.in_world();
+        self
+    }
 }
 
 /// The outcome of an activation. Each kind of failure is distinct because each can have its own error code (G6).

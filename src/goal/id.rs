@@ -7,6 +7,32 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
 
+/// The link between one world and the GoalTracker. Each world numbers its tickets from one, and one GoalTracker serves
+/// several worlds: the link is in the upper bits of the tickets that the GoalTracker knows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LinkId(pub u16);
+
+impl Ticket {
+    const LINK_SHIFT: u32 = 48;
+
+    /// The ticket in the GoalTracker, of this ticket in the world of a link.
+    #[must_use]
+    pub fn on(self, link: LinkId) -> Self {
+        Self(self.0 | u64::from(link.0) << Self::LINK_SHIFT)
+    }
+
+    /// The link of this ticket of the GoalTracker.
+    pub fn link(self) -> LinkId {
+        LinkId((self.0 >> Self::LINK_SHIFT) as u16)
+    }
+
+    /// The ticket in the world of its link.
+    #[must_use]
+    pub fn in_world(self) -> Self {
+        Self(self.0 & ((1 << Self::LINK_SHIFT) - 1))
+    }
+}
+
 /// The transports' number of an opened action server or service.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ServerId(pub u32);

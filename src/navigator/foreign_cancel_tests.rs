@@ -262,12 +262,18 @@ fn a_tree_whose_cancel_node_stops_a_goal_goes_on() {
         <FollowPath path="{path}"/><Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>
       </Parallel>"#;
     let text = format!("<Sequence>{PLAN}<Fallback>{follow_and_stop}<AlwaysSuccess/></Fallback></Sequence>");
-    let mut rig = driving_rig();
-    start(&mut rig, 1, ToPose, &load(&registry(), &text));
-    drive(&mut rig);
-    rig.ticks(50);
-    assert_eq!(rig.report().1.status, Succeeded);
-    assert!(!is_moving(&rig));
+    // The result comes before the answer to the cancel request, or after it.
+    for stop_after in [0, 300] {
+        let mut rig = driving_rig();
+        rig.bench
+            .action::<FollowPath>("follow_path", move |_| Plan::endless().stop_after(stop_after));
+        start(&mut rig, 1, ToPose, &load(&registry(), &text));
+        drive(&mut rig);
+        rig.ticks(100);
+        let (_, report) = rig.report();
+        assert_eq!(report.status, Succeeded, "{stop_after} ms: {report:?}");
+        assert!(!is_moving(&rig));
+    }
 }
 
 #[test]

@@ -9,10 +9,6 @@ use crate::goal::{Notice, Ticket};
 use crate::nav::{Event, Payload, TopicId};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The bit position of the link's id in a ticket: every world numbers its tickets from one, and one GoalTracker serves
-/// all.
-pub(super) const LINK_SHIFT: u32 = 48;
-
 /// The maximum number of messages kept per topic until the next tick, whatever the depth of the topic.
 const MOST_MESSAGES: usize = 64;
 
@@ -34,9 +30,9 @@ struct Inner {
 }
 
 impl Inbox {
-    /// Adds a notice, with its ticket changed to the number in the link's world.
+    /// Adds a notice, with the tickets of the link's world.
     pub(super) fn notice(&self, notice: Notice<Payload>) {
-        let notice = with_own_ticket(notice);
+        let notice = notice.in_world();
         let ticket = notice.ticket();
         let mut inner = self.lock();
         if matches!(notice, Notice::Feedback { .. }) {
@@ -116,23 +112,14 @@ impl Inbox {
     }
 }
 
-fn with_own_ticket(mut notice: Notice<Payload>) -> Notice<Payload> {
-    let (Notice::Accepted { ticket, .. }
-    | Notice::Feedback { ticket, .. }
-    | Notice::Canceling { ticket }
-    | Notice::Finished { ticket, .. }) = &mut notice;
-    ticket.0 &= (1 << LINK_SHIFT) - 1;
-    notice
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::goal::{GoalId, Outcome};
+    use crate::goal::{GoalId, LinkId, Outcome};
 
     fn feedback(ticket: u64, number: u32) -> Notice<Payload> {
         Notice::Feedback {
-            ticket: Ticket((3 << LINK_SHIFT) | ticket),
+            ticket: Ticket(ticket).on(LinkId(3)),
             payload: Payload::new(number),
         }
     }
@@ -211,5 +198,30 @@ mod tests {
         assert_eq!(inbox.dropped(), 3);
         assert_eq!(words(&inbox), ["topic 1 says Some(3)", "topic 1 says Some(4)"]);
         assert_eq!(words(&inbox), [""; 0]);
+    }
+
+    #[test]
+    fn the_goals_of_a_cancel_answer_have_tickets_of_the_world() {
+        let inbox = Inbox::default();
+        let (own, other) = (LinkId(3), LinkId(4));
+        let goals = vec![Some(Ticket(2).on(own)), Some(Ticket(2).on(other)), None];
+        inbox.notice(Notice::Finished {
+            ticket: Ticket(1).on(own),
+            updates: 0,
+            outcome: Outcome::CancelAnswered(goals),
+        });
+        let mut events = Vec::new();
+        inbox.drain(&mut events);
+        let [
+            Event::Notice(Notice::Finished {
+                ticket: Ticket(1),
+                outcome: Outcome::CancelAnswered(goals),
+                ..
+            }),
+        ] = &events[..]
+        else {
+            panic!("{events:?}")
+        };
+        assert_eq!(goals, &[Some(Ticket(2)), None, None]);
     }
 }

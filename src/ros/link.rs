@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::goal_tracker::Input;
-use super::inbox::{Inbox, LINK_SHIFT};
+use super::inbox::Inbox;
 use super::interfaces;
 use super::shared_subscription::SharedSubscription;
 use super::takeover::SETTLE;
 use super::topic_types::TopicTypes;
 use super::{DryRun, GoalTrackerHandle, ParameterStore, RosHandle, TransformBuffer, serve_service};
 use crate::bt::Time;
-use crate::goal::{Command, ServerId, Ticket};
+use crate::goal::{Command, LinkId, ServerId, Ticket};
 use crate::msg::service::{Trigger, TriggerResponse};
 use crate::msg::{Service, Stamp, TransformStamped};
 use crate::nav::{
@@ -75,7 +75,7 @@ impl Endpoints {
 
     /// Creates a link for one world. `transform_tolerance`: the maximum age of the newest transform.
     pub fn link(&self, transform_tolerance: Duration) -> RosLink {
-        let id = self.next_link.fetch_add(1, Ordering::Relaxed);
+        let id = LinkId(self.next_link.fetch_add(1, Ordering::Relaxed));
         let inbox = Arc::new(Inbox::default());
         self.goal_tracker
             .inputs()
@@ -172,7 +172,7 @@ impl Endpoints {
 #[derive(Debug)]
 pub struct RosLink {
     endpoints: Endpoints,
-    id: u16,
+    id: LinkId,
     inbox: Arc<Inbox>,
     transform_tolerance: Duration,
     /// The topics that this link has opened.
@@ -190,14 +190,9 @@ impl RosLink {
         self.inbox.dropped()
     }
 
-    fn own(&self, ticket: &mut Ticket) {
-        ticket.0 |= u64::from(self.id) << LINK_SHIFT;
-    }
-
     /// Whether the ticket belongs to this link and is not older than `since`, a ticket of its world.
-    fn owns(&self, ticket: Ticket, mut since: Ticket) -> bool {
-        self.own(&mut since);
-        ticket >= since && ticket.0 >> LINK_SHIFT == u64::from(self.id)
+    fn owns(&self, ticket: Ticket, since: Ticket) -> bool {
+        ticket.link() == self.id && ticket.in_world() >= since
     }
 }
 
@@ -354,17 +349,7 @@ impl Link for RosLink {
         if commands.is_empty() {
             return;
         }
-        let mut commands = std::mem::take(commands);
-        for command in &mut commands {
-            match command {
-                Command::Start { ticket, .. }
-                | Command::Update { ticket, .. }
-                | Command::Halt { ticket, .. }
-                | Command::Call { ticket, .. }
-                | Command::CancelServer { ticket, .. } => self.own(ticket),
-                Command::Adopt { .. } | Command::AllowAdoption { .. } | Command::ShutDown { .. } => {}
-            }
-        }
+        let commands = commands.drain(..).map(|command| command.on(self.id)).collect();
         self.endpoints.goal_tracker.submit(Input::Commands(commands));
     }
 

@@ -9,10 +9,13 @@ use crate::bt::HaltReason;
 use crate::bt::Time;
 use crate::goal::{
     AbandonedGoals, CancelCode, Command, Effect, GoalId, GoalIds, GoalOptions, GoalTable, GoalTracker,
-    Selection, ServerId, Stamp as GoalStamp, TerminalStatus, Ticket, WireEvent,
+    LinkId, Selection, ServerId, Stamp as GoalStamp, TerminalStatus, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
 use crate::nav::{EndpointKind, Event, LinkError, Part, Payload, TopicId, TopicSpec, TransformError};
+
+/// The link of the world under test. Its tickets differ from those of the GoalTracker, as in a node.
+const LINK: LinkId = LinkId(3);
 
 type Act = Box<dyn FnMut(&Payload) -> Script + Send>;
 type Answer = Box<dyn FnMut(&Payload) -> Option<(Duration, Payload)> + Send>;
@@ -192,7 +195,8 @@ impl Network {
         }
         for command in commands.drain(..) {
             let mut effects = Vec::new();
-            self.goal_tracker.command(command, self.now, &mut effects);
+            self.goal_tracker
+                .command(command.on(LINK), self.now, &mut effects);
             self.carry_out(effects);
         }
     }
@@ -212,18 +216,20 @@ impl Network {
     pub(super) fn unsettled(&self, since: Ticket) -> Vec<String> {
         let left = self.goal_tracker.live_goals().into_iter();
         let left = left
-            .filter(|goal| goal.is_left_by(|ticket| ticket >= since))
+            .filter(|goal| goal.is_left_by(|ticket| ticket.in_world() >= since))
             .map(|goal| format!("{} {:?}", goal.leaf, goal.phase));
         let abandoned = self.abandoned.goals();
         let abandoned = abandoned
-            .filter(|goal| goal.is_left_by(|ticket| ticket >= since))
+            .filter(|goal| goal.is_left_by(|ticket| ticket.in_world() >= since))
             .map(|goal| format!("{} given up", goal.leaf));
         left.chain(abandoned).collect()
     }
 
     pub(super) fn is_settled(&self, since: Ticket) -> bool {
         let goals = self.goal_tracker.live_goals();
-        !goals.iter().any(|goal| goal.holds_up(|ticket| ticket >= since))
+        !goals
+            .iter()
+            .any(|goal| goal.holds_up(|ticket| ticket.in_world() >= since))
     }
 
     pub(super) fn stamp(&self) -> Stamp {
@@ -660,7 +666,7 @@ impl Network {
                         self.later(after, Thing::Wire(WireEvent::Response { ticket, payload }));
                     }
                 }
-                Effect::Notify(notice) => self.events.push(Event::Notice(notice)),
+                Effect::Notify(notice) => self.events.push(Event::Notice(notice.in_world())),
                 Effect::Report(report) => {
                     self.abandoned.report(&report);
                     self.reports.push(report.to_string());

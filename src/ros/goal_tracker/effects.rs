@@ -3,11 +3,10 @@
 use super::owner::Owner;
 use super::panics::attempt;
 use crate::bt::Time;
-use crate::goal::{Effect, GoalIncident, ServerId, Severity, WireEvent};
+use crate::goal::{Effect, GoalIncident, Notice, ServerId, Severity, WireEvent};
 use crate::nav::Payload;
 use crate::ros::RosError;
 use crate::ros::goals_view::GoalsView;
-use crate::ros::inbox::LINK_SHIFT;
 
 impl Owner {
     pub(super) fn carry_out(&mut self, now: Time) {
@@ -91,8 +90,8 @@ impl Owner {
                 }
             }
             Effect::Notify(notice) => {
-                let link = u16::try_from(notice.ticket().0 >> LINK_SHIFT).unwrap_or(u16::MAX);
-                if let Some(inbox) = self.links.get(&link) {
+                self.changed |= matches!(notice, Notice::Finished { .. });
+                if let Some(inbox) = self.links.get(&notice.ticket().link()) {
                     inbox.notice(notice);
                 }
             }

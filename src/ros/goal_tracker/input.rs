@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use crate::bt::HaltReason;
-use crate::goal::{Command, ServerId, WireEvent};
+use crate::goal::{Command, LinkId, ServerId, WireEvent};
 use crate::nav::{Payload, TopicId};
 use crate::ros::RosNode;
 use crate::ros::guardian::GuardedGoals;
@@ -32,8 +32,8 @@ pub(in crate::ros) enum Input {
         depth: u16,
     },
     Named(ServerId, Arc<str>),
-    Link(u16, Arc<Inbox>),
-    Unlink(u16),
+    Link(LinkId, Arc<Inbox>),
+    Unlink(LinkId),
     HaltAll(HaltReason),
     Send(Box<dyn FnOnce() + Send>),
     ShutDown(Duration),

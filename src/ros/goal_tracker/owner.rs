@@ -13,12 +13,13 @@ use super::panics::{Actions, LeftGoals, guarded};
 use crate::bt::{HaltReason, Time};
 use crate::fault;
 use crate::goal::{
-    AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, Phase, ServerId, Ticket, WireEvent,
+    AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, LinkId, Phase, ServerId, Ticket,
+    WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 use crate::ros::goals_view::{GoalsBoard, GoalsView};
 use crate::ros::guardian::GuardedGoals;
-use crate::ros::inbox::{Inbox, LINK_SHIFT};
+use crate::ros::inbox::Inbox;
 use crate::ros::interfaces::{Publish, ServiceTransport};
 use crate::ros::servers_board::ServersBoard;
 use crate::ros::{Clock, PendingRequests, RosHandle};
@@ -45,7 +46,7 @@ pub(super) struct Owner {
     publishers: FxHashMap<TopicId, Box<dyn Publish>>,
     /// Messages published before their publisher existed.
     unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
-    pub(super) links: FxHashMap<u16, Arc<Inbox>>,
+    pub(super) links: FxHashMap<LinkId, Arc<Inbox>>,
     names: FxHashMap<ServerId, Arc<str>>,
     /// The number of unanswered requests in the last warning.
     warned: FxHashMap<ServerId, usize>,
@@ -182,7 +183,7 @@ impl Owner {
             }
             Input::Unlink(id) => {
                 self.links.remove(&id);
-                let gone = |ticket: Ticket| ticket.0 >> LINK_SHIFT == u64::from(id);
+                let gone = |ticket: Ticket| ticket.link() == id;
                 self.halt(gone, HaltReason::TreeSwapped, now);
                 return true;
             }
