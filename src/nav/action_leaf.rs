@@ -235,10 +235,9 @@ impl<N: ActionNode> ActionLeaf<N> {
         let is_of_earlier_goal = progress
             .as_ref()
             .is_some_and(|progress| progress.is_of_earlier_goal());
-        let is_canceled_by_another = progress
-            .as_ref()
-            .is_some_and(|progress| progress.is_canceled_by_another());
-        let words_for_cancel = progress.map_or("", |progress| progress.words_for_cancel());
+        let (is_canceled_by_another, words_for_cancel) = progress.map_or((false, ""), |progress| {
+            (progress.cancels.are_by_another(), progress.cancels.words())
+        });
         let mut outcome = world.finish(ticket);
         cx.memory().mark = 0;
         // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,

@@ -1,5 +1,6 @@
 //! The world that leaves see during a tick: a snapshot from its start, and an outbox that is sent at its end.
 
+mod goal_cancels;
 mod requests;
 mod robot;
 

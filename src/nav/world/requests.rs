@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::World;
+use super::goal_cancels::{CancelAnswer, GoalCancels};
 use crate::bt::{HaltOrder, HaltReason};
 use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
 use crate::nav::failure::LeafFailure;
@@ -20,14 +21,8 @@ pub struct Progress {
     server: ServerId,
     /// The path and the registered ID of the leaf, if the navigation ends when another client cancels the goal.
     ends_navigation: Option<(Arc<str>, Arc<str>)>,
-    /// The server cancels the goal although the leaf waits for it.
-    is_canceling: bool,
-    /// A Cancel node of this tree cancels the goal: its server says so.
-    is_canceled_by_tree: bool,
-    /// The requests of Cancel nodes that may cancel the goal and are not answered yet.
-    open_cancels: Vec<Ticket>,
-    /// A request of a Cancel node that may cancel the goal got no answer.
-    is_cancel_unanswered: bool,
+    /// The cancels of the goal that the leaf has not requested.
+    pub(in crate::nav) cancels: GoalCancels,
     /// This is the request of a Cancel node.
     is_cancel: bool,
     /// The leaf was halted. The answer to the request of a Cancel node still counts.
@@ -46,30 +41,11 @@ impl Progress {
             outcome: None,
             server,
             ends_navigation: None,
-            is_canceling: false,
-            is_canceled_by_tree: false,
-            open_cancels: Vec::new(),
-            is_cancel_unanswered: false,
+            cancels: GoalCancels::default(),
             is_cancel: false,
             is_detached: false,
             asked: 0,
             applied: 0,
-        }
-    }
-
-    /// Whether another client has cancelled the goal, and no Cancel node of this tree.
-    pub fn is_canceled_by_another(&self) -> bool {
-        self.is_canceling && !self.is_canceled_by_tree && self.open_cancels.is_empty()
-    }
-
-    /// The error message of a leaf whose goal is cancelled, and not by the leaf.
-    pub(in crate::nav) fn words_for_cancel(&self) -> &'static str {
-        if !self.is_canceled_by_another() {
-            "a Cancel node cancelled the goal"
-        } else if self.is_cancel_unanswered {
-            "another client or a Cancel node, whose request was not answered, cancelled the goal"
-        } else {
-            "another client cancelled the goal"
         }
     }
 
@@ -156,7 +132,7 @@ impl World {
         // one is accepted is known to its server alone.
         for (goal, progress) in &mut self.waiting {
             if progress.server == server && !self.requests.iter().any(|command| starts(command, *goal)) {
-                progress.open_cancels.push(ticket);
+                progress.cancels.requested(ticket);
             }
         }
         if let Some(progress) = self.waiting.get_mut(&ticket) {
@@ -245,9 +221,11 @@ impl World {
         match notice {
             Notice::Accepted { .. } => progress.accepted = true,
             Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
-            Notice::Canceling { .. } => progress.is_canceling = true,
+            Notice::Canceling { .. } => progress.cancels.seen(),
             Notice::Finished { updates, outcome, .. } => {
-                progress.is_canceling |= outcome.is_cancel();
+                if outcome.is_cancel() {
+                    progress.cancels.seen();
+                }
                 let answer = progress.is_cancel.then(|| CancelAnswer::of(&outcome));
                 progress.applied = updates;
                 progress.outcome = Some(outcome);
@@ -266,11 +244,14 @@ impl World {
     /// another client still ends the navigation.
     fn take_notice_of_halted(&mut self, ticket: Ticket, notice: &Notice<Payload>) {
         if let Some((_, progress)) = self.halted.iter_mut().find(|(halted, _)| *halted == ticket) {
-            progress.is_canceling |= match notice {
+            let is_canceled = match notice {
                 Notice::Canceling { .. } => true,
                 Notice::Finished { outcome, .. } => outcome.is_cancel(),
                 Notice::Accepted { .. } | Notice::Feedback { .. } => false,
             };
+            if is_canceled {
+                progress.cancels.seen();
+            }
             self.check_canceled(ticket);
         }
     }
@@ -283,19 +264,10 @@ impl World {
             .iter_mut()
             .map(|(ticket, progress)| (&*ticket, progress));
         for (ticket, progress) in self.waiting.iter_mut().chain(halted) {
-            let Some(index) = progress.open_cancels.iter().position(|open| *open == request) else {
-                continue;
-            };
-            progress.open_cancels.swap_remove(index);
-            progress.is_canceled_by_tree |= match answer {
-                CancelAnswer::Of(goals) => goals.iter().any(|goal| match goal {
-                    Some(of) => of == ticket,
-                    None => progress.outcome.is_some(),
-                }),
-                CancelAnswer::Missing => false,
-            };
-            progress.is_cancel_unanswered |= matches!(answer, CancelAnswer::Missing);
-            tickets.push(*ticket);
+            let has_ended = progress.outcome.is_some();
+            if progress.cancels.answered(request, answer, *ticket, has_ended) {
+                tickets.push(*ticket);
+            }
         }
         for ticket in tickets {
             self.check_canceled(ticket);
@@ -311,7 +283,7 @@ impl World {
         else {
             return;
         };
-        if progress.is_canceled_by_another()
+        if progress.cancels.are_by_another()
             && !self.settings.canceled_is_success
             && let Some((leaf, id)) = &progress.ends_navigation
         {
@@ -320,7 +292,7 @@ impl World {
                 id: Arc::clone(id),
                 code: 0,
                 code_name: None,
-                words: progress.words_for_cancel().to_owned(),
+                words: progress.cancels.words().to_owned(),
             });
         }
     }
@@ -328,24 +300,6 @@ impl World {
 
 /// The maximum number of halted requests whose late notices count.
 const MOST_HALTED: usize = 64;
-
-/// The end of a request of a Cancel node.
-enum CancelAnswer {
-    /// The tickets of the goals that it cancels; `None` for a goal that is of another client or has ended.
-    Of(Vec<Option<Ticket>>),
-    /// There was no answer: it may cancel goals.
-    Missing,
-}
-
-impl CancelAnswer {
-    fn of(outcome: &Outcome<Payload>) -> Self {
-        match outcome {
-            Outcome::CancelAnswered(goals) => Self::Of(goals.clone()),
-            Outcome::ResponseTimeout | Outcome::ServerGone => Self::Missing,
-            _ => Self::Of(Vec::new()),
-        }
-    }
-}
 
 fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
     match command {

@@ -1,0 +1,86 @@
+//! The cancels of a goal that its leaf has not requested: by Cancel nodes of the tree, and by other clients.
+
+use crate::goal::{Outcome, Ticket};
+use crate::nav::link::Payload;
+
+/// The end of a request of a Cancel node.
+pub(super) enum CancelAnswer {
+    /// The tickets of the goals that it cancels; `None` for a goal that is of another client or has ended.
+    Of(Vec<Option<Ticket>>),
+    /// There was no answer: it may cancel goals.
+    Missing,
+}
+
+impl CancelAnswer {
+    pub(super) fn of(outcome: &Outcome<Payload>) -> Self {
+        match outcome {
+            Outcome::CancelAnswered(goals) => Self::Of(goals.clone()),
+            Outcome::ResponseTimeout | Outcome::ServerGone => Self::Missing,
+            _ => Self::Of(Vec::new()),
+        }
+    }
+}
+
+/// The cancels of one goal. A server does not say who cancels a goal, so a cancel is by another client only when each
+/// Cancel node that could have caused it has its answer.
+#[derive(Clone, Debug, Default)]
+pub(in crate::nav) struct GoalCancels {
+    /// The server cancels the goal, or has cancelled it.
+    is_seen: bool,
+    /// A Cancel node of the tree cancels the goal: its server says so.
+    is_by_tree: bool,
+    /// The requests of Cancel nodes that may cancel the goal and are not answered yet.
+    open: Vec<Ticket>,
+    /// One of those requests got no answer.
+    is_unanswered: bool,
+}
+
+impl GoalCancels {
+    /// The server says that it cancels the goal.
+    pub(super) fn seen(&mut self) {
+        self.is_seen = true;
+    }
+
+    /// A Cancel node sends a request that may cancel the goal.
+    pub(super) fn requested(&mut self, request: Ticket) {
+        self.open.push(request);
+    }
+
+    /// A request of a Cancel node has ended. `goal` is the ticket of this goal. Returns whether the request could cancel
+    /// this goal.
+    pub(super) fn answered(
+        &mut self,
+        request: Ticket,
+        answer: &CancelAnswer,
+        goal: Ticket,
+        has_ended: bool,
+    ) -> bool {
+        let Some(index) = self.open.iter().position(|open| *open == request) else {
+            return false;
+        };
+        self.open.swap_remove(index);
+        match answer {
+            CancelAnswer::Of(goals) => {
+                self.is_by_tree |= goals.iter().any(|of| of.map_or(has_ended, |of| of == goal));
+            }
+            CancelAnswer::Missing => self.is_unanswered = true,
+        }
+        true
+    }
+
+    /// Whether another client has cancelled the goal, and no Cancel node of the tree.
+    pub(in crate::nav) fn are_by_another(&self) -> bool {
+        self.is_seen && !self.is_by_tree && self.open.is_empty()
+    }
+
+    /// The error message of a leaf whose goal is cancelled, and not by the leaf.
+    pub(in crate::nav) fn words(&self) -> &'static str {
+        if !self.are_by_another() {
+            "a Cancel node cancelled the goal"
+        } else if self.is_unanswered {
+            "another client or a Cancel node, whose request was not answered, cancelled the goal"
+        } else {
+            "another client cancelled the goal"
+        }
+    }
+}
