@@ -231,6 +231,10 @@ impl Substitute for Rules {
         }
     }
 
+    fn adopt(&self, leaf: &NodeInfo, ports: &mut Ports<'_>) -> Option<Box<dyn Behavior>> {
+        self.behavior(leaf, ports)
+    }
+
     fn covers_subtrees(&self) -> bool {
         true
     }

@@ -55,6 +55,11 @@ impl Mocks {
         registry.set_substitute(Some(Arc::new(self)));
     }
 
+    /// Returns whether there are no mocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The keys that fit no leaf of a tree: they are probably misspelt.
     pub(crate) fn unused(&self, def: &TreeDef) -> Vec<&str> {
         let fits = |key: &str| {

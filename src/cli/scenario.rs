@@ -10,6 +10,7 @@
 //! drain: false                # tick again at once while woken
 //! mocks:                      # by path, name, ID or a pattern of paths: the most exact key counts
 //!   DriveTo: [RUNNING, RUNNING, SUCCESS]
+//! substitutions: rules.json   # instead of mocks: BehaviorTree.CPP's rules, in its JSON
 //! events:                     # before the tick of that number
 //!   3: {set: {charge: 0.1}}
 //!   5: {halt: true}           # a cancelled goal: no tick then
@@ -38,7 +39,7 @@ use serde_json::Value;
 use super::mock_run::{MockRun, Snapshot};
 use super::mocks::Mocks;
 use super::yaml::{self, Mapping};
-use crate::bt::{NodeIndex, Registry, TreeDef};
+use crate::bt::{NodeIndex, Registry, Substitutions, TreeDef};
 use crate::xml::Loader;
 
 /// One scenario of a file.
@@ -60,6 +61,7 @@ pub(crate) struct Scenario {
     drain: bool,
     #[serde(default)]
     mocks: Mocks,
+    substitutions: Option<PathBuf>,
     #[serde(default)]
     events: Mapping<u64, Event>,
     /// The number of ticks, if `expect` does not determine it.
@@ -207,6 +209,9 @@ impl Scenario {
         if self.tree.is_some() == self.xml.is_some() {
             return Err("a scenario needs either `tree` (a file) or `xml` (its text)".to_owned());
         }
+        if self.substitutions.is_some() && !self.mocks.is_empty() {
+            return Err("a scenario has either `mocks` or `substitutions`".to_owned());
+        }
         if self.expect.refused.is_some()
             && let Some(other) = self.expect.beside_refused()
         {
@@ -247,7 +252,10 @@ impl Scenario {
     /// All differences, with the full expected and observed values.
     pub(crate) fn run(&self, directory: &Path, registry: &Registry) -> Result<(), String> {
         let mut registry = registry.clone();
-        self.mocks.clone().apply(&mut registry);
+        match &self.substitutions {
+            Some(file) => substitute(&directory.join(file), &mut registry)?,
+            None => self.mocks.clone().apply(&mut registry),
+        }
         let loader = Loader::new(&registry);
         let loaded = match (&self.tree, &self.xml) {
             (Some(file), None) => loader.load_file(&directory.join(file), self.main.as_deref()),
@@ -451,6 +459,15 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// Applies a file of substitution rules.
+fn substitute(file: &Path, registry: &mut Registry) -> Result<(), String> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    Substitutions::from_json(&text)
+        .and_then(|rules| registry.set_substitutions(&rules))
+        .map_err(|error| format!("{name}: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -477,6 +494,32 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
     #[test]
     fn a_scenario_that_holds_passes() {
         run(PATROL).unwrap();
+    }
+
+    #[test]
+    fn substitution_rules_replace_the_leaves_of_a_scenario() {
+        let folder = std::env::temp_dir().join(format!("navtree-substitutions-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let rules = r#"{
+            "TestNodeConfigs": { "Slow": { "return_status": "FAILURE", "async_delay": 20 } },
+            "SubstitutionRules": { "drive": "Slow", "Check": "AlwaysSuccess" }
+        }"#;
+        std::fs::write(folder.join("rules.json"), rules).unwrap();
+        let mocks = "mocks: {Check: [SUCCESS, SUCCESS, FAILURE], Drive: RUNNING}";
+        let run = |text: &str| read(text).unwrap()[0].run(&folder, &crate::nav::registry());
+        run(&PATROL
+            .replace(mocks, "substitutions: rules.json")
+            .replace(", nodes: {drive: R R I}, halted: {3: [drive]}", ""))
+        .unwrap();
+        let missing = run(&PATROL.replace(mocks, "substitutions: none.json")).unwrap_err();
+        assert!(missing.contains("none.json"), "{missing}");
+        let both = format!("{PATROL}\nsubstitutions: rules.json");
+        assert!(
+            read(&both)
+                .unwrap_err()
+                .contains("either `mocks` or `substitutions`")
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
