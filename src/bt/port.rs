@@ -111,6 +111,19 @@ impl<T: PortValue> Input<T> {
         }
     }
 
+    /// Reads a port without a default. `None` if the attribute is absent.
+    ///
+    /// # Errors
+    /// [`Thrown`] if the entry has not been written or holds a value of another type.
+    #[inline]
+    pub fn if_set(&self, cx: &mut Context<'_>) -> Result<Option<T>, Thrown> {
+        if self.is_set() {
+            self.require(cx).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
     #[cold]
     fn refuse(&self, cx: &mut Context<'_>, error: &PortError) -> Thrown {
         cx.throw(format!("port `{}`: {error}", self.name))

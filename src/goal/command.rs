@@ -41,6 +41,14 @@ pub enum Command<P> {
         /// The reason, for reports.
         reason: HaltReason,
     },
+    /// The leaf of a [`Command::CancelServer`] was halted, and its world still needs the outcome. A request that was
+    /// sent gets its answer as before. A request that waits for its server is not sent any more, and fails.
+    Detach {
+        /// The activation.
+        ticket: Ticket,
+        /// The reason, for reports.
+        reason: HaltReason,
+    },
     /// Call a service once.
     Call {
         /// The activation. Must be new.
@@ -103,6 +111,7 @@ impl<P> Command<P> {
             Self::Start { ticket, .. }
             | Self::Update { ticket, .. }
             | Self::Halt { ticket, .. }
+            | Self::Detach { ticket, .. }
             | Self::Call { ticket, .. }
             | Self::CancelServer { ticket, .. } => *ticket = ticket.on(link),
             Self::Adopt { .. } | Self::AllowAdoption { .. } | Self::ShutDown { .. } => {}

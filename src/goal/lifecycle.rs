@@ -262,6 +262,7 @@ fn call_section(text: &mut String) {
         ("response", CallEvent::Response),
         ("failed", CallEvent::Failed),
         ("halt", CallEvent::Halt),
+        ("halt of a Cancel node", CallEvent::Detached),
         ("withdrawn", CallEvent::Withdrawn),
         ("server gone", CallEvent::ServerGone),
         ("server back", CallEvent::ServerBack),

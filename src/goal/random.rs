@@ -83,6 +83,7 @@ enum Wild {
     Start(u8, bool),
     Update(u8),
     Halt(u8),
+    Detach(u8),
     Call(u8),
     CancelServer,
     Adopt,
@@ -129,6 +130,7 @@ fn wild() -> impl Strategy<Value = Wild> {
         4 => (any::<u8>(), any::<bool>()).prop_map(|(server, patient)| Wild::Start(server, patient)),
         2 => any::<u8>().prop_map(Wild::Update),
         3 => any::<u8>().prop_map(Wild::Halt),
+        1 => any::<u8>().prop_map(Wild::Detach),
         1 => any::<u8>().prop_map(Wild::Call),
         1 => Just(Wild::CancelServer),
         1 => Just(Wild::Adopt),
@@ -212,6 +214,10 @@ impl Walk {
                     reason: HaltReason::Preempted,
                 }
             }
+            Wild::Detach(choice) => Command::Detach {
+                ticket: self.ticket(choice),
+                reason: HaltReason::Preempted,
+            },
             Wild::Call(payload) => Command::Call {
                 ticket: self.new_ticket(),
                 server: SERVER,

@@ -35,6 +35,8 @@ pub enum CallEvent {
     Failed,
     /// The leaf was halted. A sent request cannot be withdrawn and may still have its effect.
     Halt,
+    /// The leaf was halted, and its world still waits for the outcome.
+    Detached,
     /// The leaf was halted before the request left. The request is not sent.
     Withdrawn,
     /// The server vanished.
@@ -120,6 +122,10 @@ impl ServiceCall {
                 self.due = Some(now + self.options.accept_timeout);
             }
             (CallPhase::Absent, CallEvent::Halt | CallEvent::ShutDown { .. }) => self.end(),
+            (CallPhase::Absent, CallEvent::Detached) => {
+                steps.push(CallStep::Finish(CallVerdict::SendFailed));
+                self.end();
+            }
             (CallPhase::Absent, CallEvent::Deadline) if due => {
                 steps.push(CallStep::Finish(CallVerdict::ServerGone));
                 self.end();
@@ -165,8 +171,11 @@ impl ServiceCall {
                 CallPhase::Absent,
                 CallEvent::Response | CallEvent::Failed | CallEvent::ServerGone | CallEvent::Deadline,
             )
-            | (CallPhase::Sent, CallEvent::ServerBack | CallEvent::Deadline)
-            | (CallPhase::Left, CallEvent::Halt | CallEvent::ServerBack | CallEvent::Deadline)
+            | (CallPhase::Sent, CallEvent::Detached | CallEvent::ServerBack | CallEvent::Deadline)
+            | (
+                CallPhase::Left,
+                CallEvent::Halt | CallEvent::Detached | CallEvent::ServerBack | CallEvent::Deadline,
+            )
             | (CallPhase::Ended, _) => {}
         }
     }

@@ -148,8 +148,8 @@ impl<N: ActionNode> ActionLeaf<N> {
         };
         let path = path_of(cx);
         let defaults = world!(cx).settings.goal_options();
-        let mut options = self.endpoint.options(cx, defaults);
-        self.node.options(cx, &mut options);
+        let mut options = self.endpoint.options(cx, defaults)?;
+        self.node.options(cx, &mut options)?;
         let ticket = world!(cx).start_goal(server, &path, payload, options);
         if N::CANCEL_ENDS_NAVIGATION {
             let id = Arc::clone(&cx.definition().node(cx.node()).id);
@@ -162,21 +162,21 @@ impl<N: ActionNode> ActionLeaf<N> {
     fn poll(&self, cx: &mut Context<'_>) -> Tick {
         let ticket = Ticket(cx.memory().mark);
         let world = world!(cx);
-        let (accepted, ended, feedback) = match world.progress(ticket) {
-            Some(progress) => (
-                progress.accepted,
-                progress.outcome.is_some(),
-                progress.feedback.take(),
-            ),
-            None => return self.fail(cx, N::unknown_code(), "the state of the goal was lost"),
+        let Some(progress) = world.progress(ticket) else {
+            return self.fail(cx, N::unknown_code(), "the state of the goal was lost");
         };
+        let (accepted, feedback) = (progress.accepted, progress.feedback.take());
+        let (has_outcome, has_ended) = (progress.outcome.is_some(), progress.has_ended());
         if let Some(on_feedback) = N::ON_FEEDBACK
             && let Some(feedback) = feedback.as_ref().and_then(Payload::get)
         {
             on_feedback(&self.node, cx, feedback)?;
         }
-        if ended {
+        if has_ended {
             return self.finish(cx, ticket, accepted);
+        }
+        if has_outcome {
+            return Ok(NodeStatus::Running);
         }
         let state = cx.state::<GoalState<N>>();
         let version = state.version;

@@ -71,7 +71,12 @@ pub trait ActionNode: Send + Sync + Sized + 'static {
     fn attached(&self, _cx: &mut Context<'_>) {}
 
     /// Adds timeouts and policies to those of the shared ports.
-    fn options(&self, _cx: &Context<'_>, _options: &mut GoalOptions) {}
+    ///
+    /// # Errors
+    /// [`Thrown`].
+    fn options(&self, _cx: &mut Context<'_>, _options: &mut GoalOptions) -> Result<(), Thrown> {
+        Ok(())
+    }
 
     /// Makes the goal of an activation from the ports.
     ///

@@ -86,7 +86,7 @@ impl<N: CancelNode> CancelLeaf<N> {
             nanoseconds: world.stamp().as_nanos(),
         };
         let defaults = world.settings.goal_options();
-        let options = self.endpoint.options(cx, defaults);
+        let options = self.endpoint.options(cx, defaults)?;
         let ticket = world!(cx).cancel_server(server, &path, Selection::AcceptedUntil(now), options);
         cx.memory().mark = ticket.0;
         Ok(NodeStatus::Running)
@@ -113,7 +113,7 @@ impl<N: CancelNode> CancelLeaf<N> {
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::NodeStatus::{Failure, Running, Success};
     use crate::bt::Text;
     use crate::msg::Action;
     use crate::msg::action::{
@@ -164,5 +164,19 @@ mod tests {
         assert_eq!(bench.run(10), Failure);
         bench.action::<Spin>("spin", |_| Plan::success());
         assert_eq!(bench.run(3), Success);
+    }
+
+    #[test]
+    fn g4_a_request_that_is_halted_before_its_server_is_there_is_not_sent() {
+        for is_halted in [false, true] {
+            let mut bench = Bench::new("<CancelSpin server_timeout=\"500\"/>");
+            assert_eq!(bench.run(3), Running);
+            if is_halted {
+                bench.halt();
+            }
+            bench.action::<Spin>("spin", |_| Plan::endless());
+            bench.wait(100);
+            assert_eq!(bench.cancels("spin"), usize::from(!is_halted));
+        }
     }
 }

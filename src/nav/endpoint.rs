@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::link::{EndpointKind, Form, LinkError};
 use super::values::Milliseconds;
 use super::world::World;
-use crate::bt::{Context, Input, PortError, Ports, SlotId, Text};
+use crate::bt::{Context, Input, PortError, Ports, SlotId, Text, Thrown};
 use crate::goal::{GoalOptions, ServerId};
 
 /// Fails the tree, because leaves that act need a [`World`].
@@ -309,15 +309,24 @@ impl Endpoint {
     }
 
     /// The timeouts of this activation.
-    pub(crate) fn options(&self, cx: &Context<'_>, world_defaults: GoalOptions) -> GoalOptions {
+    ///
+    /// # Errors
+    /// [`Thrown`] if an entry holds no time.
+    pub(crate) fn options(
+        &self,
+        cx: &mut Context<'_>,
+        world_defaults: GoalOptions,
+    ) -> Result<GoalOptions, Thrown> {
         let mut options = world_defaults;
-        if let Ok(timeout) = self.server_timeout.get(cx) {
+        if let Some(timeout) = self.server_timeout.optional(cx)? {
             options.accept_timeout = timeout.into();
             options.absent_timeout = timeout.into();
         }
-        if let Some(Ok(timeout)) = self.cancel_timeout.as_ref().map(|port| port.get(cx)) {
+        if let Some(port) = &self.cancel_timeout
+            && let Some(timeout) = port.optional(cx)?
+        {
             options.cancel_timeout = timeout.into();
         }
-        options
+        Ok(options)
     }
 }

@@ -92,7 +92,7 @@ impl<N: ServiceNode> ServiceLeaf<N> {
             Err(fault) => return self.fail(cx, &fault),
         };
         let defaults = world!(cx).settings.goal_options();
-        let options = self.endpoint.options(cx, defaults);
+        let options = self.endpoint.options(cx, defaults)?;
         let request = Payload::new(request);
         let ticket = world!(cx).call(server, &path, request.clone(), options);
         cx.memory().mark = ticket.0;

@@ -192,6 +192,12 @@ impl<P> GoalTracker<P> {
             Command::Halt { ticket, reason } => {
                 self.halt(ticket, reason, now, out);
             }
+            Command::Detach { ticket, reason } => {
+                if let Some(call) = self.calls.get_mut(&ticket) {
+                    call.halted.get_or_insert(reason);
+                    self.apply_call(ticket, CallEvent::Detached, None, now, out);
+                }
+            }
             Command::Call {
                 ticket,
                 server,

@@ -110,12 +110,12 @@ impl ActionNode for RosAction {
         self.feedback.check(cx, &name);
     }
 
-    fn options(&self, cx: &Context<'_>, options: &mut GoalOptions) {
-        let timeout = self.result_timeout.get(cx).ok();
-        options.result_timeout = timeout.map(Duration::from);
+    fn options(&self, cx: &mut Context<'_>, options: &mut GoalOptions) -> Result<(), Thrown> {
+        options.result_timeout = self.result_timeout.if_set(cx)?.map(Duration::from);
         if self.on_change.as_str(cx) == Some("cancel_first") {
             options.update = UpdatePolicy::CancelFirst;
         }
+        Ok(())
     }
 
     fn goal(&self, cx: &mut Context<'_>) -> Result<JsonValue, Refusal> {
@@ -337,5 +337,19 @@ mod tests {
             assert_eq!(bench.type_of(name).as_deref(), Some(interface));
         }
         assert_eq!(bench.goals::<JsonAction>("lift").len(), 2);
+    }
+
+    #[test]
+    fn g6_a_timeout_that_cannot_be_read_fails_the_tree() {
+        for port in ["result_timeout", "server_timeout", "cancel_timeout"] {
+            let mut bench = Bench::new(&format!(
+                "<Sequence><Script code=\"limit := 150.5\"/>\
+                 <RosAction server_name=\"lift\" action_type=\"{TYPE}\" {port}=\"{{limit}}\"/></Sequence>"
+            ));
+            let error = bench.try_tick().unwrap_err().to_string();
+            assert!(error.contains(port) && error.contains("150.5"), "{error}");
+        }
+        let error = bench("result_timeout=\"{limit}\"").try_tick().unwrap_err();
+        assert!(error.to_string().contains("result_timeout"), "{error}");
     }
 }

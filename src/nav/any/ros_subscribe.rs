@@ -76,7 +76,7 @@ impl RosSubscribe {
             note(cx, &fault.text)?;
             return Ok(NodeStatus::Failure);
         }
-        let Ok(timeout) = self.timeout.get(cx) else {
+        let Some(timeout) = self.timeout.if_set(cx)? else {
             return Ok(NodeStatus::Running);
         };
         if cx.now().since(since) < timeout.into() {

@@ -68,6 +68,12 @@ impl GoalCancels {
         true
     }
 
+    /// Whether an open request of a Cancel node may be the cause of the cancel. The leaf waits for its answer: if another
+    /// client has stopped the robot, nothing else of the tree runs (guarantee G3).
+    pub(super) fn are_undecided(&self) -> bool {
+        self.is_seen && !self.is_by_tree && !self.open.is_empty()
+    }
+
     /// Whether another client has cancelled the goal, and no Cancel node of the tree.
     pub(in crate::nav) fn are_by_another(&self) -> bool {
         self.is_seen && !self.is_by_tree && self.open.is_empty()

@@ -49,6 +49,11 @@ impl Progress {
         }
     }
 
+    /// Whether the outcome is known, and with it who cancelled the goal if its server did.
+    pub fn has_ended(&self) -> bool {
+        self.outcome.is_some() && !self.cancels.are_undecided()
+    }
+
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
     pub fn is_of_earlier_goal(&self) -> bool {
         self.outcome.is_some() && self.applied < self.asked
@@ -172,21 +177,25 @@ impl World {
         if self.requests.len() != before {
             self.settle_cancel(ticket, &CancelAnswer::Of(Vec::new()));
         } else if progress.is_cancel && progress.outcome.is_none() {
-            // The request cannot be withdrawn, and may still cancel goals.
+            // A request that was sent may still cancel goals.
             progress.is_detached = true;
             self.waiting.insert(ticket, progress);
+            self.push_halt(Command::Detach { ticket, reason });
         } else {
             self.requests
                 .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
-            if progress.ends_navigation.is_some() && progress.outcome.is_none() {
+            if progress.ends_navigation.is_some() && !progress.has_ended() {
                 self.halted.truncate(MOST_HALTED - 1);
                 self.halted.push_front((ticket, progress));
             }
-            let halt = Command::Halt { ticket, reason };
-            match self.settings.halt_order {
-                HaltOrder::BeforeStarts => self.halts.push(halt),
-                HaltOrder::AsTicked => self.requests.push(halt),
-            }
+            self.push_halt(Command::Halt { ticket, reason });
+        }
+    }
+
+    fn push_halt(&mut self, halt: Command<Payload>) {
+        match self.settings.halt_order {
+            HaltOrder::BeforeStarts => self.halts.push(halt),
+            HaltOrder::AsTicked => self.requests.push(halt),
         }
     }
 
@@ -195,7 +204,7 @@ impl World {
         let mut tickets: Vec<Ticket> = self
             .waiting
             .iter()
-            .filter(|(_, progress)| progress.outcome.is_none())
+            .filter(|(_, progress)| !progress.has_ended())
             .map(|(ticket, _)| *ticket)
             .collect();
         tickets.sort_unstable();
@@ -308,6 +317,7 @@ fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
         | Command::CancelServer { ticket, .. } => *ticket == wanted,
         Command::Update { .. }
         | Command::Halt { .. }
+        | Command::Detach { .. }
         | Command::Adopt { .. }
         | Command::AllowAdoption { .. }
         | Command::ShutDown { .. } => false,
@@ -324,7 +334,7 @@ mod tests {
     use crate::bt::{Resource, Time};
     use crate::goal::GoalId;
     use crate::job::{self, BoxFuture};
-    use crate::msg::action::{BackUp, Spin};
+    use crate::msg::action::{BackUp, Spin, SpinResult};
     use crate::msg::{Stamp, TransformStamped};
     use crate::nav::Settings;
     use crate::nav::link::{EndpointKind, Event, Form, Link, LinkError, TopicId, TopicSpec, TransformError};
@@ -512,6 +522,56 @@ mod tests {
             assert_eq!(end(|_| Outcome::SendFailed), another);
             let unknown = end(|_| Outcome::ResponseTimeout).unwrap_or_default();
             assert!(unknown.contains("or a Cancel node"), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn g3_a_leaf_does_not_end_before_it_is_known_who_cancelled_its_goal() {
+        let another = "another client cancelled the goal";
+        let end = |is_halted: bool, outcome: Outcome<Payload>| {
+            let link = Order::default();
+            let root = leaf("Spin").port("spin_dist", "1.0");
+            let compiled = compile(&forest([tree("Main", root)]), "Main", &crate::nav::registry()).unwrap();
+            let mut run = Tree::new(compiled.def);
+            run.insert_resource(World::new(Box::new(link.clone()), Settings::default()));
+            run.attach(Time::ZERO).unwrap();
+            assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+            let world = run.resource::<World>().unwrap();
+            let (goal, path) = (*world.waiting.keys().next().unwrap(), Arc::from("cancel"));
+            let request = world.cancel_server(ServerId(0), &path, Selection::All, GoalOptions::default());
+            world.end_tick(Time::ZERO);
+            link.notify(Notice::Canceling { ticket: goal });
+            link.notify(Notice::Finished {
+                ticket: goal,
+                updates: 0,
+                outcome: Outcome::Canceled(Payload::new(SpinResult::default())),
+            });
+            world.receive(Time::ZERO);
+            assert!(world.take_canceled().is_none());
+            if is_halted {
+                run.halt(HaltReason::Preempted, Time::ZERO);
+            } else {
+                assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+            }
+            link.notify(Notice::Finished {
+                ticket: request,
+                updates: 0,
+                outcome,
+            });
+            let world = run.resource::<World>().unwrap();
+            world.receive(Time::ZERO);
+            let canceled = world.take_canceled().map(|failure| failure.words);
+            if !is_halted {
+                assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Failure));
+            }
+            canceled
+        };
+        for is_halted in [false, true] {
+            let nothing = Outcome::CancelAnswered(Vec::new());
+            assert_eq!(end(is_halted, nothing).as_deref(), Some(another));
+            let unknown = end(is_halted, Outcome::ResponseTimeout).unwrap_or_default();
+            assert!(unknown.contains("or a Cancel node"), "{unknown}");
+            assert_eq!(end(is_halted, Outcome::CancelAnswered(vec![None])), None);
         }
     }
 }
