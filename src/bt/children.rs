@@ -134,9 +134,11 @@ impl<'t> Context<'t> {
         self.finish_tick(node, compiled, status)
     }
 
-    /// Publishes the node as the current node during an operation that may take long.
+    /// Publishes the node as the current node during an operation that may take long. The cancels of the tick leave
+    /// first.
     #[inline(never)]
     fn announced<R>(&mut self, node: u32, act: impl FnOnce(&mut Self) -> R) -> R {
+        self.run.resources.release_halts();
         let before = self.run.current_node.as_ref().map(|place| place.enter(node));
         let result = act(self);
         if let (Some(place), Some(before)) = (&self.run.current_node, before) {

@@ -14,6 +14,10 @@ pub trait Resource: Any + Send {
     /// Called after the root was ticked or halted: send the requests of the tick.
     fn end_tick(&mut self, _now: Time) {}
 
+    /// Called before a node that may block the thread is ticked or halted: send the cancels of this tick now. They must
+    /// not wait for that node (guarantee G3).
+    fn release_halts(&mut self) {}
+
     /// Called before the first start outside of all resources, for example of a job, and only if the tick has such
     /// starts. The cancels of the tick must leave this thread now (guarantee G2).
     fn hand_over(&mut self) {}
@@ -62,6 +66,12 @@ impl Resources {
     pub(crate) fn end_tick(&mut self, now: Time) {
         for (_, resource) in &mut self.items {
             resource.end_tick(now);
+        }
+    }
+
+    pub(crate) fn release_halts(&mut self) {
+        for (_, resource) in &mut self.items {
+            resource.release_halts();
         }
     }
 

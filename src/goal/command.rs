@@ -62,6 +62,14 @@ pub enum Command<P> {
         /// Only the accept and give-up timeouts are used.
         options: GoalOptions,
     },
+    /// Halt every leaf, and refuse goals and calls until [`Command::BeginSession`]: the tick thread is blocked, and its
+    /// tick may start something when it goes on. From a thread that does not own the tree.
+    HaltAll {
+        /// The reason, for reports.
+        reason: HaltReason,
+    },
+    /// A navigation begins. Its goals and calls are accepted.
+    BeginSession,
     /// Send a cancel request for goals of any client, as Nav2's `Cancel*` nodes do.
     CancelServer {
         /// The activation. Must be new.
@@ -114,7 +122,11 @@ impl<P> Command<P> {
             | Self::Detach { ticket, .. }
             | Self::Call { ticket, .. }
             | Self::CancelServer { ticket, .. } => *ticket = ticket.on(link),
-            Self::Adopt { .. } | Self::AllowAdoption { .. } | Self::ShutDown { .. } => {}
+            Self::HaltAll { .. }
+            | Self::BeginSession
+            | Self::Adopt { .. }
+            | Self::AllowAdoption { .. }
+            | Self::ShutDown { .. } => {}
         }
         self
     }

@@ -84,6 +84,8 @@ enum Wild {
     Update(u8),
     Halt(u8),
     Detach(u8),
+    HaltAll,
+    BeginSession,
     Call(u8),
     CancelServer,
     Adopt,
@@ -131,6 +133,8 @@ fn wild() -> impl Strategy<Value = Wild> {
         2 => any::<u8>().prop_map(Wild::Update),
         3 => any::<u8>().prop_map(Wild::Halt),
         1 => any::<u8>().prop_map(Wild::Detach),
+        1 => Just(Wild::HaltAll),
+        2 => Just(Wild::BeginSession),
         1 => any::<u8>().prop_map(Wild::Call),
         1 => Just(Wild::CancelServer),
         1 => Just(Wild::Adopt),
@@ -218,6 +222,17 @@ impl Walk {
                 ticket: self.ticket(choice),
                 reason: HaltReason::Preempted,
             },
+            Wild::HaltAll => {
+                let tickets = self.goal_tracker.open_tickets();
+                self.waiting.retain(|ticket, _| !tickets.contains(ticket));
+                self.out.retain(
+                    |effect| !matches!(effect, Effect::Notify(notice) if tickets.contains(&notice.ticket())),
+                );
+                Command::HaltAll {
+                    reason: HaltReason::GoalCanceled,
+                }
+            }
+            Wild::BeginSession => Command::BeginSession,
             Wild::Call(payload) => Command::Call {
                 ticket: self.new_ticket(),
                 server: SERVER,

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -16,6 +16,8 @@ use crate::bt::{Resource, Time};
 #[derive(Clone)]
 pub struct JobRegistry {
     entries: Arc<Mutex<Vec<Entry>>>,
+    /// All jobs were cancelled, and no navigation has begun since.
+    is_halted: Arc<AtomicBool>,
     cancel_timeout: Duration,
 }
 
@@ -87,6 +89,7 @@ impl JobRegistry {
     pub fn with_cancel_timeout(cancel_timeout: Duration) -> Self {
         Self {
             entries: Arc::default(),
+            is_halted: Arc::default(),
             cancel_timeout,
         }
     }
@@ -117,6 +120,10 @@ impl JobRegistry {
             poll_stall: StallDetector::default(),
             cancel_stall: StallDetector::default(),
         });
+        // Read after the entry: a call of `cancel_all` finds the entry, or is seen here.
+        if self.is_halted.load(Ordering::Acquire) {
+            cancel.cancel();
+        }
         // Created here and not at the first poll, so a future that is dropped before its first poll also ends.
         let end = EndGuard {
             job_registry: self.clone(),
@@ -144,14 +151,23 @@ impl JobRegistry {
         self.len() == 0
     }
 
-    /// Cancels all jobs. Their leaves stay RUNNING until they are halted. For a tree before its halt, or for the end of
-    /// the process.
+    /// Cancels all jobs, and those that are entered before [`JobRegistry::begin_session`]. Their leaves stay RUNNING
+    /// until they are halted. For a tree before its halt, or for the end of the process.
     pub fn cancel_all(&self) {
-        let tokens: Vec<_> = self.entries().iter().map(|entry| entry.cancel.clone()).collect();
+        let tokens: Vec<_> = {
+            let entries = self.entries();
+            self.is_halted.store(true, Ordering::Release);
+            entries.iter().map(|entry| entry.cancel.clone()).collect()
+        };
         // Cancelled without the lock: setting the token may make an executor end the job.
         for token in tokens {
             token.cancel();
         }
+    }
+
+    /// A navigation begins. Its jobs run.
+    pub fn begin_session(&self) {
+        self.is_halted.store(false, Ordering::Release);
     }
 
     /// Whether all cancelled jobs have ended, except those that were [given up](JobRegistry::give_up).

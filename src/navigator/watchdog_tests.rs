@@ -119,14 +119,16 @@ const QUIET_TIME: Duration = Duration::from_millis(300);
 
 impl BlockedTree {
     fn new() -> Self {
-        let mut registry = registry();
+        let registry = registry();
+        let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#;
+        Self::with(registry, text)
+    }
+
+    fn with(mut registry: Registry, text: &str) -> Self {
         let (release, inside) = blocking_leaf(&mut registry);
         let mut remote = Remote::new();
         remote.bench.action::<Spin>("spin", |_| Plan::endless());
-        let tree = load(
-            &registry,
-            r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#,
-        );
+        let tree = load(&registry, text);
         let (sender, reports) = channel();
         let (stopping, stopped) = channel();
         let mut halt_all = remote.bench.halting();
@@ -164,6 +166,61 @@ impl BlockedTree {
         expect_report(&self.reports, "leaf `arm` has blocked the tick thread for ");
         assert_eq!(self.remote.bench.active("spin"), 1);
     }
+}
+
+#[test]
+fn g3_the_cancel_of_a_halted_leaf_does_not_wait_for_a_leaf_that_blocks_in_the_same_tick() {
+    let text =
+        r#"<Fallback><Timeout msec="500"><Spin spin_dist="1.0"/></Timeout><Stuck name="arm"/></Fallback>"#;
+    let mut kept = BlockedTree::with(registry(), text);
+    kept.remote.goal(1, &kept.tree);
+    kept.remote.periods(2);
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 1);
+    kept.remote.clock.advance(600);
+    kept.remote.thread.handle().wake();
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 0);
+    kept.release.send(()).unwrap();
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_starts_no_goal_and_no_job() {
+    let mut registry = registry();
+    let (starting, started) = channel();
+    register_function(&mut registry, "Arm", Threads, move |_| {
+        let starting = starting.clone();
+        async move {
+            let _ = starting.send(());
+            NodeStatus::Success
+        }
+    })
+    .unwrap();
+    let text = r#"<Sequence><Stuck name="arm"/><Parallel success_count="2"><Spin spin_dist="1.0"/><Arm/></Parallel></Sequence>"#;
+    let kept = BlockedTree::with(registry, text);
+    kept.remote.goal(1, &kept.tree);
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.thread.handle().cancel(navigation(1));
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    while !kept.remote.heartbeat.is_cancelled_externally() {
+        std::thread::yield_now();
+    }
+    kept.release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    assert_eq!(kept.remote.bench.goals::<Spin>("spin").len(), 0);
+    assert!(started.try_recv().is_err(), "the job has run");
+    // The next goal runs.
+    kept.release.send(()).unwrap();
+    kept.remote.goal(2, &kept.tree);
+    kept.remote.clock.advance(10);
+    kept.remote.thread.handle().wake();
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    started.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!(kept.remote.bench.goals::<Spin>("spin").len(), 1);
+    drop(kept.watchdog);
 }
 
 /// A leaf whose halt blocks until the test releases it.

@@ -49,6 +49,8 @@ pub struct GoalTracker<P> {
     /// Whether goals of an earlier run may be cancelled.
     may_adopt: bool,
     shut_down: Option<Time>,
+    /// All leaves were halted from outside of the tick thread, and no navigation has begun since.
+    is_halted: bool,
     started: u64,
     counters: Counters,
 }
@@ -154,6 +156,7 @@ impl<P> GoalTracker<P> {
             lost: VecDeque::new(),
             may_adopt: false,
             shut_down: None,
+            is_halted: false,
             started: 0,
             counters: Counters::default(),
         }
@@ -192,6 +195,13 @@ impl<P> GoalTracker<P> {
             Command::Halt { ticket, reason } => {
                 self.halt(ticket, reason, now, out);
             }
+            Command::HaltAll { reason } => {
+                self.is_halted = true;
+                for ticket in self.open_tickets() {
+                    self.halt(ticket, reason, now, out);
+                }
+            }
+            Command::BeginSession => self.is_halted = false,
             Command::Detach { ticket, reason } => {
                 if let Some(call) = self.calls.get_mut(&ticket) {
                     call.halted.get_or_insert(reason);
@@ -398,15 +408,17 @@ impl<P> GoalTracker<P> {
             }));
             return false;
         }
-        if self.shut_down.is_some() {
-            out.push(Effect::Notify(Notice::Finished {
-                ticket,
-                updates: 0,
-                outcome: Outcome::ShuttingDown,
-            }));
-            return false;
-        }
-        true
+        let refusal = match (self.shut_down, self.is_halted) {
+            (Some(_), _) => Outcome::ShuttingDown,
+            (None, true) => Outcome::SendFailed,
+            (None, false) => return true,
+        };
+        out.push(Effect::Notify(Notice::Finished {
+            ticket,
+            updates: 0,
+            outcome: refusal,
+        }));
+        false
     }
 
     fn next_order(&mut self) -> u64 {

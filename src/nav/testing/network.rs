@@ -204,9 +204,7 @@ impl Network {
     /// Halts all waiting leaves, as a node does from outside of its tick thread.
     #[cfg(test)]
     pub(super) fn halt_all(&mut self, reason: HaltReason) {
-        for ticket in self.goal_tracker.open_tickets() {
-            self.submit(&mut vec![Command::Halt { ticket, reason }]);
-        }
+        self.submit(&mut vec![Command::HaltAll { reason }]);
     }
 
     pub(super) fn receive(&mut self, into: &mut Vec<Event>) {

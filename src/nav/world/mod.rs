@@ -18,7 +18,7 @@ use super::link::{EndpointKind, Event, Form, Link, LinkError, Part, Payload, Top
 use super::note::{Note, Notes};
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
-use crate::bt::{Resource, Time};
+use crate::bt::{HaltOrder, Resource, Time};
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Odometry, Stamp};
 
@@ -221,6 +221,8 @@ impl World {
         self.failures.forget();
         self.canceled = None;
         self.halted.clear();
+        // Before the first tick, which may block.
+        self.link.submit(&mut vec![Command::BeginSession]);
     }
 
     /// Sets the time of acceptance of the current navigation, on the clock that a simulation does not stop.
@@ -335,6 +337,18 @@ impl Resource for World {
         }
         self.halts.append(&mut self.requests);
         self.link.submit(&mut self.halts);
+    }
+
+    fn release_halts(&mut self) {
+        let halts = match self.settings.halt_order {
+            HaltOrder::BeforeStarts => &mut self.halts,
+            // In the order of the tick.
+            HaltOrder::AsTicked => &mut self.requests,
+        };
+        if !halts.is_empty() {
+            self.link.submit(halts);
+            self.link.hand_over();
+        }
     }
 
     fn hand_over(&mut self) {

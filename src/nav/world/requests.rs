@@ -318,6 +318,8 @@ fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
         Command::Update { .. }
         | Command::Halt { .. }
         | Command::Detach { .. }
+        | Command::HaltAll { .. }
+        | Command::BeginSession
         | Command::Adopt { .. }
         | Command::AllowAdoption { .. }
         | Command::ShutDown { .. } => false,

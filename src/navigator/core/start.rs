@@ -220,6 +220,7 @@ impl Navigator {
             heartbeat.set_goal(request.id());
         }
         tree.put_resources(std::mem::take(&mut self.resources));
+        self.jobs.begin_session();
         if let Some(world) = tree.resource::<World>() {
             world.begin_session(request.run_accepted);
             world.begin_navigation(request.accepted);

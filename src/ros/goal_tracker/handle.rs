@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::input::{Input, InputSender};
 use super::outbox::{MessageSender, Outbox, Outgoing};
 use crate::bt::HaltReason;
-use crate::goal::{Phase, ServerId, Ticket};
+use crate::goal::{Command, Phase, ServerId, Ticket};
 use crate::ros::goals_view::{GoalsBoard, GoalsView};
 use crate::ros::guardian::GuardedGoals;
 use crate::ros::servers_board::{KnownServer, ServersBoard};
@@ -116,7 +116,7 @@ impl GoalTrackerHandle {
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick. Leaves
     /// are not notified (G4). Halt the tree at its next tick, which then finds nothing to stop.
     pub fn halt_all(&self, reason: HaltReason) {
-        self.submit(Input::HaltAll(reason));
+        self.submit(Input::Commands(vec![Command::HaltAll { reason }]));
     }
 
     /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use crate::bt::HaltReason;
 use crate::goal::{Command, LinkId, ServerId, WireEvent};
 use crate::nav::{Payload, TopicId};
 use crate::ros::RosNode;
@@ -34,7 +33,6 @@ pub(in crate::ros) enum Input {
     Named(ServerId, Arc<str>),
     Link(LinkId, Arc<Inbox>),
     Unlink(LinkId),
-    HaltAll(HaltReason),
     Send(Box<dyn FnOnce() + Send>),
     ShutDown(Duration),
     End,

@@ -13,8 +13,7 @@ use super::panics::{Actions, LeftGoals, guarded};
 use crate::bt::{HaltReason, Time};
 use crate::fault;
 use crate::goal::{
-    AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, LinkId, Phase, ServerId, Ticket,
-    WireEvent,
+    AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, LinkId, Phase, ServerId, WireEvent,
 };
 use crate::nav::{Payload, TopicId};
 use crate::ros::goals_view::{GoalsBoard, GoalsView};
@@ -183,12 +182,12 @@ impl Owner {
             }
             Input::Unlink(id) => {
                 self.links.remove(&id);
-                let gone = |ticket: Ticket| ticket.link() == id;
-                self.halt(gone, HaltReason::TreeSwapped, now);
-                return true;
-            }
-            Input::HaltAll(reason) => {
-                self.halt(|_| true, reason, now);
+                let reason = HaltReason::TreeSwapped;
+                let open = self.goal_tracker.open_tickets().into_iter();
+                for ticket in open.filter(|ticket| ticket.link() == id) {
+                    let halt = Command::Halt { ticket, reason };
+                    self.goal_tracker.command(halt, now, &mut self.effects);
+                }
                 return true;
             }
             Input::Send(send) => {
@@ -237,14 +236,6 @@ impl Owner {
             waiting.pop_front();
         }
         waiting.push_back(payload);
-    }
-
-    fn halt(&mut self, which: impl Fn(Ticket) -> bool, reason: HaltReason, now: Time) {
-        let open = self.goal_tracker.open_tickets().into_iter();
-        for ticket in open.filter(|ticket| which(*ticket)) {
-            let halt = Command::Halt { ticket, reason };
-            self.goal_tracker.command(halt, now, &mut self.effects);
-        }
     }
 
     /// The GoalTracker has panicked: returns every goal that it knew of or that the last view contained.
