@@ -69,6 +69,7 @@ const GUARANTEES: [Guarantee; 11] = [
                one stays, and the caller gets file, line, column and reason.",
         kept_in: &[
             "src/navigator/library.rs",
+            "src/navigator/id_search.rs",
             "src/xml/load.rs",
             "src/nav/dry_run.rs",
         ],

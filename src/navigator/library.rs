@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::NavigatorKind;
 use super::file_stamp::FileStamp;
+use super::id_search::IdSearch;
 use super::tree_cache::{Found, TreeCache, Written};
 use crate::bt::{Registry, TreeDef, panic_text};
 use crate::nav::{Link, dry_run};
@@ -229,12 +230,33 @@ impl TreeLibrary {
             tree: self.load(&[Path::new(name)], None)?,
             among: files,
             in_all: false,
+            warnings: Vec::new(),
         };
         Ok(self.tree_cache.keep(name, found))
     }
 
-    /// Finds a tree by ID in all files of the search directories, as on Nav2's main branch.
+    /// The files that have the default trees with this ID.
+    fn providers_of_default(&self, id: &str) -> Vec<PathBuf> {
+        let wanted = self.wanted();
+        let defaults = wanted.defaults.iter().flatten();
+        defaults
+            .filter(|(name, _)| name == id)
+            .filter_map(|(_, tree)| tree.provider.clone())
+            .collect()
+    }
+
+    /// Finds a tree by ID in all files of the search directories, as on Nav2's main branch. A broken file is not replaced
+    /// by another file with this ID (guarantee G7).
     fn by_id(&self, id: &str) -> Result<Written, String> {
+        let (tree, warnings) = self.search(id)?;
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        Ok(tree)
+    }
+
+    /// Finds a tree by ID. Also returns the warnings that the last search for it did not have.
+    fn search(&self, id: &str) -> Result<(Written, Vec<String>), String> {
         let files = FileStamp::files_of(&self.search_directories)?;
         if files.is_empty() {
             return Err(format!(
@@ -242,33 +264,22 @@ impl TreeLibrary {
             ));
         }
         if let Some(tree) = self.read_before(id, &files) {
-            return Ok(tree);
+            return Ok((tree, Vec::new()));
         }
-        // Try each file alone first: an invalid file must not affect the others.
-        let alone = files.iter().enumerate().find_map(|(position, file)| {
-            let tree = self.load(&[file.path()], Some(id)).ok()?;
-            Some(Found {
-                among: files[..=position].to_vec(),
-                in_all: false,
-                tree,
-            })
-        });
-        let found = match alone {
-            Some(found) => found,
-            None => {
-                let all: Vec<&Path> = files.iter().map(FileStamp::path).collect();
-                let tree = self.load(&all, Some(id)).map_err(|reason| {
-                    let count = files.len();
-                    format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
-                })?;
-                Found {
-                    among: files,
-                    in_all: true,
-                    tree,
-                }
-            }
+        let (provider, logged) = self.tree_cache.last_search(id);
+        let mut providers = self.providers_of_default(id);
+        providers.extend(provider);
+        let search = IdSearch {
+            id,
+            files: &files,
+            providers: &providers,
+            define: &|path| Loader::new(&self.registry).definition(path, id),
+            load: &|paths| self.load(paths, Some(id)),
         };
-        Ok(self.tree_cache.keep(id, found))
+        let found = search.run()?;
+        let fresh = found.warnings.iter().filter(|warning| !logged.contains(warning));
+        let fresh = fresh.cloned().collect();
+        Ok((self.tree_cache.keep(id, found), fresh))
     }
 
     /// Loads a tree. Compilation and the dry run make and drop nodes, and nodes of other authors may panic.
@@ -290,7 +301,11 @@ impl TreeLibrary {
                     tracing::warn!("{}", warning.one_line(&sources));
                 }
                 let def = self.checked_by_dry_run(def)?;
-                Ok(Written { def, sources })
+                Ok(Written {
+                    def,
+                    sources,
+                    provider: None,
+                })
             }
             Err(refused) => Err(refused.one_line()),
         }
@@ -378,6 +393,116 @@ mod tests {
         assert_eq!(changed.len(), first.len() + 1);
         folder.tree("c.xml", "Wanted", "<AlwaysFailure/>");
         assert_eq!(named(&library, "Wanted").len(), 1, "one file has it alone");
+    }
+
+    /// The requests for the tree `Wanted`, as error texts: of a goal, of a check and of the parameter.
+    fn refusals(library: &TreeLibrary) -> [String; 3] {
+        let kind = NavigatorKind::ThroughPoses;
+        [
+            library.for_goal(kind, "Wanted").map(|_| ()).unwrap_err(),
+            library.check(kind, "Wanted").unwrap_err(),
+            library.set_default(kind, "Wanted").unwrap_err(),
+        ]
+    }
+
+    #[test]
+    fn g7_a_broken_file_is_not_replaced_by_another_file_with_the_same_id() {
+        for always_reload in [false, true] {
+            let folder = Folder::new("broken-provider");
+            folder.tree("a.xml", "Wanted", "<AlwaysSuccess/>");
+            folder.tree("b.xml", "Wanted", "<Inverter><AlwaysFailure/></Inverter>");
+            let library = folder.library(always_reload);
+            assert_eq!(named(&library, "Wanted").len(), 1);
+            // Of the second text, not even the ID is left: another program writes the file now.
+            for text in [
+                r#"<root><BehaviorTree ID="Wanted"><Nope/></BehaviorTree></root>"#,
+                "<root",
+            ] {
+                folder.write("a.xml", text);
+                for reason in refusals(&library) {
+                    assert!(reason.contains(&folder.path("a.xml")), "{reason}");
+                }
+            }
+            folder.tree("a.xml", "Wanted", "<AlwaysSuccess/>");
+            assert_eq!(named(&library, "Wanted").len(), 1);
+            folder.remove("a.xml");
+            let (tree, warnings) = library.search("Wanted").unwrap();
+            assert_eq!(tree.def.len(), 2);
+            assert!(
+                warnings.len() == 1
+                    && warnings[0].contains(&folder.path("a.xml"))
+                    && warnings[0].contains(&folder.path("b.xml")),
+                "{warnings:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn g7_a_broken_file_of_the_default_tree_is_not_replaced_by_another_file_with_the_same_id() {
+        let folder = Folder::new("broken-default");
+        folder.tree("b.xml", "Wanted", "<AlwaysSuccess/>");
+        let library = folder.library(false);
+        let kind = NavigatorKind::ThroughPoses;
+        library.set_default(kind, "Wanted").unwrap();
+        folder.tree("a.xml", "Wanted", "<Inverter><AlwaysFailure/></Inverter>");
+        folder.write("b.xml", "");
+        // As the transitions `cleanup` and `configure` do.
+        library.forget();
+        let reason = library.refresh().unwrap_err();
+        assert!(reason.contains(&folder.path("b.xml")), "{reason}");
+        assert!(library.refused().is_some());
+        let other = library.for_goal(NavigatorKind::ToPose, "Wanted").map(|_| ());
+        assert!(other.unwrap_err().contains(&folder.path("b.xml")));
+        assert_eq!(named(&library, "").len(), 1);
+        folder.tree("b.xml", "Other", "<AlwaysSuccess/>");
+        library.refresh().unwrap();
+        assert_eq!(named(&library, "").len(), 2, "the author has moved the tree");
+    }
+
+    #[test]
+    fn g7_a_broken_file_with_the_id_is_not_replaced_at_the_first_load() {
+        let folder = Folder::new("broken-at-start");
+        folder.tree("b.xml", "Wanted", "<AlwaysSuccess/>");
+        for text in [
+            r#"<root><BehaviorTree ID="Wanted"><Nope/></BehaviorTree></root>"#,
+            r#"<root><BehaviorTree ID="Wanted"><AlwaysSuccess></BehaviorTree></root>"#,
+            r#"<root><BehaviorTree ID="Wanted"></BehaviorTree></root>"#,
+            r#"<root><BehaviorTree ID="Wanted"><AlwaysSuccess"#,
+        ] {
+            folder.write("a.xml", text);
+            for reason in refusals(&folder.library(false)) {
+                assert!(reason.contains(&folder.path("a.xml")), "{reason}");
+            }
+        }
+        // An error in a file that includes the tree is no error of the tree.
+        folder.write(
+            "a.xml",
+            r#"<root BTCPP_format="4"><include path="b.xml"/><BehaviorTree ID="A"/></root>"#,
+        );
+        assert_eq!(named(&folder.library(false), "Wanted").len(), 1);
+    }
+
+    #[test]
+    fn g7_files_that_may_have_the_same_tree_are_named_once() {
+        let folder = Folder::new("same-id");
+        folder.write("a.xml", "<root");
+        folder.tree("b.xml", "Wanted", "<AlwaysSuccess/>");
+        folder.tree("c.xml", "Wanted", "<AlwaysFailure/>");
+        folder.tree("d.xml", "Other", "<AlwaysFailure/>");
+        let library = folder.library(true);
+        let warnings = || library.search("Wanted").unwrap().1;
+        let first = warnings();
+        assert_eq!(first.len(), 2, "{first:?}");
+        for (warning, other) in first.iter().zip(["a.xml", "c.xml"]) {
+            for file in ["b.xml", other] {
+                assert!(warning.contains(&folder.path(file)), "{warning}");
+            }
+        }
+        assert_eq!(warnings(), [""; 0]);
+        folder.remove("a.xml");
+        folder.remove("c.xml");
+        std::os::unix::fs::symlink(folder.path("b.xml"), folder.path("c.xml")).unwrap();
+        assert_eq!(warnings(), [""; 0]);
     }
 
     /// A tree in `main.xml` that includes a tree from another file. This file is not searched for IDs.

@@ -20,6 +20,7 @@ mod goal_queue;
 #[cfg(feature = "ros")]
 mod handler;
 mod heartbeat;
+mod id_search;
 mod kind;
 mod library;
 mod log;

@@ -1,5 +1,6 @@
 //! A cache of trees, valid as long as their files do not change.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -16,6 +17,8 @@ const ROOM: usize = 64;
 pub(super) struct Written {
     pub(super) def: Arc<TreeDef>,
     pub(super) sources: Sources,
+    /// The file of the search directories that has the tree, if it was found by its ID.
+    pub(super) provider: Option<PathBuf>,
 }
 
 impl Written {
@@ -40,6 +43,8 @@ pub(super) struct Found {
     /// The tree needs several files. Then any additional file may change the result.
     pub(super) in_all: bool,
     pub(super) tree: Written,
+    /// Warnings of the search.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Found {
@@ -95,6 +100,15 @@ impl TreeCache {
         })
     }
 
+    /// The file that had the tree of this ID at the last search, and the warnings of that search.
+    pub(super) fn last_search(&self, id: &str) -> (Option<PathBuf>, Vec<String>) {
+        let places = self.places();
+        let found = places.found.get(id).map(|(_, found)| found);
+        found.map_or_else(Default::default, |found| {
+            (found.tree.provider.clone(), found.warnings.clone())
+        })
+    }
+
     /// Stores a tree and returns the tree to use: the cached one if both have identical source texts.
     pub(super) fn keep(&self, name: &str, mut found: Found) -> Written {
         let outdated = self.outdated_for(name);
@@ -142,8 +156,6 @@ impl TreeCache {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::path::PathBuf;
-
     use super::super::test_harness::{load, registry};
     use super::*;
 
@@ -204,7 +216,9 @@ pub(super) mod tests {
                 tree: Written {
                     def: Arc::clone(&self.def),
                     sources: Sources::new(),
+                    provider: None,
                 },
+                warnings: Vec::new(),
             };
             self.tree_cache.keep(name, found);
         }

@@ -14,7 +14,7 @@ use crate::bt::{self, Registry, TreeDef};
 use super::code::{Code, Severity};
 use super::compilation::Compilation;
 use super::diagnostic::Diagnostics;
-use super::document::Document;
+use super::document::{Document, Node};
 use super::files::{AmentIndex, Disk, Files};
 use super::forest::Forest;
 use super::includes::Documents;
@@ -74,6 +74,17 @@ impl Refused {
         });
         lines.collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Where a file defines a tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Definition {
+    /// In this file: the file itself or one that it includes, by [`Files::identity`]. The tree may have errors.
+    In(PathBuf),
+    /// Nowhere.
+    Absent,
+    /// Nowhere in the part that can be read. The file has these errors.
+    Unknown(String),
 }
 
 /// The problems found in files.
@@ -244,6 +255,36 @@ impl<'l> Loader<'l> {
         let documents =
             Documents::read_text(name, text, directory, self.files, &self.index, &mut diagnostics);
         self.load(&documents, main, diagnostics)
+    }
+
+    /// Finds out whether a file defines the tree `id`. Does not compile the tree.
+    pub fn definition(&self, path: &Path, id: &str) -> Definition {
+        let mut diagnostics = Diagnostics::new();
+        let documents = Documents::read_file(path, self.files, &self.index, &mut diagnostics);
+        let is_wanted = |node: Node<'_>| {
+            node.as_element()
+                .is_some_and(|it| it.name() == "BehaviorTree" && it.value("ID") == Some(id))
+        };
+        let in_document = documents
+            .documents
+            .iter()
+            .find(|document| document.nodes().any(is_wanted));
+        // A tree without an ID has a name too.
+        let forest = Forest::build(&documents, self.registry, &mut diagnostics);
+        let by_name = || {
+            let tree = forest.spec.trees.get(id)?;
+            documents.document(Span::from(tree.span).file)
+        };
+        if let Some(document) = in_document.or_else(by_name) {
+            let name = Path::new(document.source().name());
+            return Definition::In(self.files.identity(name));
+        }
+        if !diagnostics.has_errors() {
+            return Definition::Absent;
+        }
+        diagnostics.sort();
+        let sources = documents.sources.clone();
+        Definition::Unknown(Refused(Box::new(Checked { diagnostics, sources })).one_line())
     }
 
     /// Checks files and all their trees, as if each tree that no other tree calls were to run.

@@ -47,7 +47,7 @@ pub use format::Format;
 pub use includes::Documents;
 pub(crate) use includes::decoded;
 pub use levels::{Level, Levels};
-pub use load::{Checked, Loaded, Loader, Refused, Trial};
+pub use load::{Checked, Definition, Loaded, Loader, Refused, Trial};
 pub use palette::Palette;
 pub use render::Colour;
 pub use source::{FileId, Position, SourceFile, Sources, Span};

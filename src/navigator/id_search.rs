@@ -1,0 +1,175 @@
+//! The search for a tree by ID. A broken file is not replaced by another file with the same ID (guarantee G7).
+
+use std::path::{Path, PathBuf};
+
+use super::file_stamp::FileStamp;
+use super::tree_cache::{Found, Written};
+use crate::xml::Definition;
+
+/// The search for the tree of one ID.
+pub(super) struct IdSearch<'s> {
+    pub(super) id: &'s str,
+    /// The files of the search directories, in search order.
+    pub(super) files: &'s [FileStamp],
+    /// The files that had the tree at earlier searches.
+    pub(super) providers: &'s [PathBuf],
+    /// Finds out whether a file defines the tree.
+    pub(super) define: &'s dyn Fn(&Path) -> Definition,
+    /// Loads the tree from files.
+    pub(super) load: &'s dyn Fn(&[&Path]) -> Result<Written, String>,
+}
+
+/// A file with what it says about the tree.
+struct Candidate<'s> {
+    file: &'s FileStamp,
+    definition: Definition,
+}
+
+impl Candidate<'_> {
+    fn defines(&self) -> bool {
+        matches!(self.definition, Definition::In(_))
+    }
+}
+
+impl IdSearch<'_> {
+    /// Finds the tree: in the first file that has it alone, else in all files together. A file that defines the tree and
+    /// is broken ends the search, and so does an earlier provider that cannot be read.
+    ///
+    /// # Errors
+    /// The error in the file of the tree, or that there is no such tree.
+    pub(super) fn run(&self) -> Result<Found, String> {
+        let candidates: Vec<Candidate<'_>> = self
+            .files
+            .iter()
+            .map(|file| Candidate {
+                file,
+                definition: (self.define)(file.path()),
+            })
+            .collect();
+        for candidate in &candidates {
+            if let Definition::Unknown(reason) = &candidate.definition
+                && self.was_provider(candidate)
+            {
+                return Err(self.broken(reason));
+            }
+        }
+        let mut alone = None;
+        let mut failed = Vec::new();
+        for (position, candidate) in candidates.iter().enumerate().filter(|(_, it)| it.defines()) {
+            if alone.is_some() && !self.was_provider(candidate) {
+                continue;
+            }
+            match (self.load)(&[candidate.file.path()]) {
+                Ok(tree) if alone.is_none() => alone = Some((position, tree)),
+                Ok(_) => {}
+                Err(reason) => failed.push((candidate, reason)),
+            }
+        }
+        let Some((position, mut tree)) = alone else {
+            return self.in_all(&candidates);
+        };
+        let found = &candidates[position];
+        for (candidate, reason) in failed {
+            // A file that includes the file of the tree may have errors of its own.
+            let is_other_tree = candidate.definition != found.definition || self.was_provider(candidate);
+            if is_other_tree && !self.is_part(candidate, &candidates) {
+                return Err(self.broken(&reason));
+            }
+        }
+        tree.provider = Some(found.file.path().to_owned());
+        Ok(Found {
+            among: self.files[..=position].to_vec(),
+            in_all: false,
+            tree,
+            warnings: self.warnings(position, &candidates),
+        })
+    }
+
+    /// Loads the tree from all files together: it may use trees of several files.
+    fn in_all(&self, candidates: &[Candidate<'_>]) -> Result<Found, String> {
+        let all: Vec<&Path> = self.files.iter().map(FileStamp::path).collect();
+        let mut tree = (self.load)(&all).map_err(|reason| {
+            let (id, count) = (self.id, self.files.len());
+            format!("no tree `{id}` in the {count} files of bt_search_directories: {reason}")
+        })?;
+        // Of several trees with this ID, the last one counts.
+        let provider = candidates.iter().rfind(|candidate| candidate.defines());
+        tree.provider = provider.map(|candidate| candidate.file.path().to_owned());
+        let warnings = match &tree.provider {
+            Some(provider) => self.moved(provider, candidates),
+            None => Vec::new(),
+        };
+        Ok(Found {
+            among: self.files.to_vec(),
+            in_all: true,
+            tree,
+            warnings,
+        })
+    }
+
+    fn was_provider(&self, candidate: &Candidate<'_>) -> bool {
+        self.providers.iter().any(|path| path == candidate.file.path())
+    }
+
+    /// Returns whether a file has no errors together with the files that do not define the tree.
+    fn is_part(&self, candidate: &Candidate<'_>, candidates: &[Candidate<'_>]) -> bool {
+        let others = candidates
+            .iter()
+            .filter(|other| other.definition == Definition::Absent);
+        let mut files = vec![candidate.file.path()];
+        files.extend(others.map(|other| other.file.path()));
+        files.len() > 1 && (self.load)(&files).is_ok()
+    }
+
+    fn broken(&self, reason: &str) -> String {
+        let id = self.id;
+        format!("the file of the tree `{id}` is broken, and no other file is used in its place: {reason}")
+    }
+
+    /// Warnings about the files that may be the intended ones instead of the file at `position`.
+    fn warnings(&self, position: usize, candidates: &[Candidate<'_>]) -> Vec<String> {
+        let (id, found) = (self.id, &candidates[position]);
+        let used = found.file.path().display();
+        let mut warnings = self.moved(found.file.path(), candidates);
+        for (other, candidate) in candidates.iter().enumerate() {
+            let path = candidate.file.path();
+            match &candidate.definition {
+                Definition::In(_) if candidate.definition != found.definition => warnings.push(format!(
+                    "the tree `{id}` is in {used} and in {}: the one in {used} is used",
+                    path.display()
+                )),
+                Definition::Unknown(reason) if other < position && candidate.file.could_be_read() => {
+                    warnings.push(format!(
+                        "the tree `{id}` of {used} is used; {}, which comes before it, has errors and may have this \
+                         tree too: {}",
+                        path.display(),
+                        reason.replace('\n', "; ")
+                    ));
+                }
+                _ => {}
+            }
+        }
+        warnings
+    }
+
+    /// Warnings that the tree comes from another file than before.
+    fn moved(&self, used: &Path, candidates: &[Candidate<'_>]) -> Vec<String> {
+        let has_tree = |path: &Path| {
+            candidates
+                .iter()
+                .any(|candidate| candidate.file.path() == path && candidate.defines())
+        };
+        let mut left: Vec<&PathBuf> = self.providers.iter().filter(|path| !has_tree(path)).collect();
+        left.sort();
+        left.dedup();
+        let (id, used) = (self.id, used.display());
+        left.into_iter()
+            .map(|path| {
+                format!(
+                    "the tree `{id}` of {used} is used: {}, which had this tree before, is gone or has it no longer",
+                    path.display()
+                )
+            })
+            .collect()
+    }
+}
