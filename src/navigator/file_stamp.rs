@@ -1,21 +1,31 @@
 //! The version of tree files.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-/// The version of a file, to detect a change.
+/// The version of a file, to detect a change. Two files may have the same length and modification time: copies of
+/// `cp -p`, files of one checkout or of an image. Device and inode identify the file; a program can set back the
+/// modification time, but not the time of the last status change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FileVersion {
-    modified: Option<SystemTime>,
+    device: u64,
+    inode: u64,
     length: u64,
+    /// Seconds and nanoseconds.
+    modified: (i64, i64),
+    /// Seconds and nanoseconds.
+    status_changed: (i64, i64),
 }
 
 impl FileVersion {
     fn of(path: &Path) -> Option<Self> {
         let data = std::fs::metadata(path).ok()?;
         Some(Self {
-            modified: data.modified().ok(),
+            device: data.dev(),
+            inode: data.ino(),
             length: data.len(),
+            modified: (data.mtime(), data.mtime_nsec()),
+            status_changed: (data.ctime(), data.ctime_nsec()),
         })
     }
 }

@@ -563,6 +563,68 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &named(&library, "")));
     }
 
+    /// Two files of the same length and modification time, with different trees.
+    fn twins(name: &str) -> Folder {
+        let folder = Folder::new(name);
+        for (file, leaf) in [("one.tree", "<AlwaysSuccess/>"), ("two.tree", "<AlwaysFailure/>")] {
+            folder.tree(file, "Wanted", leaf);
+            let file = std::fs::File::options().write(true).open(folder.path(file));
+            let file = file.unwrap();
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        }
+        let length = |file: &str| std::fs::metadata(folder.path(file)).unwrap().len();
+        assert_eq!(length("one.tree"), length("two.tree"));
+        folder
+    }
+
+    #[test]
+    fn a_file_that_is_switched_to_another_of_the_same_length_and_time_has_changed() {
+        let folder = twins("switched");
+        let used = folder.path("used.xml");
+        let link = |twin: &str| {
+            let _ = std::fs::remove_file(&used);
+            std::os::unix::fs::symlink(folder.path(twin), &used).unwrap();
+        };
+        let rename = |twin: &str| {
+            let other = folder.path("other");
+            std::fs::hard_link(folder.path(twin), &other).unwrap();
+            std::fs::rename(&other, &used).unwrap();
+        };
+        let kind = NavigatorKind::ThroughPoses;
+        let has_second = |library: &TreeLibrary, name: &str| {
+            let tree = named(library, name);
+            tree.nodes().any(|(_, node)| &*node.id == "AlwaysFailure")
+        };
+        for switch in [&link as &dyn Fn(&str), &rename] {
+            for name in [&*used, "Wanted"] {
+                switch("one.tree");
+                let library = folder.library(false);
+                assert!(!has_second(&library, name));
+                switch("two.tree");
+                assert!(has_second(&library, name), "{name}: a goal");
+
+                switch("one.tree");
+                library.set_default(kind, name).unwrap();
+                switch("two.tree");
+                library.check(kind, name).unwrap();
+                library.set_default(kind, name).unwrap();
+                assert!(has_second(&library, ""), "{name}: a check");
+
+                switch("one.tree");
+                library.set_default(kind, name).unwrap();
+                switch("two.tree");
+                library.set_default(kind, name).unwrap();
+                assert!(has_second(&library, ""), "{name}: the parameter");
+
+                switch("one.tree");
+                library.set_default(kind, name).unwrap();
+                switch("two.tree");
+                library.refresh().unwrap();
+                assert!(has_second(&library, ""), "{name}: the transition `configure`");
+            }
+        }
+    }
+
     #[test]
     fn a_default_tree_set_during_a_reload_stays_set() {
         let folder = Folder::new("set-meanwhile");
