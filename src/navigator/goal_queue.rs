@@ -59,6 +59,9 @@ struct QueuedGoal {
     state: QueuedState,
 }
 
+/// A navigation that newer goals may replace: its kind and its tree, if it is known.
+pub(super) type Replaceable = (NavigatorKind, Option<Arc<TreeDef>>);
+
 /// The readiness of a goal.
 pub(super) enum Readiness {
     /// The goal can start; its poses are in the global frame.
@@ -99,6 +102,31 @@ struct Queue {
 impl Queue {
     fn is_open(&self) -> bool {
         self.epoch.is_multiple_of(2)
+    }
+
+    /// For each goal, the reason why it may not replace an older one: the current navigation or a goal of the queue that
+    /// may replace those before it itself.
+    fn refusals(
+        &self,
+        current: Option<Replaceable>,
+        refusal: impl Fn(&Replaceable, &Request) -> Option<&'static str>,
+    ) -> Vec<Option<&'static str>> {
+        let mut older: Vec<Replaceable> = current.into_iter().collect();
+        let goals = self.goals.iter().map(|goal| &goal.request);
+        goals
+            .map(|request| {
+                let reason = older.iter().find_map(|older| refusal(older, request));
+                if reason.is_none() {
+                    // One of each kind: no goal comes here with a known tree that it may not replace.
+                    let tree = request.tree.loaded().cloned();
+                    match older.iter_mut().find(|(kind, _)| *kind == request.kind) {
+                        Some((_, known)) => *known = known.take().or(tree),
+                        None => older.push((request.kind, tree)),
+                    }
+                }
+                reason
+            })
+            .collect()
     }
 
     fn remove(&mut self, is_wanted: impl Fn(&QueuedGoal) -> bool) -> Option<QueuedGoal> {
@@ -305,14 +333,18 @@ impl GoalQueue {
         }
     }
 
-    /// Refuses goals whose tree is not loaded in time. Checks the goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a
-    /// late transform does not replace a newer goal by an older one. The active goal is older than all of these.
-    /// `deadline` is the end of the wait for transforms for goals that are checked for the first time. `look` gets a
-    /// goal, the work on its poses that is done, and whether it is the first check.
+    /// Refuses goals whose tree is not loaded in time, and goals that may not replace an older one. Checks the other
+    /// goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a late
+    /// transform does not replace a newer goal by an older one. The current navigation is older than all of these.
+    /// `deadline` is the end of the wait for transforms for goals that are checked for the first time. `refusal` returns
+    /// the reason why a goal may not replace an older one. `look` gets a goal, the work on its poses that is done, and
+    /// whether it is the first check.
     pub(super) fn settle(
         &self,
         now: Time,
         first_deadline: Time,
+        current: Option<Replaceable>,
+        refusal: impl Fn(&Replaceable, &Request) -> Option<&'static str>,
         mut look: impl FnMut(&mut Request, &mut Expressed, bool) -> Readiness,
     ) -> Settled {
         let mut settled = Settled::default();
@@ -320,8 +352,10 @@ impl GoalQueue {
             if queue.open_halts > 0 {
                 return;
             }
+            let mut reasons = queue.refusals(current, refusal);
             let mut kept = VecDeque::new();
             while let Some(mut goal) = queue.goals.pop_back() {
+                let refusal = reasons.pop().flatten();
                 if settled.taken.is_some() {
                     settled.displaced.push(goal.request);
                     continue;
@@ -338,6 +372,11 @@ impl GoalQueue {
                     }
                     QueuedState::WaitingForTransform { deadline, expressed } => (deadline, expressed),
                 };
+                if let Some(reason) = refusal {
+                    let error = NavigationError::Unknown;
+                    settled.refused.push((goal.request, error, reason.to_owned()));
+                    continue;
+                }
                 let is_first = deadline.is_none();
                 let deadline = *deadline.get_or_insert(first_deadline);
                 match look(&mut goal.request, expressed, is_first) {
@@ -417,13 +456,15 @@ mod tests {
         }
         assert!(push(&queue, named(4, &clients)));
         let settle = |ready: u8, now: u64| {
-            let settled = queue.settle(Time::from_millis(now), Time::from_millis(10), |request, _, _| {
+            let look = |request: &mut Request, _: &mut Expressed, _| {
                 if request.client.id().0[0] == ready {
                     Readiness::Ready
                 } else {
                     Readiness::NotYet("no transform".to_owned())
                 }
-            });
+            };
+            let (now, deadline) = (Time::from_millis(now), Time::from_millis(10));
+            let settled = queue.settle(now, deadline, None, |_, _| None, look);
             let refused = settled.refused.into_iter().map(|(request, ..)| request);
             (
                 numbers(settled.taken),
@@ -441,6 +482,35 @@ mod tests {
         );
         assert_eq!(settle(0, 10_000), (vec![], vec![], vec![4]));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_goal_whose_tree_is_read_counts_as_older_unless_it_may_not_start_itself() {
+        use NavigatorKind::{ThroughPoses, ToPose};
+
+        let settle = |current: Option<NavigatorKind>| {
+            let (clients, _) = channel();
+            let queue = GoalQueue::default();
+            let mut reading = named(1, &clients);
+            reading.kind = ToPose;
+            assert!(push(&queue, reading));
+            assert!(push(&queue, request(2, &tree(), &clients)));
+            let refusal =
+                |(kind, _): &Replaceable, request: &Request| (*kind != request.kind).then_some("no");
+            let current = current.map(|kind| (kind, None));
+            let settled = queue.settle(Time::ZERO, Time::ZERO, current, refusal, |_, _, _| {
+                Readiness::Ready
+            });
+            let refused = settled.refused.into_iter().map(|(request, ..)| request);
+            (
+                numbers(settled.taken),
+                numbers(settled.displaced),
+                numbers(refused),
+            )
+        };
+        assert_eq!(settle(None), (vec![], vec![], vec![2]));
+        assert_eq!(settle(Some(ToPose)), (vec![], vec![], vec![2]));
+        assert_eq!(settle(Some(ThroughPoses)), (vec![2], vec![1], vec![]));
     }
 
     #[test]

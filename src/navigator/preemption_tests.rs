@@ -184,10 +184,40 @@ fn a_newer_goal_that_is_refused_ends_no_older_one() {
 }
 
 #[test]
-fn a_goal_that_waited_does_not_stop_the_other_navigator_where_that_is_not_allowed() {
+fn a_goal_does_not_end_a_waiting_goal_of_the_other_navigator_where_that_is_not_allowed() {
+    let refused = "the other navigator has an active goal: cancel that goal first, or set \
+                   allow_navigator_preemption";
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
     // The pose of the robot is not known yet, and goals through poses do not need it.
+    rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
+    rig.goal_to(2, ThroughPoses, "map", 2.0, &tree(TURN));
+    assert_eq!(
+        rig.told(),
+        [(2, TerminalStatus::Aborted, 9100, refused.to_owned())]
+    );
+    rig.ticks(3);
+    assert!(!rig.navigator.is_running());
+    rig.frame("base_link");
+    rig.ticks(3);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    // A refused goal does not prevent the start of another one.
+    rig.goal_to(3, ThroughPoses, "dock", 3.0, &tree(TURN));
+    rig.goal_to(4, ToPose, "map", 4.0, &tree(TURN));
+    rig.ticks(3);
+    let told: Vec<u8> = rig.told().into_iter().map(|(number, ..)| number).collect();
+    assert_eq!(told, [3, 1]);
+    assert!(rig.navigator.is_running());
+}
+
+#[test]
+fn a_goal_ends_a_waiting_goal_of_the_other_navigator_where_that_is_allowed() {
+    let options = Options {
+        allow_navigator_preemption: true,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(Settings::default(), options);
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
     rig.goal_to(1, ToPose, "map", 1.0, &tree(TURN));
     rig.goal_to(2, ThroughPoses, "map", 2.0, &tree(TURN));
     rig.ticks(3);
@@ -195,6 +225,26 @@ fn a_goal_that_waited_does_not_stop_the_other_navigator_where_that_is_not_allowe
     rig.frame("base_link");
     rig.ticks(3);
     assert_eq!((rig.told(), rig.bench.cancels("spin")), (vec![], 0));
+}
+
+#[test]
+fn a_goal_does_not_end_a_waiting_goal_with_another_tree_where_that_is_not_allowed() {
+    let options = Options {
+        allow_tree_preemption: false,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(Settings::default(), options);
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let turn = tree(TURN);
+    rig.goal_to(1, ThroughPoses, "dock", 1.0, &turn);
+    rig.goal_to(2, ThroughPoses, "map", 2.0, &tree("<AlwaysSuccess/>"));
+    let told = rig.told();
+    assert_eq!((told.len(), told[0].0, told[0].2), (1, 2, 9100), "{told:?}");
+    rig.goal_to(3, ThroughPoses, "dock", 3.0, &turn);
+    rig.frame("dock");
+    rig.ticks(3);
+    assert_eq!(rig.told(), [aborted(1, DISPLACED)]);
+    assert_eq!(rig.bench.active("spin"), 1);
 }
 
 #[test]

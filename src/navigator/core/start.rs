@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{NavigationState, Navigator, Then};
-use crate::bt::{HaltReason, Time, Tree, TreeDef};
+use crate::bt::{HaltReason, Time, Tree};
 use crate::nav::World;
 use crate::navigator::global_frame::{Expressed, Unexpressed};
 use crate::navigator::goal::{NavigationError, NavigationResult, Request};
 use crate::navigator::goal_log::{self, REPLACED};
-use crate::navigator::goal_queue::{Readiness, SHUT};
+use crate::navigator::goal_queue::{Readiness, Replaceable, SHUT};
 use crate::navigator::session::Session;
-use crate::navigator::{NavigatorKind, Robot, blackboard_io, global_frame};
+use crate::navigator::{Robot, blackboard_io, global_frame};
 
 impl Navigator {
     /// Takes a goal that was accepted.
@@ -34,9 +34,13 @@ impl Navigator {
         let mut lookups = global_frame::LOOKUPS;
         let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
         let queue = self.queue.clone();
-        let settled = queue.settle(self.steady, deadline, |request, expressed, is_first| {
-            self.readiness(request, current.as_ref(), expressed, is_first, &mut lookups)
-        });
+        let (steady, options) = (self.steady, &self.options);
+        let is_allowed = (options.allow_navigator_preemption, options.allow_tree_preemption);
+        let refusal = |older: &Replaceable, request: &Request| refusal(older, request, is_allowed);
+        let look = |request: &mut Request, expressed: &mut Expressed, is_first: bool| {
+            self.readiness(request, expressed, is_first, &mut lookups)
+        };
+        let settled = queue.settle(steady, deadline, current, refusal, look);
         for (request, error, reason) in settled.refused {
             request.refuse(error, &reason);
         }
@@ -58,7 +62,7 @@ impl Navigator {
     }
 
     /// The navigation that runs, or that starts when the current session has stopped, with its tree.
-    pub(super) fn current_or_next(&self) -> Option<(NavigatorKind, Option<Arc<TreeDef>>)> {
+    fn current_or_next(&self) -> Option<Replaceable> {
         match &self.state {
             NavigationState::Idle => None,
             NavigationState::Running(session) => {
@@ -77,29 +81,14 @@ impl Navigator {
         }
     }
 
-    /// Returns whether a goal can start now, in place of the navigation that runs or is the next.
-    pub(super) fn readiness(
+    /// Returns whether a goal has everything it needs to start now.
+    fn readiness(
         &mut self,
         request: &mut Request,
-        current: Option<&(NavigatorKind, Option<Arc<TreeDef>>)>,
         expressed: &mut Expressed,
         is_first: bool,
         lookups: &mut usize,
     ) -> Readiness {
-        if let Some((kind, tree)) = current {
-            if *kind != request.kind && !self.options.allow_navigator_preemption {
-                let reason = "the other navigator has an active goal: cancel that goal first, or set \
-                              allow_navigator_preemption";
-                return Readiness::Hopeless(NavigationError::Unknown, reason.to_owned());
-            }
-            let is_same = match (tree, request.tree.loaded()) {
-                (Some(tree), Some(wanted)) => Arc::ptr_eq(tree, wanted),
-                _ => true,
-            };
-            if *kind == request.kind && !is_same && !self.options.allow_tree_preemption {
-                return Readiness::Hopeless(NavigationError::Unknown, OTHER_TREE.to_owned());
-            }
-        }
         let Some(world) = self.world() else {
             return Readiness::NotYet("the navigator has no resources yet".to_owned());
         };
@@ -233,6 +222,24 @@ impl Navigator {
         self.state = NavigationState::Running(session);
     }
 }
+
+/// The reason why a goal may not replace an older one. `is_allowed`: the options `allow_navigator_preemption` and
+/// `allow_tree_preemption`.
+fn refusal((kind, tree): &Replaceable, request: &Request, is_allowed: (bool, bool)) -> Option<&'static str> {
+    let (other_navigator, other_tree) = is_allowed;
+    if *kind != request.kind {
+        return (!other_navigator).then_some(OTHER_NAVIGATOR);
+    }
+    let is_other = match (tree, request.tree.loaded()) {
+        (Some(tree), Some(wanted)) => !Arc::ptr_eq(tree, wanted),
+        _ => false,
+    };
+    (is_other && !other_tree).then_some(OTHER_TREE)
+}
+
+/// Error message for a goal that is refused because of the other navigator.
+const OTHER_NAVIGATOR: &str =
+    "the other navigator has an active goal: cancel that goal first, or set allow_navigator_preemption";
 
 /// Error message for a goal that is refused because of its tree.
 const OTHER_TREE: &str =
