@@ -14,7 +14,7 @@ pub(crate) fn check(path: &str, expected: &str) {
             .take_while(|(a, b)| a == b)
             .count();
         panic!(
-            "{path} is not what the code does, from line {}: run the tests with NAVTREE_BLESS=1 and commit it",
+            "{path} is out of date from line {} on: run the tests with NAVTREE_BLESS=1, and commit the file",
             line + 1
         );
     }

@@ -24,8 +24,8 @@ const GUARANTEES: [Guarantee; 11] = [
     Guarantee {
         number: 2,
         title: "Stop before start",
-        text: "A running leaf that loses its turn is halted exactly once, in the same tick. What a tick asks of servers leaves \
-               at the end of the tick, cancels first: a server sees the stop before another one sees the start.",
+        text: "A running leaf that loses its turn is halted exactly once, in the same tick. The requests of a tick are sent \
+               at its end, cancels first: a server sees the stop before another one sees the start.",
         kept_in: &[
             "src/bt/halt.rs",
             "src/bt/run.rs",
@@ -58,8 +58,9 @@ const GUARANTEES: [Guarantee; 11] = [
     Guarantee {
         number: 6,
         title: "A dead server is a failure",
-        text: "A server that is absent, silent, or dies fails its leaf with an error code within a bound. The leaf is never \
-               RUNNING for ever.",
+        text: "A server that is absent or silent fails its leaf with an error code after a time that a parameter sets. A \
+               server that dies fails it when the middleware reports the death: up to 20 s after `kill -9` with Fast \
+               DDS. No leaf is RUNNING for ever.",
         kept_in: &["src/goal/action", "src/goal/service.rs", "src/nav/action_leaf.rs"],
     },
     Guarantee {

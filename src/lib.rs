@@ -9,7 +9,7 @@
 //! - *Goal*: one request to an action or service, a pure state machine ([`goal`]). The `GoalTracker` tracks every goal
 //!   to its end, also after the halt of its leaf.
 //!
-//! The rooms (modules), lowest first. A room uses only those above it in this list:
+//! The rooms (modules). A room uses only rooms that come earlier in this list:
 //!
 //! | room | content |
 //! |---|---|
@@ -38,6 +38,8 @@ pub mod monitor;
 pub mod msg;
 pub mod nav;
 pub mod navigator;
+#[cfg(test)]
+mod rooms_tests;
 #[cfg(feature = "ros")]
 pub mod ros;
 pub mod sim;

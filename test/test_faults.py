@@ -101,7 +101,7 @@ def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
         goal = stack.navigation.send(1.0, 0.0)
         assert server.stdout.readline().strip() == "executing"
         wait_for(lambda: goal.feedback, 10, "feedback")
-    # The middleware detects a killed process when its lease ends, within seconds.
+    # The middleware detects a killed process when its lease ends: after 20 s at most (docs/differences.md).
     status, result = goal.result(60.0)
     assert status == "ABORTED"
     assert result.error_code != 0

@@ -23,7 +23,7 @@ pub struct Memory {
     pub index: u32,
     /// A counter.
     pub count: u32,
-    /// A point in time, or a set of up to 64 children.
+    /// A point in time, the number of an activation, or a set of up to 64 children.
     pub mark: u64,
 }
 

@@ -7,15 +7,15 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
 
-/// The link between one world and the GoalTracker. Each world numbers its tickets from one, and one GoalTracker serves
-/// several worlds: the link is in the upper bits of the tickets that the GoalTracker knows.
+/// The number of a link between one world and the GoalTracker. Each world numbers its tickets from one, and one
+/// GoalTracker serves several worlds. So the upper bits of a ticket in the GoalTracker are the number of its link.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LinkId(pub u16);
 
 impl Ticket {
     const LINK_SHIFT: u32 = 48;
 
-    /// The ticket in the GoalTracker, of this ticket in the world of a link.
+    /// This ticket with the number of its link, as the GoalTracker knows it.
     #[must_use]
     pub fn on(self, link: LinkId) -> Self {
         Self(self.0 | u64::from(link.0) << Self::LINK_SHIFT)
@@ -26,7 +26,7 @@ impl Ticket {
         LinkId((self.0 >> Self::LINK_SHIFT) as u16)
     }
 
-    /// The ticket in the world of its link.
+    /// This ticket without the number of its link, as its world knows it.
     #[must_use]
     pub fn in_world(self) -> Self {
         Self(self.0 & ((1 << Self::LINK_SHIFT) - 1))

@@ -122,9 +122,9 @@ pub trait ClientGoal: Send {
     fn id(&self) -> GoalId;
     /// Sends feedback.
     fn feedback(&mut self, feedback: &Feedback);
-    /// Sends the result, from the tick thread.
+    /// Ends the goal with this result. Called on the tick thread; another thread sends the result.
     fn finish(self: Box<Self>, report: NavigationResult);
-    /// Like [`ClientGoal::finish`], from any other thread. The result is sent even if the tick thread is blocked.
+    /// Like [`ClientGoal::finish`], called on any other thread. The result is sent even if the tick thread is blocked.
     fn finish_now(self: Box<Self>, report: NavigationResult) {
         self.finish(report);
     }

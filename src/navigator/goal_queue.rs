@@ -81,7 +81,7 @@ pub(super) struct Settled {
     pub(super) taken: Option<Request>,
     /// The goals older than the goal to start.
     pub(super) displaced: Vec<Request>,
-    /// The refused goals, with the reason.
+    /// The accepted goals that end before they start, with the reason.
     pub(super) refused: Vec<(Request, NavigationError, String)>,
 }
 
@@ -104,8 +104,8 @@ impl Queue {
         self.epoch.is_multiple_of(2)
     }
 
-    /// For each goal, the reason why it may not replace an older one: the current navigation or a goal of the queue that
-    /// may replace those before it itself.
+    /// For each goal, the reason why it may not replace an older goal, if there is one. Older goals are the current
+    /// navigation, and the earlier goals of the queue that have no such reason themselves.
     fn refusals(
         &self,
         current: Option<Replaceable>,

@@ -113,7 +113,8 @@ enum Server<'a> {
     Done,
 }
 
-/// Searches until the end. A call that fails is tried again: this run may have started for lack of memory.
+/// Searches until the end. A call that fails is tried again: perhaps the earlier run was killed because the machine had
+/// no memory left, and memory is still short.
 ///
 /// # Errors
 /// The last failure, if the search could not begin.

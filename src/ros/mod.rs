@@ -1,7 +1,7 @@
 //! The only room that knows r2r.
 //!
 //! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with
-//! services and topics. There are four threads; the waits of the others do not delay a tick:
+//! services and topics. Three threads carry messages to and from the tick thread; their waits do not delay a tick:
 //!
 //! ```text
 //!                 tasks                          messages
@@ -14,8 +14,9 @@
 //! ```
 //!
 //! `ros-listen` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two
-//! more threads only write: `answers` repeats answers that the middleware refused, and `console` writes the log. In the
-//! first half minute of activity, `ros-search` looks for goals of an earlier run.
+//! more threads only write: `answers` sends the results of goals to the clients that wait for them and repeats what the
+//! middleware refused, and `console` writes the log. In the first half minute of activity, `ros-search` looks for goals
+//! of an earlier run.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] gives access to it.
 //! - [`GoalTrackerThread`] and [`Endpoints`]: for trees; [`RosLink`] is the `Link` of one world.

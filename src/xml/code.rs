@@ -179,7 +179,8 @@ impl Code {
              Every problem has a stable code. `-A CODE` silences a warning or a note, and `-D CODE` makes it an error.\n\
              `<!-- navtree: allow(CODE) -->` in the file silences it for the next element. Before the first tree, this\n\
              comment applies to the whole file. Errors cannot be silenced.\n\n\
-             This page is generated from `src/xml/code.rs`.\n",
+             This page is generated from `src/xml/code.rs`; `NAVTREE_BLESS=1 cargo test --no-default-features --lib xml::code` \
+             writes it again.\n",
         );
         for (section, codes) in Self::SECTIONS {
             page.push_str(&format!(

@@ -55,7 +55,7 @@ fn timeouts(read: &Reader<'_>, settings: &mut Settings) -> Result<(), ParameterE
     let wait_for_service = read.milliseconds(
         "wait_for_service_timeout",
         milliseconds(settings.absent_timeout),
-        "Maximum time to wait for an absent server, in ms.\nThe time is at least `response_timeout`.",
+        "Maximum time to wait for an absent server, in ms.\nIf `response_timeout` is longer, it is used. The port `server_timeout` of a node overrides both.",
     )?;
     settings.absent_timeout = wait_for_service.max(settings.response_timeout);
     settings.cancel_timeout = read.milliseconds(

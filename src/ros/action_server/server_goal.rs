@@ -28,7 +28,7 @@ impl<A: ServedAction> Results<A> {
     pub fn send(self) {
         let status = self.end.status() as i8;
         for waiter in self.waiters {
-            // Usually called from the tick thread.
+            // Called on `goal-tracker` for a navigation: a response that the middleware blocks must not delay a cancel.
             answers::answer_later(
                 waiter,
                 A::Wire::make_result_response_msg(status, self.result.clone()),

@@ -101,14 +101,15 @@ impl GoalTrackerHandle {
         self.put(input);
     }
 
-    /// Sends a message on this thread, after earlier messages, so a tick does not wait for the middleware (G1).
+    /// Sends a message on the thread `goal-tracker`, after earlier messages, so a tick does not wait for the middleware
+    /// (G1).
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
         self.put(Input::Send(Box::new(send)));
     }
 
-    /// Like [`GoalTrackerHandle::send`], for messages that may wait until the next topic message arrives. No thread is
-    /// woken for them. If another node listens to topics, slow sends do not delay goals. Without topic messages, they
-    /// leave with the next one of their kind, or within half a second.
+    /// Like [`GoalTrackerHandle::send`], but wakes no thread for the message. The thread that listens to topics sends it
+    /// when the next topic message arrives. If none arrives, the message leaves with the next message given to this
+    /// function, or after half a second at most.
     pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
         self.say(Outgoing::Along(Box::new(send)));
     }
