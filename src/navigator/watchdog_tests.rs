@@ -237,9 +237,9 @@ impl Behavior for BlockingHalt {
     }
 }
 
-#[test]
-fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_other_leaves() {
-    let mut kept = BlockedTree::new();
+/// A tree of `Spin` and a leaf whose halt blocks until the first returned sender is used; the second end is told when it
+/// does.
+fn blocking_halt() -> (Arc<TreeDef>, Sender<()>, Receiver<()>) {
     let mut registry = registry();
     let (release, gate) = channel::<()>();
     let (entered, inside) = channel();
@@ -250,7 +250,14 @@ fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_
         })
         .unwrap();
     let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Stuck name="arm"/></Parallel>"#;
-    kept.remote.goal(1, &load(&registry, text));
+    (load(&registry, text), release, inside)
+}
+
+#[test]
+fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_other_leaves() {
+    let mut kept = BlockedTree::new();
+    let (tree, release, inside) = blocking_halt();
+    kept.remote.goal(1, &tree);
     kept.remote.periods(2);
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 1);
@@ -262,6 +269,31 @@ fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_
     release.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g8_the_goal_after_a_leaf_whose_halt_blocks_is_not_aborted_for_it() {
+    let mut kept = BlockedTree::new();
+    let (tree, release, inside) = blocking_halt();
+    kept.remote.goal(1, &tree);
+    kept.remote.periods(2);
+    kept.remote.bench.wait(10);
+    let next = load(&registry(), r#"<Spin spin_dist="2.0"/>"#);
+    kept.remote.goal(2, &next);
+    inside.recv_timeout(TIMEOUT).unwrap();
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    while !kept.remote.heartbeat.is_cancelled_externally() {
+        std::thread::yield_now();
+    }
+    kept.remote.bench.wait(10);
+    release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
+    kept.remote.periods(3);
+    assert!(kept.remote.is_running(), "{:?}", kept.remote.reports.try_recv());
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 1);
     drop(kept.watchdog);
 }
 

@@ -144,7 +144,7 @@ impl Navigator {
         goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;
-        goal_log::began(session.id(), robot.as_ref(), poses, tree.definition());
+        goal_log::log_begin(session.id(), robot.as_ref(), poses, tree.definition());
     }
 
     /// Halts the current tree for a goal, which starts when that tree has stopped. The tree of the goal is made first:
@@ -205,6 +205,8 @@ impl Navigator {
         };
         self.current = request.kind;
         if let Some(heartbeat) = &self.heartbeat {
+            // The watchdog has stopped the leaves of the session before, not those of this one.
+            heartbeat.take_cancelled_externally();
             heartbeat.follow(tree.current_node());
             heartbeat.set_goal(request.id());
         }
@@ -218,7 +220,7 @@ impl Navigator {
         blackboard_io::goal(tree, &self.options, session.kind(), session.poses());
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;
-        goal_log::began(session.id(), robot.as_ref(), poses, &def);
+        goal_log::log_begin(session.id(), robot.as_ref(), poses, &def);
         self.state = NavigationState::Running(session);
     }
 }
