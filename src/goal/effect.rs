@@ -153,7 +153,7 @@ impl<P> Notice<P> {
         }
     }
 
-    /// The notice with the tickets of the world of its link. A goal of another world has no ticket in this one.
+    /// The notice with the tickets of the world of its link. Goals of other worlds are left out.
     #[must_use]
     pub fn in_world(mut self) -> Self {
         let link = self.ticket().link();
@@ -162,8 +162,9 @@ impl<P> Notice<P> {
             ..
         } = &mut self
         {
+            goals.retain(|goal| goal.is_none_or(|ticket| ticket.link() == link));
             for goal in goals {
-                *goal = goal.filter(|ticket| ticket.link() == link).map(Ticket::in_world);
+                *goal = goal.map(Ticket::in_world);
             }
         }
         let (Self::Accepted { ticket, .. }
@@ -182,7 +183,7 @@ pub enum Outcome<P> {
     Succeeded(P),
     /// The server aborted the goal.
     Aborted(P),
-    /// Another client cancelled the goal (a halted leaf gets no notice).
+    /// Another client or a Cancel node of the tree cancelled the goal (a halted leaf gets no notice).
     Canceled(P),
     /// Another client cancelled the goal that the newest goal replaces, without knowing of the newest. The newest goal
     /// is being cancelled.
@@ -204,8 +205,8 @@ pub enum Outcome<P> {
     /// The server did not answer the service request or the cancel request in time.
     ResponseTimeout,
     /// The server answered the cancel request of a `CancelServer` command. The answer does not mean that a goal
-    /// stopped. Each goal that the server cancels has its ticket, or `None` if it belongs to another client or has
-    /// ended.
+    /// stopped. Each goal of this run that the server cancels has its ticket, or `None` if the ticket is not known any more.
+    /// Goals of other clients are left out.
     CancelAnswered(Vec<Option<Ticket>>),
     /// The process is ending and starts nothing new.
     ShuttingDown,

@@ -222,6 +222,6 @@ mod tests {
         else {
             panic!("{events:?}")
         };
-        assert_eq!(goals, &[Some(Ticket(2)), None, None]);
+        assert_eq!(goals, &[Some(Ticket(2)), None]);
     }
 }

@@ -133,7 +133,7 @@ impl<P> GoalTracker<P> {
 mod tests {
     use super::super::Counters;
     use super::super::rig::Rig;
-    use crate::goal::{CancelCode, CancelTag, Command, Ticket, WireEvent};
+    use crate::goal::{CancelCode, CancelTag, Command, GoalId, TerminalStatus, Ticket, WireEvent};
 
     const NOTHING: [&str; 0] = [];
 
@@ -280,6 +280,23 @@ mod tests {
             canceling: Vec::new(),
         });
         assert_eq!(rig.wanted(), ["cancel others", "notify CancelAnswered([])"]);
+        rig.assert_at_rest();
+    }
+
+    #[test]
+    fn g3_an_answer_to_a_cancel_names_the_goals_of_this_run_only() {
+        let mut rig = Rig::new();
+        let (leaf, goal) = rig.run(1);
+        let request = rig.cancel_server();
+        rig.result(goal, TerminalStatus::Canceled);
+        rig.out.clear();
+        rig.wire(WireEvent::CancelAnswered {
+            tag: CancelTag::Leaf(request),
+            code: CancelCode::None,
+            canceling: vec![GoalId([7; 16]), goal],
+        });
+        let answer = format!("notify CancelAnswered([Some({leaf:?})])");
+        assert_eq!(rig.wanted(), [answer]);
         rig.assert_at_rest();
     }
 }

@@ -30,7 +30,7 @@ impl<P> GoalTracker<P> {
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
                 // The goal was given up, with or without its acceptance and its server. A list that was sent before the
                 // goal's end shows it too.
-                if !self.ended.contains(goal) && self.room_for_adopted() > 0 {
+                if !self.has_ended(*goal) && self.room_for_adopted() > 0 {
                     self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
                 }
             } else if self.ids.is_predecessor(*goal) {
@@ -75,7 +75,7 @@ impl<P> GoalTracker<P> {
             due.extend(goals.map(|goal| (*server, goal)));
         }
         // A newer event about a goal overrides the list.
-        due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.ended.contains(goal));
+        due.retain(|(_, goal)| !self.goals.contains_key(goal) && !self.has_ended(*goal));
         due.truncate(self.room_for_adopted());
         for (server, goal) in due {
             self.adopt(server, goal, IncidentKind::Adopted, now, out);

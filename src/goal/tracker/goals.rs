@@ -229,7 +229,7 @@ impl<P> GoalTracker<P> {
             if !entry.goal.is_over() {
                 continue;
             }
-            self.ended.push_back(goal);
+            self.ended.push_back((goal, entry.ticket));
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();
             }

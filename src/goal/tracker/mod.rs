@@ -42,8 +42,9 @@ pub struct GoalTracker<P> {
     leaves: BTreeMap<Ticket, Leaf<P>>,
     calls: BTreeMap<Ticket, Call<P>>,
     servers: BTreeMap<ServerId, Server>,
-    /// Goals that ended recently by the answer of their servers. An answer about one of these only counts as late.
-    ended: VecDeque<GoalId>,
+    /// Goals that ended recently by the answer of their servers, with their activations. An answer about one of these
+    /// only counts as late.
+    ended: VecDeque<(GoalId, Option<Ticket>)>,
     /// Goals that were given up and may be executing. They are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
     /// Whether goals of an earlier run may be cancelled.
@@ -255,7 +256,7 @@ impl<P> GoalTracker<P> {
                     self.apply(goal, GoalEvent::Accepted, None, now, out);
                 } else {
                     self.counters.late += 1;
-                    if !self.ended.contains(&goal) {
+                    if !self.has_ended(goal) {
                         self.adopt(server, goal, IncidentKind::AcceptedAfterGivingUp, now, out);
                     }
                 }
@@ -280,8 +281,8 @@ impl<P> GoalTracker<P> {
                 canceling,
                 ..
             } => {
-                let ticket_of = |goal| self.goals.get(goal).and_then(|entry| entry.ticket);
-                let outcome = Outcome::CancelAnswered(canceling.iter().map(ticket_of).collect());
+                let own = canceling.iter().filter(|goal| self.ids.is_own(**goal));
+                let outcome = Outcome::CancelAnswered(own.map(|goal| self.ticket_of(*goal)).collect());
                 self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
             }
             WireEvent::CancelFailed {
@@ -377,6 +378,20 @@ impl<P> GoalTracker<P> {
     /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Whether a goal is one of those that ended recently.
+    fn has_ended(&self, goal: GoalId) -> bool {
+        self.ended.iter().any(|(ended, _)| *ended == goal)
+    }
+
+    /// The activation of a goal, while the goal is remembered.
+    fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
+        let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
+        match self.goals.get(&goal) {
+            Some(entry) => entry.ticket,
+            None => ended()?.1,
+        }
     }
 
     fn goals_in_order(&self, filter: impl Fn(&Entry<P>) -> bool) -> Vec<GoalId> {

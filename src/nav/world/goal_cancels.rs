@@ -5,7 +5,7 @@ use crate::nav::link::Payload;
 
 /// The end of a request of a Cancel node.
 pub(super) enum CancelAnswer {
-    /// The tickets of the goals that it cancels; `None` for a goal that is of another client or has ended.
+    /// The tickets of the goals of this tree that it cancels; `None` for a goal that ended long ago.
     Of(Vec<Option<Ticket>>),
     /// There was no answer: it may cancel goals.
     Missing,
@@ -21,8 +21,9 @@ impl CancelAnswer {
     }
 }
 
-/// The cancels of one goal. A server does not say who cancels a goal, so a cancel is by another client only when each
-/// Cancel node that could have caused it has its answer.
+/// The cancels of one goal. A server does not say who cancels a goal. If the answer to a Cancel node names the goal, the
+/// tree has cancelled it. If all Cancel nodes have their answers and none names it, another client has. Until then it is
+/// not decided.
 #[derive(Clone, Debug, Default)]
 pub(in crate::nav) struct GoalCancels {
     /// The server cancels the goal, or has cancelled it.
@@ -61,7 +62,9 @@ impl GoalCancels {
         self.open.swap_remove(index);
         match answer {
             CancelAnswer::Of(goals) => {
-                self.is_by_tree |= goals.iter().any(|of| of.map_or(has_ended, |of| of == goal));
+                // An entry without a ticket may be any goal that has ended.
+                let names_goal = |named: &Option<Ticket>| named.map_or(has_ended, |named| named == goal);
+                self.is_by_tree |= goals.iter().any(names_goal);
             }
             CancelAnswer::Missing => self.is_unanswered = true,
         }

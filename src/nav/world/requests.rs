@@ -519,8 +519,8 @@ mod tests {
             let listed = |goal| Outcome::CancelAnswered(vec![None, Some(goal)]);
             assert_eq!(end(listed), None);
             assert_eq!(end(|_| Outcome::CancelAnswered(Vec::new())), another);
-            let of_another_client = |_| Outcome::CancelAnswered(vec![None]);
-            assert_eq!(end(of_another_client), another);
+            let of_an_old_goal = |_| Outcome::CancelAnswered(vec![None]);
+            assert_eq!(end(of_an_old_goal), another);
             assert_eq!(end(|_| Outcome::SendFailed), another);
             let unknown = end(|_| Outcome::ResponseTimeout).unwrap_or_default();
             assert!(unknown.contains("or a Cancel node"), "{unknown}");
