@@ -25,7 +25,8 @@ const GUARANTEES: [Guarantee; 11] = [
         number: 2,
         title: "Stop before start",
         text: "A running leaf that loses its turn is halted exactly once, in the same tick. The requests of a tick are sent \
-               at its end, cancels first: a server sees the stop before another one sees the start.",
+               at its end, cancels first: a server sees the stop before another one sees the start. `halt_before_start: false` gives up \
+               this order.",
         kept_in: &[
             "src/bt/halt.rs",
             "src/bt/run.rs",
@@ -39,7 +40,12 @@ const GUARANTEES: [Guarantee; 11] = [
         text: "`halt` returns at once. The goal behind it is tracked until its server reports its end, the server is gone, or \
                a deadline has passed and was reported. A goal that is accepted after its leaf was halted is cancelled. \
                A goal that another client cancels ends the navigation, and no other goal of the tree is sent.",
-        kept_in: &["src/goal/action", "src/goal/tracker", "src/ros/goal_tracker"],
+        kept_in: &[
+            "src/goal/action",
+            "src/goal/tracker",
+            "src/nav/world",
+            "src/ros/goal_tracker",
+        ],
     },
     Guarantee {
         number: 4,

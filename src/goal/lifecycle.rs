@@ -313,6 +313,9 @@ an action server is one `ActionGoal`, a call of a service is one `ServiceCall`. 
 without a network: an event and the time go in, the next phase and the actions come out. The tables list every event that
 has an effect in a phase. An event that is not in the table of a phase changes nothing there.
 
+The parameters `response_timeout` and `wait_for_service_timeout` set the times `accept_timeout` and `absent_timeout` of the
+tables.
+
 A leaf waits for the outcome of its goal in Queued, Absent, Sent, Executing and Finishing. In the other phases no leaf gets
 notices of the goal. In Replaced, the leaf waits for the newer goal.
 
@@ -330,8 +333,9 @@ unanswered.
 **Server gone.** The server has left the graph, or a second server with its name has appeared. (Killed servers stay on the
 graph until the lease of the middleware ends, 20 s with Fast DDS. So a restarted server is the second one.) One cancel
 request is sent at once, for a server that continues, and another one when the server is back. If two servers have the same
-name, a client gets the answer of one of them. The answer *unknown to one of several* releases the next goal, but the
-tracking continues. The answer that there is no result is ignored.
+name, only one of them answers, and navtree does not know which one. If that one does not know the goal (*unknown to one of
+several*), the next goal may start, but navtree continues to cancel the old goal, because the other server may execute it. If
+it answers that it has no result, navtree ignores the answer.
 
 ```mermaid
 stateDiagram-v2

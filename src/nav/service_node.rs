@@ -15,7 +15,7 @@ pub trait ServiceNode: Send + Sync + Sized + 'static {
     type Service: Service;
     /// The ID in tree files.
     const ID: &'static str;
-    /// Whether the request has effects on the server; see [`Behavior::acts`].
+    /// Whether the request has effects on the server; see [`Behavior::acts`](crate::bt::Behavior::acts).
     const ACTS: bool = false;
     /// The node kind for palettes.
     const KIND: NodeKind = NodeKind::Action;

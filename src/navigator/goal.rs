@@ -199,7 +199,7 @@ impl Request {
     }
 
     /// The reason why the goal is refused without a look at its tree and its frames, if there is one.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<String> {
         let frame = self.poses.iter().map(|pose| pose.header.frame_id.len()).max();
         let tree = match &self.tree {
             RequestedTree::Named(name) => name.len(),
@@ -244,7 +244,7 @@ impl Request {
     /// Like [`Request::cancel`], from any other thread.
     pub fn cancel_now(self) {
         let report = NavigationResult::not_started();
-        goal_log::ended(self.id(), &report);
+        goal_log::log_end(self.id(), &report);
         self.client.finish_now(report);
     }
 

@@ -11,12 +11,17 @@ use crate::msg::PoseStamped;
 pub(super) const REPLACED: &str = "replaced by a newer goal";
 
 /// Logs the beginning of a goal.
-pub(super) fn began(goal: NavigationId, robot: Option<&PoseStamped>, poses: &[PoseStamped], tree: &TreeDef) {
-    let line = beginning(goal, robot, poses, tree);
+pub(super) fn log_begin(
+    goal: NavigationId,
+    robot: Option<&PoseStamped>,
+    poses: &[PoseStamped],
+    tree: &TreeDef,
+) {
+    let line = begin_line(goal, robot, poses, tree);
     tracing::info!("{line}");
 }
 
-fn beginning(
+fn begin_line(
     goal: NavigationId,
     robot: Option<&PoseStamped>,
     poses: &[PoseStamped],
@@ -41,16 +46,16 @@ fn beginning(
     line
 }
 
-/// Sends the result of a goal to its client.
+/// Logs the end of a goal and sends the result to its client.
 pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: NavigationResult) {
     let goal = client.id();
-    ended(NavigationId { kind, goal }, &report);
+    log_end(NavigationId { kind, goal }, &report);
     client.finish(report);
 }
 
 /// Logs the end of a goal.
-pub(super) fn ended(goal: NavigationId, report: &NavigationResult) {
-    let line = ending(goal, report);
+pub(super) fn log_end(goal: NavigationId, report: &NavigationResult) {
+    let line = end_line(goal, report);
     if report.status == TerminalStatus::Aborted && report.error_message != REPLACED {
         tracing::warn!("{line}");
     } else {
@@ -58,7 +63,7 @@ pub(super) fn ended(goal: NavigationId, report: &NavigationResult) {
     }
 }
 
-fn ending(goal: NavigationId, report: &NavigationResult) -> String {
+fn end_line(goal: NavigationId, report: &NavigationResult) -> String {
     let NavigationResult {
         status: ending,
         error_code,
@@ -97,7 +102,7 @@ mod tests {
         let tree = load(&registry(), "<AlwaysSuccess/>");
         let pose = |x: f64| PoseStamped::in_frame("map", Pose::planar(x, 0.5, 0.0));
         let line =
-            |robot: Option<&PoseStamped>, poses: &[PoseStamped]| beginning(NAVIGATION, robot, poses, &tree);
+            |robot: Option<&PoseStamped>, poses: &[PoseStamped]| begin_line(NAVIGATION, robot, poses, &tree);
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
         assert_eq!(
             line(Some(&pose(1.0)), &[pose(2.0)]),
@@ -114,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_log_of_an_end_names_its_reason() {
-        let line = |report: &NavigationResult| ending(NAVIGATION, report);
+        let line = |report: &NavigationResult| end_line(NAVIGATION, report);
         let goal = "navigate_to_pose: goal 00000000-0000-0000-0000-000000000000";
         assert_eq!(line(&NavigationResult::succeeded()), format!("{goal} succeeded"));
         assert_eq!(

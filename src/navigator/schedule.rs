@@ -39,10 +39,10 @@ impl Schedule {
         self.start + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
-    /// Records that the tick that was due ran until `now`. Ticks that became due since the previous tick are counted as
-    /// missed, as far as the clock allowed them: a clock that advances in steps ([`TickClock::now_and_due_steps`])
-    /// allows one tick per step, and the other ticks of a step are counted as skipped. A clock that was set back (a
-    /// restarted simulation) begins a new schedule.
+    /// Call this at the end of each tick; `now` is the time of that end. Due times that have passed without a tick never
+    /// get one. They are counted: as *missed* if the clock stopped at them, and as *skipped* if one step of a simulated
+    /// clock ([`TickClock::now_and_due_steps`]) passed several of them. A clock that was set back (a restarted
+    /// simulation) begins a new schedule.
     ///
     /// [`TickClock::now_and_due_steps`]: super::TickClock::now_and_due_steps
     pub fn ticked(&mut self, now: Time, steps: Option<u64>) {

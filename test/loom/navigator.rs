@@ -36,7 +36,7 @@ mod durations {
 }
 
 mod goal {
-    pub(crate) use navtree::navigator::{NavigationError, Request};
+    pub(crate) use navtree::navigator::{NavigationError, NavigationId, Request};
 }
 
 mod goal_queue {

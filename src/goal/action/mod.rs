@@ -48,7 +48,7 @@ pub struct ActionGoal {
     /// Whether the server reported the end of the goal, not merely that it does not know the goal.
     terminal: bool,
     /// Whether the server cancels or cancelled the goal while its leaf waits for it or for the goal that replaces it.
-    /// Another client requested this; our own cancels are only sent when no leaf waits.
+    /// Another client or a Cancel node of the tree requested this; a goal cancels itself only when no leaf waits.
     canceled_by_another: bool,
     /// The remaining wait for an absent server, over all absences. A server that comes and goes must not delay a leaf
     /// forever.
@@ -62,8 +62,8 @@ pub struct ActionGoal {
     poll: Duration,
     questions: u32,
     cancels: u32,
-    /// Cancels up to this number may have arrived before the server had the goal. "Unknown goal" in answer to them
-    /// proves nothing.
+    /// The number of the last cancel that may have reached the server before the goal did. If the server answers
+    /// "unknown goal" to this cancel or an earlier one, the goal may still arrive and run.
     cancels_in_doubt: u32,
 }
 

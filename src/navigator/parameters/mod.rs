@@ -130,7 +130,8 @@ impl Parameters {
                 "watchdog_timeout",
                 1.0,
                 (0.0, 3600.0),
-                "Time that a leaf may block the tick thread before it is reported, in s. 0: no report.\nA job that \
+                "Time after which a leaf that blocks the tick thread is reported, in s. Its goals are then cancelled \
+                 without the tick thread if the navigation is to end. 0: neither.\nA job that \
                  still runs this long after it was cancelled is reported too. With 0, the tick thread and the jobs \
                  are not watched. Threads that stall in the middleware are watched with any value.",
             )?),

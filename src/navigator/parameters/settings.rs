@@ -115,9 +115,9 @@ fn policies(read: &Reader<'_>, settings: &mut Settings) -> Result<(), ParameterE
     let halts_first = read.flag(
         "halt_before_start",
         true,
-        "Send cancels of halted leaves before new goals. False: in the order of the tick, as in \
-         BehaviorTree.CPP.\nTrue: a reactive node that changes its branch first halts the leaves of the old \
-         branch, then starts those of the new one.",
+        "Send cancels before new goals at the end of a tick (guarantee G2). False: in the order of the tick, as in \
+         BehaviorTree.CPP.\nFalse: when a reactive node changes its branch, the new goal is sent before the old one is \
+         cancelled, so both may move the robot for a short time.",
     )?;
     settings.halt_order = if halts_first {
         HaltOrder::BeforeStarts

@@ -155,7 +155,8 @@ impl Handle {
 
     /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
     /// the goals and jobs of the old tree have stopped. The acknowledgement comes then. If the new tree cannot be made,
-    /// the answer is the reason, and the old tree continues (guarantee G7).
+    /// the answer is the reason, and the old tree continues (guarantee G7). For programs that use the library: in the
+    /// node, a new default tree counts from the next goal on.
     pub fn swap(&self, kind: NavigatorKind, def: Arc<TreeDef>) -> Pending<Result<(), String>> {
         self.ask(|reply| Message::Swap(kind, def, reply))
     }

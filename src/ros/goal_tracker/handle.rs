@@ -121,7 +121,7 @@ impl GoalTrackerHandle {
     }
 
     /// Sets whether the node is active. Only an active node cancels goals of its earlier runs (see
-    /// [`Command::Adopt`](crate::goal::Command::Adopt)), and only if no other node on the graph has its name.
+    /// [`Command::Adopt`]), and only if no other node on the graph has its name.
     pub fn set_active(&self, active: bool) {
         self.takeover.set_active(active, self);
     }
