@@ -6,10 +6,10 @@ use super::context::Context;
 use super::definition::TreeDef;
 
 /// Maximum length of a computed key, in bytes.
-const LONGEST_KEY: usize = 1000;
+const MAX_KEY_LENGTH: usize = 1000;
 
 /// Maximum number of blackboard entries that a run may add to those of its file.
-const MOST_MADE_ENTRIES: usize = 100_000;
+const MAX_CREATED_ENTRIES: usize = 100_000;
 
 impl Context<'_> {
     /// The entry of a key in this node's scope. Creates the entry if it does not exist. For keys that are known only at
@@ -38,9 +38,9 @@ impl Context<'_> {
                 "`{key}` is not a key: write a name with at most one `@` before it"
             )));
         }
-        if key.len() > LONGEST_KEY {
+        if key.len() > MAX_KEY_LENGTH {
             return Err(self.throw(format!(
-                "the key has {} bytes; the maximum is {LONGEST_KEY}",
+                "the key has {} bytes; the maximum is {MAX_KEY_LENGTH}",
                 key.len()
             )));
         }
@@ -55,9 +55,9 @@ impl Context<'_> {
     /// [`Thrown`].
     pub(crate) fn check_entries(&mut self) -> Result<(), Thrown> {
         let made = self.run.blackboard.len().saturating_sub(self.def.slots.len());
-        if made > MOST_MADE_ENTRIES {
+        if made > MAX_CREATED_ENTRIES {
             return Err(self.throw(format!(
-                "the tree has created {made} blackboard entries at run time; the maximum is {MOST_MADE_ENTRIES}: \
+                "the tree has created {made} blackboard entries at run time; the maximum is {MAX_CREATED_ENTRIES}: \
                  write the same keys again"
             )));
         }

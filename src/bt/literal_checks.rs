@@ -15,7 +15,7 @@ use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 
 /// Maximum number of remembered items of each kind. A small file can have a long script in a million instances.
-const MOST: usize = 500_000;
+const MAX_CHECKS: usize = 500_000;
 
 /// The possible mismatches of a tree, collected while its ports are bound.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl LiteralChecks {
 }
 
 fn push<T>(list: &mut Vec<T>, item: T) {
-    if list.len() < MOST {
+    if list.len() < MAX_CHECKS {
         list.push(item);
     }
 }

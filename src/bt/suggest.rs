@@ -1,10 +1,10 @@
 //! Finds the nearest name for a "did you mean" hint.
 
 /// Maximum length of compared names. Names that people type are shorter, and the cost is proportional to both lengths.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// Maximum number of compared candidates. A file may define a million trees and call a million others.
-const MOST: usize = 2000;
+const MAX_CANDIDATES: usize = 2000;
 
 /// The candidate that `name` probably means, or `None` if none is near.
 ///
@@ -14,7 +14,7 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     let typed = letters(name)?;
     let folded = fold(&typed);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates.into_iter().take(MOST) {
+    for candidate in candidates.into_iter().take(MAX_CANDIDATES) {
         let Some(meant) = letters(candidate).filter(|_| candidate != name) else {
             continue;
         };
@@ -35,8 +35,8 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 
 /// The letters of a name, or `None` if the name is too long.
 fn letters(name: &str) -> Option<Vec<char>> {
-    let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
-    (!letters.is_empty() && letters.len() <= LONGEST).then_some(letters)
+    let letters: Vec<char> = name.chars().take(MAX_LENGTH + 1).collect();
+    (!letters.is_empty() && letters.len() <= MAX_LENGTH).then_some(letters)
 }
 
 fn fold(letters: &[char]) -> Vec<char> {

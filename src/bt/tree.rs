@@ -33,7 +33,7 @@ pub struct Tree {
 
 /// Maximum number of repeated executions in one call of [`Tree::tick`]. BehaviorTree.CPP's `tickOnce` has no limit, so
 /// it never returns if a node always requests another execution.
-pub const MOST_WAKE_UPS: usize = 1000;
+pub const MAX_WAKE_UPS: usize = 1000;
 
 impl Tree {
     /// Creates a run in its initial state.
@@ -212,7 +212,7 @@ impl Tree {
         }
         self.run.begin_tick(&self.def, now);
         let mut result = self.execute_root(now);
-        for _ in 0..MOST_WAKE_UPS {
+        for _ in 0..MAX_WAKE_UPS {
             if !matches!(result, Ok(NodeStatus::Running)) || !self.run.woken {
                 break;
             }

@@ -118,7 +118,7 @@ impl Expect {
 }
 
 /// Maximum number of ticks of a scenario: all observations are stored until its end.
-const MOST_TICKS: u64 = 1_000_000;
+const MAX_TICKS: u64 = 1_000_000;
 
 /// The content of one document: a scenario, a list of scenarios, or nothing.
 struct One(Vec<Scenario>);
@@ -227,8 +227,8 @@ impl Scenario {
             }
         }
         let ticks = self.ticks();
-        if ticks > MOST_TICKS {
-            return Err(format!("{ticks} ticks: the maximum is {MOST_TICKS}"));
+        if ticks > MAX_TICKS {
+            return Err(format!("{ticks} ticks: the maximum is {MAX_TICKS}"));
         }
         // An expectation that is never checked must not count as fulfilled.
         let halted = self

@@ -84,10 +84,10 @@ impl<'de> Deserialize<'de> for Again {
 }
 
 /// Maximum depth of nested brackets: the time of the parser grows with the square of the depth.
-const MOST_DEPTH: usize = 1000;
+const MAX_DEPTH: usize = 1000;
 
 /// Maximum size of a file, in bytes.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Reads the text of a file.
 ///
@@ -96,8 +96,8 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
     let bytes = Disk.read(path).map_err(|error| format!("{name}: {error}"))?;
-    if bytes.len() > MOST_BYTES {
-        return Err(format!("{name}: is larger than {MOST_BYTES} bytes"));
+    if bytes.len() > MAX_BYTES {
+        return Err(format!("{name}: is larger than {MAX_BYTES} bytes"));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
@@ -109,7 +109,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     })?;
     match too_deep(&text) {
         Some(at) => Err(format!(
-            "{name}:{}: brackets are nested more than {MOST_DEPTH} deep",
+            "{name}:{}: brackets are nested more than {MAX_DEPTH} deep",
             place(text.get(..at).unwrap_or_default())
         )),
         None => Ok(text),
@@ -157,7 +157,7 @@ fn too_deep(text: &str) -> Option<usize> {
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > MOST_DEPTH {
+        if depth > MAX_DEPTH {
             return Some(at);
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn brackets_may_not_be_nested_without_end() {
         assert_eq!(too_deep(&"[]".repeat(5000)), None);
-        assert_eq!(too_deep(&format!("\n{}", "[".repeat(5000))), Some(MOST_DEPTH + 1));
+        assert_eq!(too_deep(&format!("\n{}", "[".repeat(5000))), Some(MAX_DEPTH + 1));
     }
 
     #[test]

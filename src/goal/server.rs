@@ -8,12 +8,12 @@ use crate::bt::Time;
 
 /// Maximum number of goals of one server that have not ended. It bounds the memory for a client that sends goals in a
 /// loop: while a tree is being read or a transform is missing, each goal is kept with its poses.
-const MOST_ACTIVE: usize = 256;
+const MAX_ACTIVE: usize = 256;
 /// Maximum number of kept results. The results of the goals that ended first are dropped as expired.
-const MOST_RESULTS: usize = 1000;
+const MAX_RESULTS: usize = 1000;
 /// Maximum number of waiting result requests for one goal. A client that repeats a request does not need the answer to
 /// its earlier one.
-const MOST_WAITERS: usize = 100;
+const MAX_WAITERS: usize = 100;
 
 /// All goals of one action server, from acceptance to the expiry of the result.
 ///
@@ -80,7 +80,7 @@ pub enum TableError {
     #[error("a goal with this ID exists already")]
     Duplicate,
     /// Too many goals have not ended: reject the request.
-    #[error("this server already has {MOST_ACTIVE} active goals")]
+    #[error("this server already has {MAX_ACTIVE} active goals")]
     TooMany,
     /// There is no goal with that id.
     #[error("no goal has this ID")]
@@ -146,7 +146,7 @@ impl<R, W> GoalTable<R, W> {
             return Err(TableError::Duplicate);
         }
         let active = self.goals.values().filter(|entry| entry.ended_at().is_none());
-        if active.count() >= MOST_ACTIVE {
+        if active.count() >= MAX_ACTIVE {
             return Err(TableError::TooMany);
         }
         self.accepted += 1;
@@ -262,7 +262,7 @@ impl<R, W> GoalTable<R, W> {
             .goals
             .iter()
             .filter_map(|(goal, entry)| Some((entry.ended_at()?, entry.order, *goal)));
-        if over.clone().count() > MOST_RESULTS
+        if over.clone().count() > MAX_RESULTS
             && let Some((_, _, first)) = over.min()
         {
             self.goals.remove(&first);
@@ -280,7 +280,7 @@ impl<R, W> GoalTable<R, W> {
                     result,
                 },
                 GoalState::Accepted | GoalState::Executing | GoalState::Canceling => {
-                    let is_full = entry.waiters.len() >= MOST_WAITERS;
+                    let is_full = entry.waiters.len() >= MAX_WAITERS;
                     let displaced = is_full.then(|| entry.waiters.pop_front()).flatten();
                     entry.waiters.push_back(waiter);
                     ResultAnswer::Later { displaced }
@@ -449,7 +449,7 @@ mod tests {
     fn of_many_result_requests_for_one_goal_the_newest_hundred_wait() {
         let mut table = table();
         for waiter in 0..250_u8 {
-            let displaced = waiter.checked_sub(MOST_WAITERS as u8);
+            let displaced = waiter.checked_sub(MAX_WAITERS as u8);
             assert_eq!(table.result(A, waiter), ResultAnswer::Later { displaced });
         }
         assert_eq!(table.result(B, 0), ResultAnswer::Later { displaced: None });
@@ -468,19 +468,19 @@ mod tests {
     fn no_more_goals_are_accepted_while_many_are_not_over() {
         let mut table = Table::new(Duration::from_secs(10));
         let first = accepted(&mut table, 0).unwrap();
-        assert!((1..MOST_ACTIVE).all(|number| accepted(&mut table, number).is_ok()));
-        assert_eq!(accepted(&mut table, MOST_ACTIVE), Err(TableError::TooMany));
+        assert!((1..MAX_ACTIVE).all(|number| accepted(&mut table, number).is_ok()));
+        assert_eq!(accepted(&mut table, MAX_ACTIVE), Err(TableError::TooMany));
         table
             .finish(first, TerminalStatus::Aborted, "", Time::ZERO)
             .unwrap();
-        assert!(accepted(&mut table, MOST_ACTIVE).is_ok());
+        assert!(accepted(&mut table, MAX_ACTIVE).is_ok());
     }
 
     #[test]
     fn of_many_results_those_of_the_goals_that_ended_last_are_kept() {
         let mut table = Table::new(Duration::from_secs(900));
         let late = accepted(&mut table, 0).unwrap();
-        let ended: Vec<GoalId> = (1..=3 * MOST_RESULTS)
+        let ended: Vec<GoalId> = (1..=3 * MAX_RESULTS)
             .map(|number| {
                 let goal = accepted(&mut table, number).unwrap();
                 let now = Time::from_millis(number as u64);
@@ -494,14 +494,14 @@ mod tests {
                 .map(|(goal, _, _)| goal)
                 .collect()
         };
-        assert_eq!(known(&table), ended[2 * MOST_RESULTS..]);
+        assert_eq!(known(&table), ended[2 * MAX_RESULTS..]);
         assert!(table.status(late).is_active());
         // The last to end, though accepted first.
         table
             .finish(late, TerminalStatus::Succeeded, "", Time::from_millis(3_600_000))
             .unwrap();
         assert_eq!(table.status(late), GoalStatus::Succeeded);
-        assert_eq!(known(&table).len(), MOST_RESULTS);
+        assert_eq!(known(&table).len(), MAX_RESULTS);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Note {
 }
 
 /// Maximum number of waiting messages, and of remembered ones.
-const MOST: usize = 64;
+const MAX_NOTES: usize = 64;
 /// Minimum time between equal messages of a leaf. A condition without transform would log at every tick, a hundred
 /// times a second, and hide everything else.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -35,7 +35,10 @@ impl Notes {
         self.recent.retain(|(_, at)| now.since(*at) < PAUSE);
         let is_repeated =
             |(note, _): &(Note, Time)| note.leaf == *leaf && differs_in_numbers(&note.text, &text);
-        if self.recent.iter().any(is_repeated) || self.recent.len() >= MOST || self.waiting.len() >= MOST {
+        if self.recent.iter().any(is_repeated)
+            || self.recent.len() >= MAX_NOTES
+            || self.waiting.len() >= MAX_NOTES
+        {
             return;
         }
         let leaf = Arc::clone(leaf);
@@ -103,6 +106,6 @@ mod tests {
         for second in 0..1_000 {
             notes.add(&"a".into(), "again".to_owned(), Time::from_millis(1_000 * second));
         }
-        assert_eq!(notes.take().len(), MOST);
+        assert_eq!(notes.take().len(), MAX_NOTES);
     }
 }

@@ -25,7 +25,7 @@ pub struct OdometrySmoother {
 /// Minimum number of samples, kept even if they are older than the window: `IsStuck` uses the last three.
 const FEWEST: usize = 3;
 /// Maximum number of samples at any rate: 0.3 s at 3 kHz.
-const MOST: usize = 1000;
+const MAX_SAMPLES: usize = 1000;
 
 impl OdometrySmoother {
     /// Creates a smoother without samples.
@@ -51,7 +51,7 @@ impl OdometrySmoother {
                 .samples
                 .front()
                 .is_some_and(|oldest| stamp.since(oldest.stamp) > self.window)
-            || self.samples.len() > MOST
+            || self.samples.len() > MAX_SAMPLES
         {
             self.samples.pop_front();
         }

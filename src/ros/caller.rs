@@ -16,7 +16,7 @@ type Done<R> = Box<dyn FnOnce(Answer<R>) + Send>;
 
 /// The number of unanswered requests of one client at which a new goal or call is refused. r2r keeps about a hundred
 /// bytes for each until its answer comes, forever if none comes. Pending requests here are checked in every spin.
-pub(super) const MOST_UNANSWERED: usize = 1_000;
+pub(super) const MAX_UNANSWERED: usize = 1_000;
 
 /// How often a full client still sends a request, to find out whether its server answers again.
 const TRIAL_PERIOD: Duration = Duration::from_secs(10);
@@ -107,12 +107,12 @@ impl<R: 'static> Caller<R> {
     /// [`RosError::Unanswered`].
     pub fn make_room(&self, now: Instant) -> Result<(), RosError> {
         let mut pending = lock(&self.pending);
-        if pending.unanswered() >= MOST_UNANSWERED {
+        if pending.unanswered() >= MAX_UNANSWERED {
             pending.write_off(self.lives.current());
             pending.write_off_where(|call| call.settled);
         }
         let count = pending.unanswered();
-        if count < MOST_UNANSWERED {
+        if count < MAX_UNANSWERED {
             pending.trial = None;
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl<R> Pending<R> {
         for call in &mut self.set_aside {
             call.settled |= answered.iter().any(|(key, _)| *key == call.key);
         }
-        if self.unanswered() >= MOST_UNANSWERED {
+        if self.unanswered() >= MAX_UNANSWERED {
             // The server answers again: it was restarted unnoticed, and does not know the old requests.
             self.write_off(life + 1);
         }
@@ -343,7 +343,7 @@ mod tests {
     fn result_requests_of_a_long_goal_do_not_count_as_unanswered() {
         let (caller, questions) = caller();
         let now = Instant::now();
-        for _ in 0..2 * MOST_UNANSWERED {
+        for _ in 0..2 * MAX_UNANSWERED {
             caller.forget_but(7, 1);
             caller.call(1, &(), |_| {}).unwrap();
         }
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn lost_requests_to_a_restarted_server_do_not_block_later_goals() {
         let (caller, questions) = caller();
-        for _ in 0..MOST_UNANSWERED + 50 {
+        for _ in 0..MAX_UNANSWERED + 50 {
             caller.forget_but(7, 1);
             caller.call(1, &(), |_| {}).unwrap();
         }
@@ -378,14 +378,14 @@ mod tests {
         caller.drain()();
         caller.forget(1);
         assert!(
-            caller.pending_requests().unanswered >= MOST_UNANSWERED,
+            caller.pending_requests().unanswered >= MAX_UNANSWERED,
             "they may still be answered"
         );
         assert_eq!(caller.make_room(Instant::now()), Ok(()));
         let pending_requests = caller.pending_requests();
         assert_eq!(
             pending_requests.unanswered as u64 + pending_requests.written_off,
-            MOST_UNANSWERED as u64 + 49
+            MAX_UNANSWERED as u64 + 49
         );
         assert!(pending_requests.unanswered < 10, "{pending_requests:?}");
     }
@@ -394,12 +394,12 @@ mod tests {
     fn unanswered_requests_are_counted_and_bounded() {
         let (caller, questions) = caller();
         let now = Instant::now();
-        for key in 0..MOST_UNANSWERED as u64 {
+        for key in 0..MAX_UNANSWERED as u64 {
             caller.make_room(now).unwrap();
             caller.call(key, &(), |_| {}).unwrap();
             caller.forget(key);
         }
-        assert_eq!(caller.make_room(now), Err(RosError::Unanswered(MOST_UNANSWERED)));
+        assert_eq!(caller.make_room(now), Err(RosError::Unanswered(MAX_UNANSWERED)));
         // A late answer makes room, also for a forgotten request.
         answer(&questions, 5);
         let mut drain = caller.drain();
@@ -407,14 +407,14 @@ mod tests {
             drain();
         }
         assert_eq!(caller.make_room(now), Ok(()));
-        assert_eq!(caller.pending_requests().unanswered, MOST_UNANSWERED - 1);
+        assert_eq!(caller.pending_requests().unanswered, MAX_UNANSWERED - 1);
     }
 
     #[test]
     fn a_restarted_server_receives_requests_again() {
         let (caller, _questions) = caller();
         let now = Instant::now();
-        for key in 0..MOST_UNANSWERED as u64 {
+        for key in 0..MAX_UNANSWERED as u64 {
             caller.call(key, &(), |_| {}).unwrap();
         }
         assert!(caller.make_room(now).is_err());
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(caller.make_room(now), Ok(()));
         let pending_requests = PendingRequests {
             unanswered: 0,
-            written_off: MOST_UNANSWERED as u64,
+            written_off: MAX_UNANSWERED as u64,
         };
         assert_eq!(caller.pending_requests(), pending_requests);
     }
@@ -437,17 +437,17 @@ mod tests {
             let done = move |_| told.lock().unwrap().push(key);
             caller.call(key, &(), done).unwrap();
         };
-        (0..MOST_UNANSWERED as u64).for_each(ask);
+        (0..MAX_UNANSWERED as u64).for_each(ask);
         assert!(caller.make_room(begin).is_err());
         assert!(caller.make_room(begin + TRIAL_PERIOD / 2).is_err());
         caller.make_room(begin + TRIAL_PERIOD).unwrap();
         ask(9_999);
         assert!(caller.make_room(begin + TRIAL_PERIOD).is_err());
-        answer(&questions, MOST_UNANSWERED);
+        answer(&questions, MAX_UNANSWERED);
         let mut drain = caller.drain();
         drain();
         caller.make_room(begin + TRIAL_PERIOD).unwrap();
-        assert_eq!(caller.pending_requests().written_off, MOST_UNANSWERED as u64);
+        assert_eq!(caller.pending_requests().written_off, MAX_UNANSWERED as u64);
         // G3: a goal of the first server that is accepted later is not missed.
         answer(&questions, 3);
         for _ in 0..SWEEP {

@@ -30,7 +30,7 @@ const LENGTH: Duration = Duration::from_secs(30);
 /// The period of the checks for servers and their goals.
 const LOOK: Duration = Duration::from_millis(250);
 /// The maximum number of servers in a search. Servers in the node's namespace come first.
-const MOST_SERVERS: usize = 256;
+const MAX_SERVERS: usize = 256;
 
 /// Time for the end of the thread when the node is deactivated.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -144,7 +144,7 @@ fn watch_servers(node: &RclNode, endpoints: &Endpoints, goes_on: impl Fn() -> bo
         // A failure is tried again at the next look.
         let topics = node.topics().unwrap_or_default();
         for (name, type_name) in action_servers(&topics, namespace) {
-            if !servers.contains_key(&name) && servers.len() < MOST_SERVERS {
+            if !servers.contains_key(&name) && servers.len() < MAX_SERVERS {
                 let topic = format!("{name}{STATUS}");
                 if let Ok(subscription) = LatchedSubscription::new(node, &topic) {
                     servers.insert(name.clone(), Server::Watched(subscription));
@@ -171,9 +171,9 @@ fn watch_servers(node: &RclNode, endpoints: &Endpoints, goes_on: impl Fn() -> bo
             }
         }
     }
-    if servers.len() >= MOST_SERVERS {
+    if servers.len() >= MAX_SERVERS {
         tracing::warn!(
-            "goals of an earlier run were searched on {MOST_SERVERS} action servers; there may be more"
+            "goals of an earlier run were searched on {MAX_SERVERS} action servers; there may be more"
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::nav::{Event, Payload, TopicId};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of messages kept per topic until the next tick, whatever the depth of the topic.
-const MOST_MESSAGES: usize = 64;
+const MAX_MESSAGES: usize = 64;
 
 /// Filled by the network threads and emptied by the tick thread, which holds the lock for a swap of two pointers.
 /// Bounded: keeps only the newest feedback of a goal and the newest messages of a topic.
@@ -53,7 +53,7 @@ impl Inbox {
 
     /// Adds a message of a topic. `received`: time of reception, on the clock that a simulation does not stop.
     pub(super) fn message(&self, topic: TopicId, depth: u16, payload: Payload, received: Time) {
-        let most = usize::from(depth).clamp(1, MOST_MESSAGES);
+        let most = usize::from(depth).clamp(1, MAX_MESSAGES);
         let mut inner = self.lock();
         let inner = &mut *inner;
         let index = inner

@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::fault;
 
 /// The maximum number of lines that wait for a console that is not read; further lines are dropped and counted.
-const MOST_WAITING: usize = 4096;
+const MAX_WAITING: usize = 4096;
 /// Maximum time to write the last lines.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -42,7 +42,7 @@ impl Stderr {
     }
 
     fn start_with(mut console: impl Write + Send + 'static) -> io::Result<(Self, StderrThread)> {
-        let (lines, inbox) = sync_channel::<Option<Vec<u8>>>(MOST_WAITING);
+        let (lines, inbox) = sync_channel::<Option<Vec<u8>>>(MAX_WAITING);
         let (alive, ended) = sync_channel(0);
         let dropped = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&dropped);
@@ -143,7 +143,7 @@ mod tests {
             written: Arc::clone(&written),
         };
         let (mut stderr, thread) = Stderr::start_with(console).unwrap();
-        for number in 0..2 * MOST_WAITING {
+        for number in 0..2 * MAX_WAITING {
             stderr.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
         // The console is read again.
@@ -160,7 +160,7 @@ mod tests {
         );
         let written = written.lock().unwrap();
         let lines = written.lines().filter(|line| !line.starts_with('(')).count();
-        assert!((MOST_WAITING..=MOST_WAITING + 2).contains(&lines), "{lines}");
+        assert!((MAX_WAITING..=MAX_WAITING + 2).contains(&lines), "{lines}");
         assert!(written.contains("log lines dropped"), "{written}");
     }
 }

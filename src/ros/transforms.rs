@@ -24,16 +24,16 @@ const SET_BACK: i64 = 2_000_000_000;
 
 /// The maximum number of frames with a transform. The publishers on `/tf` choose their names. Where there are more, those
 /// that ended make room.
-const MOST_FRAMES: usize = 2_000;
+const MAX_FRAMES: usize = 2_000;
 
 /// The maximum number of frames between a frame and its root. A lookup compares the frames of two chains.
-const MOST_DEPTH: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// The number of transforms of a message that are added under one lock, which lookups in a tick need too (guarantee G1).
 const TRANSFORMS_PER_LOCK: usize = 16;
 
 /// The maximum number of transforms kept for one frame: those of [`KEPT`] at a thousand a second.
-const MOST_SAMPLES: usize = 10_000;
+const MAX_SAMPLES: usize = 10_000;
 
 /// The transforms between all frames of the robot. Cheap to clone; lookups never wait for a transform.
 ///
@@ -189,16 +189,16 @@ impl Frames {
             return;
         }
         let time = message.header.stamp.as_nanos();
-        let is_full = self.by_child.len() >= MOST_FRAMES && !self.by_child.contains_key(child) && {
+        let is_full = self.by_child.len() >= MAX_FRAMES && !self.by_child.contains_key(child) && {
             self.sweep(arrived);
-            self.by_child.len() >= MOST_FRAMES
+            self.by_child.len() >= MAX_FRAMES
         };
         match self.by_child.get_mut(child) {
             Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed, arrived),
             None if is_full => {
                 if !std::mem::replace(&mut self.has_told, true) {
                     tracing::error!(
-                        "transform of `{child}` dropped, and those of all other new frames: {MOST_FRAMES} frames are \
+                        "transform of `{child}` dropped, and those of all other new frames: {MAX_FRAMES} frames are \
                          static or had a transform in the last {} s. Find the node that publishes so many frames on /tf",
                         KEPT / 1_000_000_000
                     );
@@ -223,13 +223,13 @@ impl Frames {
         }
     }
 
-    /// The frames from `frame` up to its root, `frame` first; at most [`MOST_DEPTH`].
+    /// The frames from `frame` up to its root, `frame` first; at most [`MAX_DEPTH`].
     fn ancestors<'a>(&'a self, frame: &'a str) -> Vec<&'a str> {
         let mut way = vec![frame];
         let mut at = frame;
         while let Some(above) = self.by_child.get(at) {
             // A loop can arise if two publishers disagree.
-            if way.len() == MOST_DEPTH {
+            if way.len() == MAX_DEPTH {
                 break;
             }
             at = &above.parent;
@@ -273,7 +273,7 @@ impl Samples {
                 let oldest = samples
                     .back()
                     .map_or(time, |(newest, _)| newest.saturating_sub(KEPT));
-                while samples.len() > MOST_SAMPLES
+                while samples.len() > MAX_SAMPLES
                     || samples
                         .front()
                         .is_some_and(|(time, _)| *time < oldest && samples.len() > 1)
@@ -510,20 +510,20 @@ mod tests {
     fn messages_on_tf_use_bounded_memory() {
         let buffer = robot();
         let known = buffer.frames().len();
-        for number in 0..2 * MOST_FRAMES {
+        for number in 0..2 * MAX_FRAMES {
             buffer.insert(
                 [link("map", &format!("frame_{number}"), 1000, 0.0, 0.0)],
                 false,
                 Time::ZERO,
             );
         }
-        assert_eq!(buffer.frames().len(), MOST_FRAMES);
-        let last = format!("frame_{}", MOST_FRAMES - known - 1);
+        assert_eq!(buffer.frames().len(), MAX_FRAMES);
+        let last = format!("frame_{}", MAX_FRAMES - known - 1);
         buffer
             .lookup("map", &last, None, now(1000), TOLERANCE)
             .expect("the last that had room");
         // A known frame still receives transforms, also a thousand in a millisecond.
-        let newest = 2_000_000_000 + 3 * MOST_SAMPLES as i64;
+        let newest = 2_000_000_000 + 3 * MAX_SAMPLES as i64;
         for time in 2_000_000_000..=newest {
             let mut sample = link("map", "odom", 0, 10.0, 0.0);
             sample.header.stamp = Stamp::from_nanos(time);
@@ -533,7 +533,7 @@ mod tests {
         let Samples::Dynamic { samples, .. } = &frames.by_child["odom"].samples else {
             panic!("it moves");
         };
-        assert_eq!(samples.len(), MOST_SAMPLES);
+        assert_eq!(samples.len(), MAX_SAMPLES);
         assert_eq!(samples.back().map(|(time, _)| *time), Some(newest));
     }
 
@@ -545,7 +545,7 @@ mod tests {
             buffer.insert(links, false, Time::from_millis(seconds * 1000));
         };
         let has = |child: &str| buffer.lock().by_child.contains_key(child);
-        let room = MOST_FRAMES - buffer.frames().len();
+        let room = MAX_FRAMES - buffer.frames().len();
         moving(0..room - 1, 0);
         moving(room - 1..room, 5);
         moving(room..room + 1, 10);
@@ -560,8 +560,8 @@ mod tests {
         assert!(has("laser"), "static");
         assert!(!has("frame_0") && !has("base_link"));
         // A static frame is published once.
-        moving(room + 2..2 * MOST_FRAMES, 11);
-        assert_eq!(buffer.frames().len(), MOST_FRAMES);
+        moving(room + 2..2 * MAX_FRAMES, 11);
+        assert_eq!(buffer.frames().len(), MAX_FRAMES);
         buffer.insert(
             [link("base_link", "camera", 0, 0.5, 0.0)],
             true,

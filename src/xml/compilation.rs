@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::bt::{self, MOST_NODES, Problem, ProblemKind, Registry, TreeDef};
+use crate::bt::{self, MAX_NODES, Problem, ProblemKind, Registry, TreeDef};
 
 use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
@@ -108,11 +108,11 @@ impl<'c, 'd> Compilation<'c, 'd> {
             self.mark(id);
             let size = sizes.get(id).copied().unwrap_or(0);
             let too_large = |found: &Diagnostic| found.code == Code::TreeTooLarge;
-            if size > MOST_NODES && self.diagnostics.iter().any(too_large) {
+            if size > MAX_NODES && self.diagnostics.iter().any(too_large) {
                 continue;
             }
-            self.spent = self.spent.saturating_add(size.min(MOST_NODES));
-            if self.spent > MOST_NODES {
+            self.spent = self.spent.saturating_add(size.min(MAX_NODES));
+            if self.spent > MAX_NODES {
                 return;
             }
             let problems = match self.trial {
@@ -129,7 +129,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             };
             if problems.iter().any(|problem| problem.kind == ProblemKind::Limit) {
                 // A tree above a limit costs this much, even with few nodes.
-                self.spent = self.spent.saturating_add(MOST_NODES / 4);
+                self.spent = self.spent.saturating_add(MAX_NODES / 4);
             }
             // The caller of such a tree may write its keys.
             self.report(&problems, worst, |kind| {

@@ -95,17 +95,17 @@ impl Diagnostic {
 /// writing direction of a terminal.
 fn on_one_line(message: String) -> String {
     /// Maximum number of characters. A longer message is cut.
-    const LONGEST: usize = 2000;
+    const MAX_LENGTH: usize = 2000;
     let is_odd = |letter: char| {
         letter.is_control()
             || matches!(letter, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
     };
-    if message.len() <= LONGEST && !message.contains(is_odd) {
+    if message.len() <= MAX_LENGTH && !message.contains(is_odd) {
         return message;
     }
-    let mut line = String::with_capacity(message.len().min(2 * LONGEST));
+    let mut line = String::with_capacity(message.len().min(2 * MAX_LENGTH));
     for (count, letter) in message.chars().enumerate() {
-        if count == LONGEST {
+        if count == MAX_LENGTH {
             line.push('…');
             break;
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::source::offset_u32;
 
 /// Maximum length of a reference: `&#x10FFFF;`.
-const LONGEST: usize = 12;
+const MAX_LENGTH: usize = 12;
 
 /// One step through a raw value: its meaning, and its length in bytes.
 enum Unit {
@@ -31,7 +31,7 @@ fn unit(raw: &str, at: usize) -> Option<(Unit, usize)> {
 }
 
 fn reference(rest: &str) -> Option<(char, usize)> {
-    let end = rest.bytes().take(LONGEST).position(|byte| byte == b';')?;
+    let end = rest.bytes().take(MAX_LENGTH).position(|byte| byte == b';')?;
     let name = rest.get(1..end)?;
     let meaning = match name {
         "lt" => '<',

@@ -9,7 +9,7 @@ from pathlib import Path
 #: Maximum time in s of one case on a busy machine.
 PATIENCE = 120.0
 #: Maximum number of smaller cases to try.
-MOST_SMALLER = 1000
+MAX_SMALLER_CASES = 1000
 
 
 class Peer:
@@ -130,7 +130,7 @@ class Comparison:
         """A minimal case with the same kind of difference, as far as the limit of attempts allows."""
         ran = _ran(*self.run(case)[:2])
         smaller = case.smaller()
-        for _ in range(MOST_SMALLER):
+        for _ in range(MAX_SMALLER_CASES):
             candidate = next(smaller, None)
             if candidate is None:
                 break

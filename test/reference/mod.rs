@@ -18,7 +18,7 @@ pub struct Raised;
 pub type Result<T> = std::result::Result<T, Raised>;
 
 /// More than any tree under test needs that ends.
-const MOST_WAKE_UPS: usize = 300;
+const MAX_WAKE_UPS: usize = 300;
 
 /// What a scripted leaf saw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,7 +122,7 @@ impl Interpreter {
     /// yielding children of one reactive parent wake each other for ever.
     pub fn tick_once(&mut self, now: u64) -> Option<Result<Status>> {
         self.now = now;
-        for _ in 0..MOST_WAKE_UPS {
+        for _ in 0..MAX_WAKE_UPS {
             self.woken = false;
             let status = match self.execute(0) {
                 Ok(status) => status,

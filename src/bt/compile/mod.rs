@@ -29,19 +29,19 @@ use super::suggest::nearest;
 
 /// Maximum number of nodes of one definition, subtree instances included. A tree with more nodes is refused as runaway
 /// nesting.
-pub const MOST_NODES: usize = 1_500_000;
+pub const MAX_NODES: usize = 1_500_000;
 /// Maximum nesting of one definition, subtrees included. Ticking and compiling recurse to this depth.
-pub const MOST_DEPTH: usize = 512;
+pub const MAX_DEPTH: usize = 512;
 /// Maximum size of names, paths and attributes of one definition, in bytes. A small file can use a long text in a
 /// million instances.
-const MOST_TEXT: usize = 256 * 1024 * 1024;
+const MAX_TEXT: usize = 256 * 1024 * 1024;
 
 /// Number of times that repeated problems are removed before compiling stops. A small file can contain the same error
 /// in a million instances, and each of them costs as much as the first.
-const MOST_THINNED: usize = 10;
+const MAX_DEDUPLICATIONS: usize = 10;
 
 /// Maximum number of errors before compiling stops. A small file can name one unknown node in a million instances.
-const MOST_PROBLEMS: usize = 10_000;
+const MAX_PROBLEMS: usize = 10_000;
 
 /// A compiled tree with its warnings.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ struct Compiler<'f, 's> {
     priorities: FxHashMap<u32, Priorities>,
     /// Cache of node types by ID, for version 3 and version 4.
     types: [FxHashMap<&'f str, &'f NodeType>; 2],
-    /// Bytes of text so far, limited by [`MOST_TEXT`].
+    /// Bytes of text so far, limited by [`MAX_TEXT`].
     text: usize,
     /// The path under construction.
     path: String,
@@ -129,9 +129,9 @@ struct Compiler<'f, 's> {
     subtree_id: Arc<str>,
     overflowed: bool,
     /// Number of problems above which repeated ones are removed.
-    most_problems: usize,
+    max_problems: usize,
     /// Number of times that repeated problems were removed.
-    thinned: usize,
+    deduplications: usize,
     /// There are too many errors; compiling has stopped.
     abandoned: bool,
 }
@@ -155,8 +155,8 @@ impl<'f, 's> Compiler<'f, 's> {
             paths: HashSet::new(),
             subtree_id: "SubTree".into(),
             overflowed: false,
-            most_problems: MOST_PROBLEMS,
-            thinned: 0,
+            max_problems: MAX_PROBLEMS,
+            deduplications: 0,
             abandoned: false,
         }
     }
@@ -223,16 +223,16 @@ impl<'f, 's> Compiler<'f, 's> {
         let text =
             text.sum::<usize>() + spec.name.as_deref().map_or(0, str::len) + spec.id.len() + prefix.len();
         self.text = self.text.saturating_add(text);
-        let message = if depth > MOST_DEPTH {
-            format!("the tree is nested more than {MOST_DEPTH} deep")
-        } else if self.text > MOST_TEXT {
+        let message = if depth > MAX_DEPTH {
+            format!("the tree is nested more than {MAX_DEPTH} deep")
+        } else if self.text > MAX_TEXT {
             format!(
-                "names, paths and attributes of the tree exceed {MOST_TEXT} bytes once its subtrees are in place"
+                "names, paths and attributes of the tree exceed {MAX_TEXT} bytes once its subtrees are in place"
             )
-        } else if self.info.len() >= MOST_NODES {
-            format!("the tree has more than {MOST_NODES} nodes once its subtrees are in place")
+        } else if self.info.len() >= MAX_NODES {
+            format!("the tree has more than {MAX_NODES} nodes once its subtrees are in place")
         } else {
-            return !self.abandoned && (self.problems.len() < self.most_problems || !self.thin_problems());
+            return !self.abandoned && (self.problems.len() < self.max_problems || !self.thin_problems());
         };
         if !self.overflowed {
             self.overflowed = true;
@@ -305,10 +305,10 @@ impl<'f, 's> Compiler<'f, 's> {
     fn thin_problems(&mut self) -> bool {
         self.problems.sort_by_key(|problem| (problem.span, problem.kind));
         self.problems.dedup();
-        self.thinned += 1;
-        let too_many = self.problems.len() > MOST_PROBLEMS / 2 || self.thinned >= MOST_THINNED;
+        self.deduplications += 1;
+        let too_many = self.problems.len() > MAX_PROBLEMS / 2 || self.deduplications >= MAX_DEDUPLICATIONS;
         self.abandoned = too_many && !self.problems.iter().all(Problem::is_warning);
-        self.most_problems = MOST_PROBLEMS.max(2 * self.problems.len());
+        self.max_problems = MAX_PROBLEMS.max(2 * self.problems.len());
         self.abandoned
     }
 }

@@ -11,7 +11,7 @@ use crate::bt::problem::{Problem, ProblemKind};
 use crate::bt::spec::{NodeSpec, TreeSpec};
 use crate::bt::suggest::nearest;
 
-/// Bytes that each key of a subtree instance adds to [`MOST_TEXT`](super::MOST_TEXT): about its memory use.
+/// Bytes that each key of a subtree instance adds to [`MAX_TEXT`](super::MAX_TEXT): about its memory use.
 const TEXT_OF_KEY: usize = 512;
 
 impl<'f, 's> Compiler<'f, 's> {

@@ -137,8 +137,8 @@ impl Script {
     /// Adds the text of the script to a run-time error, because the error may be reported far from the script.
     #[cold]
     fn error(&self, mut error: ScriptError) -> ScriptError {
-        const MOST_SHOWN: usize = 120;
-        let mut shown: String = self.text.chars().take(MOST_SHOWN).collect();
+        const MAX_SHOWN: usize = 120;
+        let mut shown: String = self.text.chars().take(MAX_SHOWN).collect();
         if shown.len() < self.text.len() {
             shown.push('…');
         }

@@ -95,15 +95,15 @@ pub(super) fn written(value: &Value) -> Result<Arc<str>, Refusal> {
 
 /// Maximum length of a text that a script may create, in bytes. Without a limit, `s += s` uses all memory within thirty
 /// ticks. (BehaviorTree.CPP's small strings end at 100 MB.)
-pub(super) const MOST_TEXT: usize = 16 * 1024 * 1024;
+pub(super) const MAX_TEXT: usize = 16 * 1024 * 1024;
 
 /// Joins two values to one text.
 pub(super) fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
     let (left, right) = (written(left)?, written(right)?);
     let length = left.len().saturating_add(right.len());
-    if length > MOST_TEXT {
+    if length > MAX_TEXT {
         return Err(format!(
-            "the text would have {length} bytes; the maximum is {MOST_TEXT}"
+            "the text would have {length} bytes; the maximum is {MAX_TEXT}"
         ));
     }
     let mut text = String::with_capacity(length);
@@ -115,10 +115,10 @@ pub(super) fn joined(left: &Value, right: &Value) -> Result<Value, Refusal> {
 /// A description of a value for messages.
 pub(super) fn described(value: &Value) -> String {
     /// Maximum number of characters of a text in a message.
-    const MOST_SHOWN: usize = 120;
+    const MAX_SHOWN: usize = 120;
     match value {
         Value::Empty => "something without a value".to_owned(),
-        Value::Text(text) => match text.char_indices().nth(MOST_SHOWN) {
+        Value::Text(text) => match text.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => format!("the text `{}…`", &text[..end]),
             None => format!("the text `{text}`"),
         },

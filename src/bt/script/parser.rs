@@ -14,9 +14,9 @@ use crate::bt::value::Value;
 
 /// Maximum nesting of one script: brackets, prefixes and operators within operators. Prevents a stack overflow by a
 /// file; scripts written by people are far below it.
-const MOST_DEPTH: usize = 200;
+const MAX_DEPTH: usize = 200;
 /// Maximum length of one script, in bytes.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 const ASSIGN: u8 = 2;
 const TERNARY: u8 = 4;
@@ -55,10 +55,10 @@ impl<'p> Parser<'p> {
         enums: &'p Enums,
         names: &'p mut dyn Names,
     ) -> Result<Self, ScriptError> {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(ScriptError {
                 message: format!(
-                    "the maximum length of a script is {MOST_BYTES} bytes; this one has {}",
+                    "the maximum length of a script is {MAX_BYTES} bytes; this one has {}",
                     text.len()
                 ),
                 range: 0..text.len(),
@@ -112,8 +112,8 @@ impl<'p> Parser<'p> {
     /// Parses a first operand and every following operator that binds at least as tightly as `least`.
     fn term(&mut self, least: u8) -> Parsed<Term> {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            let message = format!("the script is nested more than {MOST_DEPTH} deep: split it");
+        if self.depth > MAX_DEPTH {
+            let message = format!("the script is nested more than {MAX_DEPTH} deep: split it");
             return Err(fault(message, spot(self.token)));
         }
         let mut term = self.first()?;
@@ -425,7 +425,7 @@ impl<'p> Parser<'p> {
 }
 
 fn place(start: usize, end: usize) -> Place {
-    // `MOST_BYTES` limits the length of a script.
+    // `MAX_BYTES` limits the length of a script.
     Place {
         start: start as u32,
         end: end as u32,

@@ -10,7 +10,7 @@ use crate::goal::{
 
 /// Maximum number of adopted goals. A server may show any number; a later list shows the remaining ones after some of
 /// these have ended.
-const MOST_ADOPTED: usize = 256;
+const MAX_ADOPTED: usize = 256;
 
 impl<P> GoalTracker<P> {
     pub(super) fn status(
@@ -84,7 +84,7 @@ impl<P> GoalTracker<P> {
 
     fn room_for_adopted(&self) -> usize {
         let adopted = self.goals.values().filter(|entry| entry.ticket.is_none());
-        MOST_ADOPTED.saturating_sub(adopted.count())
+        MAX_ADOPTED.saturating_sub(adopted.count())
     }
 
     fn is_lost(&self, goal: GoalId) -> bool {
@@ -163,7 +163,7 @@ impl<P> GoalTracker<P> {
 #[cfg(test)]
 mod tests {
     use super::super::rig::{Rig, SERVER};
-    use super::MOST_ADOPTED;
+    use super::MAX_ADOPTED;
     use crate::goal::{CancelCode, Command, GoalId, GoalIds, GoalStatus, TerminalStatus, Ticket, WireEvent};
     use std::time::Duration;
 
@@ -244,14 +244,14 @@ mod tests {
         assert_eq!(rig.goal_tracker.live_goals().len(), 0);
         allow(&mut rig, true);
         rig.pass(100);
-        assert_eq!(rig.goal_tracker.live_goals().len(), MOST_ADOPTED);
+        assert_eq!(rig.goal_tracker.live_goals().len(), MAX_ADOPTED);
         let mut list = left.clone();
-        for (_, status) in &mut list[..MOST_ADOPTED] {
+        for (_, status) in &mut list[..MAX_ADOPTED] {
             *status = GoalStatus::Canceled;
         }
         rig.status(&list);
         rig.pass(100);
-        assert_eq!(rig.goal_tracker.live_goals().len(), 400 - MOST_ADOPTED);
+        assert_eq!(rig.goal_tracker.live_goals().len(), 400 - MAX_ADOPTED);
     }
 
     #[test]

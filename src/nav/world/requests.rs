@@ -185,7 +185,7 @@ impl World {
             self.requests
                 .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
             if progress.ends_navigation.is_some() && !progress.has_ended() {
-                self.halted.truncate(MOST_HALTED - 1);
+                self.halted.truncate(MAX_HALTED - 1);
                 self.halted.push_front((ticket, progress));
             }
             self.push_halt(Command::Halt { ticket, reason });
@@ -308,7 +308,7 @@ impl World {
 }
 
 /// The maximum number of halted requests whose late notices count.
-const MOST_HALTED: usize = 64;
+const MAX_HALTED: usize = 64;
 
 fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
     match command {

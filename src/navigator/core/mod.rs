@@ -212,7 +212,7 @@ impl Navigator {
     /// Maximum sleep of the tick thread when no tick is due. With a long tick period, a client still gets its result
     /// soon after everything has stopped.
     pub fn poll_period(&self) -> Duration {
-        self.options.period.min(MOST_SELDOM)
+        self.options.period.min(MAX_POLL_PERIOD)
     }
 
     /// The options of the navigator.
@@ -222,7 +222,7 @@ impl Navigator {
 }
 
 /// Maximum time between two polls of a navigator that waits for something.
-const MOST_SELDOM: Duration = Duration::from_millis(10);
+const MAX_POLL_PERIOD: Duration = Duration::from_millis(10);
 
 impl std::fmt::Debug for Navigator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

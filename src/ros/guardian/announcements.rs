@@ -22,7 +22,7 @@ const PORTS_OF_A_PARTICIPANT: usize = 2;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 
 /// Maximum size of an announcement in bytes; 500 is usual.
-const LONGEST: usize = 65536;
+const MAX_ANNOUNCEMENT_SIZE: usize = 65536;
 
 /// The announcements of this process's participants, and their targets.
 pub(super) struct Announcements {
@@ -61,7 +61,7 @@ impl Announcements {
 
     /// Forwards the announcements received since the last call. Must not be called while a participant is created.
     pub(super) fn pass_on(&self) {
-        let mut message = [0; LONGEST];
+        let mut message = [0; MAX_ANNOUNCEMENT_SIZE];
         while let Ok(length) = self.socket.recv(&mut message) {
             self.send(message.get(..length).unwrap_or_default());
         }

@@ -31,7 +31,7 @@ const UNKNOWN: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(5);
 /// The time after which a participant is added if not all servers were found, and the maximum number of participants.
 const NEXT_PARTICIPANT: Duration = Duration::from_millis(500);
-const MOST_PARTICIPANTS: usize = 16;
+const MAX_PARTICIPANTS: usize = 16;
 /// The same if participants announce themselves before they listen, and the number of participants at the first check.
 const NEXT_EARLY_PARTICIPANT: Duration = Duration::from_millis(60);
 const FIRST_EARLY_PARTICIPANTS: usize = 4;
@@ -182,7 +182,7 @@ impl Canceller {
                 break;
             }
             let is_due = count < first_participants && failure.is_none() || now >= next_participant;
-            if is_due && count < MOST_PARTICIPANTS && self.was_found.contains(&false) {
+            if is_due && count < MAX_PARTICIPANTS && self.was_found.contains(&false) {
                 failure = match make(&self.services) {
                     Ok(participant) => {
                         self.participants.push(participant);

@@ -18,7 +18,7 @@ use crate::goal::{GoalId, ServerId};
 /// Bytes of a record. A divisor of the page size.
 const RECORD: usize = 512;
 /// The maximum number of goals in the file.
-pub(super) const MOST_GOALS: u64 = 256;
+pub(super) const MAX_GOALS: u64 = 256;
 /// Offsets in a record: whether it is in use, the goal's id, the length of the name, the name.
 const USED: usize = 0;
 const GOAL: usize = 1;
@@ -64,7 +64,7 @@ pub(super) fn create() -> io::Result<File> {
         }
         File::from_raw_fd(file)
     };
-    file.set_len(place(MOST_GOALS + 1))?;
+    file.set_len(place(MAX_GOALS + 1))?;
     Ok(file)
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Left {
 /// # Errors
 /// The file cannot be read or has another format.
 pub(super) fn read(file: &File) -> io::Result<Left> {
-    let mut bytes = vec![0; RECORD * (1 + MOST_GOALS as usize)];
+    let mut bytes = vec![0; RECORD * (1 + MAX_GOALS as usize)];
     file.read_exact_at(&mut bytes, 0)?;
     let mut records = bytes.chunks_exact(RECORD).map(decode);
     match records.next().flatten() {
@@ -127,7 +127,7 @@ impl GuardedGoals {
             file: Arc::clone(file),
             services: FxHashMap::default(),
             held: FxHashMap::default(),
-            free: (1..=MOST_GOALS).rev().collect(),
+            free: (1..=MAX_GOALS).rev().collect(),
             round: 0,
             count: Arc::default(),
             has_told: false,
@@ -266,7 +266,7 @@ mod tests {
         let all = || (0..300).map(|number| (FIRST, goal(number)));
         goals.set(all());
         let read = || read(&file).unwrap().goals;
-        assert_eq!(read().len(), MOST_GOALS as usize);
+        assert_eq!(read().len(), MAX_GOALS as usize);
         goals.set(all().skip(100));
         assert_eq!(
             read().len(),

@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 /// The maximum number of freed mappings. A thread has two, its stack and its heap.
-const MOST: usize = 512;
+const MAX_MAPPINGS: usize = 512;
 /// The number of bytes read of each line: file names may be longer, but do not matter.
 const LINE: usize = 128;
 
@@ -61,7 +61,7 @@ struct Finder {
     length: usize,
     /// The end of the last mapping of a file or of its variables.
     file_end: usize,
-    found: [(usize, usize); MOST],
+    found: [(usize, usize); MAX_MAPPINGS],
     count: usize,
 }
 
@@ -72,7 +72,7 @@ impl Finder {
             line: [0; LINE],
             length: 0,
             file_end: 0,
-            found: [(0, 0); MOST],
+            found: [(0, 0); MAX_MAPPINGS],
             count: 0,
         }
     }

@@ -42,7 +42,7 @@ const VARIABLE: &str = "NAVTREE_GUARDIAN";
 /// The pause before a killed child is replaced. It doubles each time, up to a minute, if the previous child did not run
 /// for a minute: a cause that kills every child must not keep this process busy.
 const PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long to wait for the end of a dismissed child before it is left to the system.
 const DISMISSAL: Duration = Duration::from_millis(100);
@@ -140,7 +140,7 @@ impl Guardian {
         let Some(child) = self.child.take_if(|child| sleeper::has_ended(child.pid)) else {
             return;
         };
-        if child.since.elapsed() > LONGEST_PAUSE {
+        if child.since.elapsed() > MAX_PAUSE {
             self.pause = PAUSE;
         }
         tracing::warn!(
@@ -149,7 +149,7 @@ impl Guardian {
             self.pause
         );
         self.restart_at = Some(Instant::now() + self.pause);
-        self.pause = LONGEST_PAUSE.min(self.pause * 2);
+        self.pause = MAX_PAUSE.min(self.pause * 2);
     }
 
     /// The time at which to call [`Guardian::restart`], if at all.
@@ -163,7 +163,7 @@ impl Guardian {
         if let Err(error) = self.start_child() {
             tracing::error!("guardian not started, next attempt in {:?}: {error}", self.pause);
             self.restart_at = Some(Instant::now() + self.pause);
-            self.pause = LONGEST_PAUSE.min(self.pause * 2);
+            self.pause = MAX_PAUSE.min(self.pause * 2);
         }
     }
 

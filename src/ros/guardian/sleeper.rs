@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-use super::goals::{MOST_GOALS, place};
+use super::goals::{MAX_GOALS, place};
 use super::mappings::give_back_allocated;
 
 /// The program that the child executes when its parent has ended: this program, with other arguments and variables.
@@ -230,7 +230,7 @@ unsafe fn close_all_but(mut kept: [c_int; 3]) {
         unsafe {
             if libc::syscall(libc::SYS_close_range, from, to, 0) != 0 {
                 // For kernels before 5.9.
-                for file in first..=last.min(MOST_FILES) {
+                for file in first..=last.min(MAX_FILES) {
                     libc::close(file);
                 }
             }
@@ -245,7 +245,7 @@ unsafe fn close_all_but(mut kept: [c_int; 3]) {
 }
 
 /// The number of files closed one by one if the kernel cannot close all.
-const MOST_FILES: c_int = 4096;
+const MAX_FILES: c_int = 4096;
 
 /// Waits until the parent has ended. If the parent dismisses the child, exits and does not return.
 ///
@@ -282,7 +282,7 @@ unsafe fn wait(farewell: c_int, parent: c_int) {
 }
 
 unsafe fn any_goal(goals: c_int) -> bool {
-    (1..=MOST_GOALS).any(|record| {
+    (1..=MAX_GOALS).any(|record| {
         let mut used = 0_u8;
         let Ok(place) = libc::off_t::try_from(place(record)) else {
             return false;

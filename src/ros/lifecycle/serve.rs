@@ -12,7 +12,7 @@ use crate::fault;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
 /// The maximum number of waiting transitions. Further ones fail at once.
-const MOST_WAITING: usize = 100;
+const MAX_WAITING: usize = 100;
 
 /// The node's actions in transitions. Called on the thread `lifecycle`, one transition after the other. They may be
 /// slow: the node answers requests meanwhile.
@@ -65,7 +65,7 @@ impl Lifecycle {
     /// # Errors
     /// [`RosError`].
     pub fn serve(ros: &RosHandle, clock: &Clock, handler: impl LifecycleHandler) -> Result<Self, RosError> {
-        let (requests, inbox) = sync_channel::<Request>(MOST_WAITING);
+        let (requests, inbox) = sync_channel::<Request>(MAX_WAITING);
         let shared = Arc::new(Shared {
             machine: Mutex::default(),
             clock: clock.clone(),
@@ -146,7 +146,7 @@ impl LifecycleHandle {
                     done,
                 };
                 if let Err(TrySendError::Full(request)) = requests.try_send(request) {
-                    tracing::warn!("transition rejected: {MOST_WAITING} transition requests already wait");
+                    tracing::warn!("transition rejected: {MAX_WAITING} transition requests already wait");
                     (request.done)(false);
                 }
             },

@@ -18,7 +18,7 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// The maximum number of waiting requests, the same as the depth of the services. Further requests are dropped without
 /// an answer, as the middleware does.
-const MOST_WAITING: usize = 1000;
+const MAX_WAITING: usize = 1000;
 
 /// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. It uses its
 /// own thread, because a validator may read a file and the node's thread must not wait.
@@ -94,7 +94,7 @@ pub fn serve(
 
 /// Starts the thread of the parameter services. It ends with the node, whose callbacks own the senders.
 fn start_thread(ros: &RosHandle) -> Result<SyncSender<Job>, RosError> {
-    let (jobs, inbox) = sync_channel::<Job>(MOST_WAITING);
+    let (jobs, inbox) = sync_channel::<Job>(MAX_WAITING);
     ros.spawn("parameters", move || {
         while let Ok(job) = inbox.recv() {
             fault::point();
@@ -152,7 +152,7 @@ where
 
 fn put(jobs: &SyncSender<Job>, job: Job) {
     if let Err(TrySendError::Full(_)) = jobs.try_send(job) {
-        tracing::warn!("parameter request dropped: {MOST_WAITING} parameter requests already wait");
+        tracing::warn!("parameter request dropped: {MAX_WAITING} parameter requests already wait");
     }
 }
 
@@ -314,11 +314,11 @@ mod tests {
 
     #[test]
     fn requests_that_wait_for_a_validator_fill_no_memory() {
-        let (jobs, inbox) = sync_channel(MOST_WAITING);
-        for _ in 0..2 * MOST_WAITING {
+        let (jobs, inbox) = sync_channel(MAX_WAITING);
+        for _ in 0..2 * MAX_WAITING {
             put(&jobs, Box::new(|| ()));
         }
-        assert_eq!(inbox.try_iter().count(), MOST_WAITING);
+        assert_eq!(inbox.try_iter().count(), MAX_WAITING);
     }
 
     #[test]
